@@ -1,0 +1,47 @@
+# Two commands to know: `make demo` and `make test`. Everything they need goes into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test check bench testenv requirements facts clean
+
+demo: $(INSTALLED)
+	@$(BIN)/python examples/demo.py
+
+test: check testenv
+	@echo "== tests"
+	@$(BIN)/python -m pytest
+
+check: $(INSTALLED)
+	@echo "== ruff, mypy, import contracts"
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(INSTALLED)
+	@$(BIN)/python -m bench
+
+# Builds the real etcd, kube-apiserver and kubectl once; says so in one line where it cannot.
+testenv: $(INSTALLED)
+	@$(BIN)/python -m testenv build
+
+requirements:
+	@$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+		--group dev pyproject.toml -o requirements.txt
+
+facts: $(INSTALLED)
+	@$(BIN)/python -m scripts.facts
+
+clean:
+	rm -rf $(VENV)
+
+$(INSTALLED): requirements.txt pyproject.toml
+	@echo "== installing into $(VENV) (once)"
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Atoll needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,85 @@
+"""A broken rule about one field, worded as Kubernetes words it.
+
+`str(error)` is the text inside "X is invalid: …"; `cause()` is the entry in `details.causes`.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# The rule that was broken: (reason in causes, words in the message).
+_WORDS = {
+    "FieldValueNotFound": "Not found",
+    "FieldValueRequired": "Required value",
+    "FieldValueDuplicate": "Duplicate value",
+    "FieldValueInvalid": "Invalid value",
+    "FieldValueTypeInvalid": "Invalid value",
+    "FieldValueNotSupported": "Unsupported value",
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueTooLong": "Too long",
+    "FieldValueTooMany": "Too many",
+}
+_WITHOUT_VALUE = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong"}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One broken rule: which field, what is wrong with it, and the value that broke it."""
+
+    reason: str
+    field: str
+    value: Any
+    detail: str
+
+    def message(self) -> str:
+        words = _WORDS[self.reason]
+        text = words if self.reason in _WITHOUT_VALUE else f"{words}: {shown(self.value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def cause(self) -> dict[str, str]:
+        cause = {"reason": self.reason, "message": self.message(), "field": self.field}
+        return cause
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message()}"
+
+
+def shown(value: Any) -> str:
+    """The value as Go prints it in such messages: strings quoted, the rest as JSON."""
+    if value is None:
+        return "null"
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def invalid(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueInvalid", field, value, detail)
+
+
+def wrong_type(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueTypeInvalid", field, value, detail)
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError("FieldValueRequired", field, None, detail)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    return FieldError("FieldValueForbidden", field, None, detail)
+
+
+def duplicate(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueDuplicate", field, value, "")
+
+
+def too_long(field: str, detail: str) -> FieldError:
+    return FieldError("FieldValueTooLong", field, None, detail)
+
+
+def too_many(field: str, count: int, limit: int) -> FieldError:
+    return FieldError("FieldValueTooMany", field, count, f"must have at most {limit} items")
+
+
+def not_supported(field: str, value: Any, allowed: Sequence[str]) -> FieldError:
+    listed = ", ".join(f'"{choice}"' for choice in allowed)
+    return FieldError("FieldValueNotSupported", field, value, f"supported values: {listed}")

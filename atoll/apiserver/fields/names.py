@@ -1,0 +1,116 @@
+"""What names may look like: the rules of RFC 1123 and of Kubernetes, with Kubernetes' sentences.
+
+Each rule takes a string and gives the reasons why it is not such a name; none if it is.
+"""
+
+import re2
+
+LABEL_MAX = 63
+SUBDOMAIN_MAX = 253
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+
+_label = re2.compile(_LABEL)
+_subdomain = re2.compile(_SUBDOMAIN)
+_qualified = re2.compile(_QUALIFIED)
+_label_value = re2.compile(f"({_QUALIFIED})?")
+_rfc1035 = re2.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+def _too_long(limit: int) -> str:
+    return f"must be no more than {limit} bytes"
+
+
+def _explain(rule: str, pattern: str, *examples: str) -> str:
+    shown = "', or '".join(examples)
+    return f"{rule} (e.g. '{shown}', regex used for validation is '{pattern}')"
+
+
+def name_is_label(name: str) -> list[str]:
+    """An RFC 1123 label: what namespaces are called."""
+    reasons = [_too_long(LABEL_MAX)] if len(name.encode()) > LABEL_MAX else []
+    if not _label.fullmatch(name):
+        rule = (
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-',"
+            " and must start and end with an alphanumeric character"
+        )
+        reasons.append(_explain(rule, _LABEL, "my-name", "123-abc"))
+    return reasons
+
+
+def name_is_subdomain(name: str) -> list[str]:
+    """An RFC 1123 subdomain: what most objects are called."""
+    reasons = [_too_long(SUBDOMAIN_MAX)] if len(name.encode()) > SUBDOMAIN_MAX else []
+    if not _subdomain.fullmatch(name):
+        rule = (
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters,"
+            " '-' or '.', and must start and end with an alphanumeric character"
+        )
+        reasons.append(_explain(rule, _SUBDOMAIN, "example.com"))
+    return reasons
+
+
+def name_is_rfc1035_label(name: str) -> list[str]:
+    """An RFC 1035 label: what services are called."""
+    reasons = [_too_long(LABEL_MAX)] if len(name.encode()) > LABEL_MAX else []
+    if not _rfc1035.fullmatch(name):
+        rule = (
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with"
+            " an alphabetic character, and end with an alphanumeric character"
+        )
+        reasons.append(_explain(rule, "[a-z]([-a-z0-9]*[a-z0-9])?", "my-name", "abc-123"))
+    return reasons
+
+
+def name_is_path_segment(name: str) -> list[str]:
+    """Anything that can stand in a URL path: what RBAC objects are called."""
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{mark}'" for mark in ("/", "%") if mark in name]
+
+
+def name_is_qualified(name: str) -> list[str]:
+    """An optional DNS prefix and a name: label keys, finalizers, taints."""
+    prefix, slash, rest = name.rpartition("/")
+    reasons = []
+    if slash:
+        if "/" in prefix:
+            return [_explain_qualified()]
+        if not prefix:
+            reasons.append("prefix part must be non-empty")
+        else:
+            reasons += [f"prefix part {reason}" for reason in name_is_subdomain(prefix)]
+    if not rest:
+        reasons.append("name part must be non-empty")
+    elif len(rest.encode()) > LABEL_MAX:
+        reasons.append(f"name part {_too_long(LABEL_MAX)}")
+    if not _qualified.fullmatch(rest):
+        rule = (
+            "name part must consist of alphanumeric characters, '-', '_' or '.', and must start"
+            " and end with an alphanumeric character"
+        )
+        reasons.append(_explain(rule, _QUALIFIED, "MyName", "my.name", "123-abc"))
+    return reasons
+
+
+def _explain_qualified() -> str:
+    rule = (
+        "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start"
+        " and end with an alphanumeric character"
+    )
+    explained = _explain(rule, _QUALIFIED, "MyName", "my.name", "123-abc")
+    return f"{explained} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+
+
+def value_is_label_value(value: str) -> list[str]:
+    """What a label may be set to; empty is allowed."""
+    reasons = [_too_long(LABEL_MAX)] if len(value.encode()) > LABEL_MAX else []
+    if not _label_value.fullmatch(value):
+        rule = (
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_'"
+            " or '.', and must start and end with an alphanumeric character"
+        )
+        reasons.append(_explain(rule, f"({_QUALIFIED})?", "MyValue", "my_value", "12345"))
+    return reasons

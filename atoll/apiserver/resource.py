@@ -1,0 +1,119 @@
+"""One served resource: a plural in a group and version, and everything the verbs need to know of it.
+
+The catalog holds them: built-in ones made from the facts and `kinds`, custom ones from CRDs. All
+versions of a resource share one collection in the store, whose objects are in the stored version.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.fields.names import name_is_subdomain
+from atoll.apiserver.schemas.schema import Schema
+
+Object = dict[str, Any]
+Path = tuple[str, ...]
+
+
+def nothing(_: Object) -> None:
+    """The defaults of a kind that has none."""
+
+
+def no_errors(_: Object) -> list[FieldError]:
+    return []
+
+
+def no_update_errors(_new: Object, _old: Object) -> list[FieldError]:
+    return []
+
+
+def unconverted(stored: Object) -> Object:
+    return stored
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where a kind keeps what the scale subresource shows."""
+
+    spec_replicas: Path
+    status_replicas: Path
+    selector: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of `kubectl get`; `cell` computes it from the object. Priority 1 is for `-o wide`."""
+
+    name: str
+    cell: Callable[[Object], Any]
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """What differs between kinds in how they are written, deleted and selected."""
+
+    tracks_generation: bool = False
+    has_status: bool = False
+    scale: Scale | None = None
+    unconditional_update: bool = True  # a PUT without resourceVersion overwrites
+    creates_on_update: bool = False  # a PUT to a missing object creates it
+    returns_deleted: bool = False  # DELETE answers with the object rather than a Status
+    orphans_by_default: bool = False  # a DELETE that says nothing leaves dependents alone
+    deletes_gracefully: bool = False
+    name_errors: Callable[[str], Sequence[str]] = name_is_subdomain
+    selectable: Mapping[str, Path] = field(default_factory=dict)  # beyond metadata.name/namespace
+    default: Callable[[Object], None] = nothing  # fills in what the user left out, in place
+    errors: Callable[[Object], list[FieldError]] = no_errors
+    update_errors: Callable[[Object, Object], list[FieldError]] = no_update_errors  # (new, old)
+    prepare_create: Callable[[Object], None] = nothing  # what a user may not set when creating
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resource:
+    """A resource as served in one version."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    namespaced: bool
+    schema: Schema
+    strategy: Strategy
+    stored_version: str
+    list_kind: str
+    columns: tuple[Column, ...] = ()
+    verbs: tuple[str, ...] = (
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch",
+    )
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    stored_in: str = ""  # the collection, where it is not this group's own (events)
+    definition: Object | None = None  # the CRD it comes from
+    from_stored: Callable[[Object], Object] = unconverted  # the stored version -> this one
+    to_stored: Callable[[Object], Object] = unconverted
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def collection(self) -> str:
+        """The name of its objects' collection in the store: `deployments.apps`, `configmaps`."""
+        return self.stored_in or (f"{self.plural}.{self.group}" if self.group else self.plural)
+
+    @property
+    def custom(self) -> bool:
+        return self.definition is not None

@@ -1,0 +1,50 @@
+"""The clock and chance: the two things nobody else may reach for.
+
+Production takes them from the system; the simulation hands in its own, so that a whole plane runs
+from one seed. The event loop is the monotonic clock (asyncio.sleep, asyncio.timeout) and needs no
+injection. Disk and network are ports too, but of the layers that own them: `store.log.Log` and
+`client.transport.Transport`; `main.build` is handed all of them.
+"""
+
+import random
+import secrets
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+
+def system_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Chance:
+    """Randomness in named streams, so that a new draw in one place does not disturb another."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._streams: dict[str, random.Random] = {}
+
+    def of(self, name: str) -> random.Random:
+        """Give the stream of this name; the same seed and name always give the same draws."""
+        stream = self._streams.get(name)
+        if stream is None:
+            stream = self._streams[name] = random.Random(f"{self._seed}/{name}")
+        return stream
+
+    def uuid(self, stream: str) -> str:
+        """Draw a random (version 4) UUID from the named stream."""
+        return str(uuid.UUID(int=self.of(stream).getrandbits(128), version=4))
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What the outside world gives: the wall clock (always UTC) and chance."""
+
+    now: Callable[[], datetime]
+    chance: Chance
+
+
+def system_effects() -> Effects:
+    """The real clock, and chance seeded by the operating system."""
+    return Effects(now=system_now, chance=Chance(secrets.token_hex(16)))

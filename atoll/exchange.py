@@ -1,0 +1,47 @@
+"""One HTTP exchange as plain values: what every server function takes and gives.
+
+The API server is a function from Request to Response. HTTP is one shell around it; the embedded
+plane, the simulated members and the simulation call it in process, through the same two types.
+Bodies are bytes on both sides, so that nothing can be shared by accident between caller and callee.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+Headers = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who the transport vouches for: the subject of a verified client certificate."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a caller asks. Header names are lower case; path and query are as sent, still encoded."""
+
+    method: str
+    path: str
+    query: str = ""
+    headers: Headers = field(default_factory=dict)
+    body: bytes = b""
+    peer: Peer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What the caller gets: a whole body, or a stream of chunks that goes on until it ends.
+
+    A stream is closed (`aclose`) by whoever consumes it, also when it stops early.
+    """
+
+    status: int
+    headers: Headers = field(default_factory=dict)
+    body: bytes = b""
+    stream: AsyncIterator[bytes] | None = None
+
+
+Handler = Callable[[Request], Awaitable[Response]]
