@@ -32,6 +32,10 @@ def unconverted(stored: Object) -> Object:
     return stored
 
 
+def unmarked(obj: Object, _now: str) -> Object:
+    return obj
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """Where a kind keeps what the scale subresource shows."""
@@ -65,12 +69,15 @@ class Strategy:
     returns_deleted: bool = False  # DELETE answers with the object rather than a Status
     orphans_by_default: bool = False  # a DELETE that says nothing leaves dependents alone
     deletes_gracefully: bool = False
+    has_dependents: bool = True  # False: never given a garbage-collection finalizer (events)
+    held_by: Path = ()  # a list of holders beside metadata.finalizers (a namespace's spec.finalizers)
     name_errors: Callable[[str], Sequence[str]] = name_is_subdomain
     selectable: Mapping[str, Path] = field(default_factory=dict)  # beyond metadata.name/namespace
     default: Callable[[Object], None] = nothing  # fills in what the user left out, in place
     errors: Callable[[Object], list[FieldError]] = no_errors
     update_errors: Callable[[Object, Object], list[FieldError]] = no_update_errors  # (new, old)
-    prepare_create: Callable[[Object], None] = nothing  # what a user may not set when creating
+    prepare_create: Callable[[Object], None] = nothing  # in place: what a user may not set at birth
+    begin_delete: Callable[[Object, str], Object] = unmarked  # (object, now) -> it, as deletion starts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

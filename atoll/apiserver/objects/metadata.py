@@ -1,0 +1,199 @@
+"""The rules of metadata: what the server stamps, what a client may change, what must be well formed.
+
+Functions give new objects or lists of broken rules; they never change what they are given.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from atoll.apiserver.fields import error as fields
+from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.fields.names import (
+    name_is_label,
+    name_is_qualified,
+    name_is_subdomain,
+    value_is_label_value,
+)
+from atoll.apiserver.resource import Resource
+
+Object = dict[str, Any]
+
+ANNOTATIONS_MAX = 256 * 1024
+GENERATED_PREFIX_MAX = 58  # five more characters make 63
+GENERATED_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+_SERVER_OWNED = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+    "generation",
+    "resourceVersion",
+)
+_UNCHANGING = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_STANDARD_FINALIZERS = frozenset(["orphan", "foregroundDeletion", "kubernetes"])
+
+
+def metadata(obj: Object) -> Object:
+    """An object's metadata; empty if it has none."""
+    return obj.get("metadata") or {}
+
+
+def stamped(obj: Object, resource: Resource, *, namespace: str, uid: str, now: str) -> Object:
+    """A new object as the server takes it in: its own uid and birth, nothing the client may not set."""
+    meta = {key: value for key, value in metadata(obj).items() if key not in _SERVER_OWNED}
+    if resource.namespaced:
+        meta["namespace"] = namespace
+    else:
+        meta.pop("namespace", None)
+    meta["uid"] = uid
+    meta["creationTimestamp"] = now
+    if resource.strategy.tracks_generation:
+        meta["generation"] = 1
+    _tidy_owners(meta)
+    return {**obj, "metadata": meta}
+
+
+def _tidy_owners(meta: Object) -> None:
+    """Drop repeated owner references, as the real server does (it also warns; see `repeated_owners`)."""
+    owners = meta.get("ownerReferences")
+    if owners:
+        meta["ownerReferences"] = [
+            owner for index, owner in enumerate(owners) if owner not in owners[:index]
+        ]
+
+
+def repeated_owners(obj: Object) -> bool:
+    owners = metadata(obj).get("ownerReferences") or []
+    return any(owner in owners[:index] for index, owner in enumerate(owners))
+
+
+def carried_over(new: Object, old: Object, resource: Resource) -> Object:
+    """A new version of an existing object, with what a client cannot change taken from the old one."""
+    before = metadata(old)
+    meta = dict(metadata(new))
+    meta["name"] = before["name"]
+    if resource.namespaced:
+        meta["namespace"] = before["namespace"]
+    else:
+        meta.pop("namespace", None)
+    meta.pop("selfLink", None)
+    for key in ("uid", "generation", *_UNCHANGING):
+        if key in before:
+            meta[key] = before[key]
+        else:
+            meta.pop(key, None)
+    _tidy_owners(meta)
+    return {**new, "metadata": meta}
+
+
+def with_generation(new: Object, old: Object, resource: Resource) -> Object:
+    """The new version, its generation one higher if what the user asks for has changed."""
+    if not resource.strategy.tracks_generation:
+        return new
+    apart = {"metadata", "status"} if resource.strategy.has_status else {"metadata"}
+    if all(new.get(key) == old.get(key) for key in {*new, *old} - apart):
+        return new
+    meta = dict(new["metadata"])
+    meta["generation"] = int(metadata(old).get("generation") or 0) + 1
+    return {**new, "metadata": meta}
+
+
+def errors_of_new(obj: Object, resource: Resource) -> list[FieldError]:
+    """What is wrong with the metadata of an object that is to be created."""
+    meta = metadata(obj)
+    name, prefix = meta.get("name") or "", meta.get("generateName") or ""
+    errors = []
+    if not name:
+        errors.append(fields.required("metadata.name", "name or generateName is required"))
+    elif reasons := resource.strategy.name_errors(name):
+        errors += [fields.invalid("metadata.name", name, reason) for reason in reasons]
+    if prefix and (reasons := resource.strategy.name_errors(prefix.rstrip("-.") or prefix)):
+        errors += [fields.invalid("metadata.generateName", prefix, reason) for reason in reasons]
+    if resource.namespaced and (reasons := name_is_label(meta.get("namespace", ""))):
+        namespace = meta.get("namespace", "")
+        errors += [fields.invalid("metadata.namespace", namespace, reason) for reason in reasons]
+    return errors + _common_errors(meta)
+
+
+def errors_of_update(new: Object, old: Object) -> list[FieldError]:
+    """What is wrong with the metadata of an object that is to replace another."""
+    meta, before = metadata(new), metadata(old)
+    errors = _common_errors(meta)
+    if before.get("deletionTimestamp"):
+        held = set(before.get("finalizers") or [])
+        added = [name for name in meta.get("finalizers") or [] if name not in held]
+        if added:
+            listed = ", ".join(f'"{name}"' for name in added)
+            why = (
+                "no new finalizers can be added if the object is being deleted,"
+                f" found new finalizers []string{{{listed}}}"
+            )
+            errors.append(fields.forbidden("metadata.finalizers", why))
+    return errors
+
+
+def _common_errors(meta: Object) -> list[FieldError]:
+    return [
+        *_label_errors(meta.get("labels") or {}, "metadata.labels"),
+        *_annotation_errors(meta.get("annotations") or {}),
+        *_owner_errors(meta.get("ownerReferences") or []),
+        *_finalizer_errors(meta.get("finalizers") or []),
+    ]
+
+
+def _label_errors(labels: Object, where: str) -> list[FieldError]:
+    errors = []
+    for key, value in labels.items():
+        errors += [fields.invalid(where, key, reason) for reason in name_is_qualified(key)]
+        errors += [fields.invalid(where, value, reason) for reason in value_is_label_value(value)]
+    return errors
+
+
+def _annotation_errors(annotations: Object) -> list[FieldError]:
+    where = "metadata.annotations"
+    errors = [
+        fields.invalid(where, key, reason)
+        for key in annotations
+        for reason in name_is_qualified(key.lower())
+    ]
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    if size > ANNOTATIONS_MAX:
+        errors.append(fields.too_long(where, f"may not be more than {ANNOTATIONS_MAX} bytes"))
+    return errors
+
+
+def _owner_errors(owners: Sequence[Object]) -> list[FieldError]:
+    errors = []
+    for index, owner in enumerate(owners):
+        where = f"metadata.ownerReferences[{index}]"
+        required = {"apiVersion": "version must not be empty"} | {
+            key: f"{key} must not be empty" for key in ("kind", "name", "uid")
+        }
+        for key, detail in required.items():
+            if not owner.get(key):
+                errors.append(fields.invalid(f"{where}.{key}", owner.get(key, ""), detail))
+    controllers = [owner for owner in owners if owner.get("controller")]
+    if len(controllers) > 1:
+        first, second = (f'{owner.get("kind")}/{owner.get("name")}' for owner in controllers[:2])
+        why = (
+            "Only one reference can have Controller set to true. Found"
+            f' "true" in references for {first} and {second}'
+        )
+        errors.append(fields.invalid("metadata.ownerReferences", list(owners), why))
+    return errors
+
+
+def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
+    where = "metadata.finalizers"
+    errors = []
+    for name in finalizers:
+        errors += [fields.invalid(where, name, reason) for reason in name_is_qualified(name)]
+        if "/" not in name and name not in _STANDARD_FINALIZERS and not name_is_subdomain(name):
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            errors.append(fields.invalid(where, name, why))
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        why = "finalizer orphan and foregroundDeletion cannot be both set"
+        errors.append(fields.invalid(where, list(finalizers), why))
+    return errors

@@ -1,0 +1,16 @@
+"""Times as Kubernetes writes them: RFC 3339, UTC, whole seconds."""
+
+from datetime import UTC, datetime
+
+
+def rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parse_rfc3339(text: str) -> datetime | None:
+    """The moment this text names; None if it names none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

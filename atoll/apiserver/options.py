@@ -1,0 +1,264 @@
+"""What a request asks for besides its object: the query parameters and DeleteOptions, checked.
+
+Wrong values are answered as kube-apiserver answers them: 400 for what cannot be parsed, 422 with
+the name of the options kind for what can be parsed but not granted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import parse_qsl
+
+import re2
+
+from atoll.apiserver.fields import error as fields
+from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.fields.selecting import parse_field_selector, parse_label_selector
+from atoll.apiserver.status import ApiError, bad_request, invalid, plain_500
+from atoll.model.selector import Selector
+
+Validation = Literal["Ignore", "Warn", "Strict"]
+_VALIDATIONS: tuple[Validation, ...] = ("Ignore", "Warn", "Strict")
+_POLICIES = ("Foreground", "Background", "Orphan")
+_DURATION = re2.compile(r"[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)((\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h))*)")
+_MANAGER_MAX = 128
+
+
+def parse_query(query: str) -> dict[str, list[str]]:
+    """The query parameters by name, in order."""
+    parameters: dict[str, list[str]] = {}
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        parameters.setdefault(key, []).append(value)
+    return parameters
+
+
+Query = Mapping[str, list[str]]
+
+
+def first(query: Query, key: str) -> str:
+    values = query.get(key)
+    return values[0] if values else ""
+
+
+def flag(query: Query, key: str) -> bool:
+    """A boolean parameter; as in Go, present without a value or with an odd one counts as true."""
+    return key in query and first(query, key).lower() not in ("false", "0")
+
+
+def _integer(query: Query, key: str) -> int:
+    text = first(query, key)
+    if not text:
+        return 0
+    sign = text[1:] if text[0] in "+-" else text
+    if not (sign.isascii() and sign.isdigit()):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+def check_timeout(query: Query) -> None:
+    """`timeout` must be a Go duration; what it limits is left to the client."""
+    text = first(query, "timeout")
+    if text and not _DURATION.fullmatch(text):
+        raise bad_request(f'invalid timeout specified in the request URL - time: invalid duration "{text}"')
+
+
+def _options_invalid(kind: str, errors: list[FieldError]) -> ApiError:
+    return invalid(kind, "meta.k8s.io", "", errors)
+
+
+def _dry_run(values: list[str], kind: str) -> bool:
+    values = [value for value in values if value]
+    if any(value != "All" for value in values):
+        raise _options_invalid(kind, [fields.not_supported("dryRun", values, ["All"])])
+    return bool(values)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Options of create, update and patch."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: Validation = "Warn"
+    force: bool | None = None
+
+
+def write_options(query: Query, kind: str) -> WriteOptions:
+    """Read CreateOptions, UpdateOptions or PatchOptions (`kind` says which) from a query."""
+    manager = first(query, "fieldManager")
+    errors = []
+    if len(manager.encode()) > _MANAGER_MAX:
+        errors.append(fields.too_long("fieldManager", "may not be more than 128 bytes"))
+    elif not manager.isprintable():
+        errors.append(fields.invalid("fieldManager", manager, "should only contain printable characters"))
+    asked = first(query, "fieldValidation") or "Warn"
+    validation = next((choice for choice in _VALIDATIONS if choice == asked), None)
+    if validation is None:
+        errors.append(fields.not_supported("fieldValidation", asked, list(_VALIDATIONS)))
+    if errors or validation is None:
+        raise _options_invalid(kind, errors)
+    return WriteOptions(
+        dry_run=_dry_run(query.get("dryRun", []), kind),
+        field_manager=manager,
+        field_validation=validation,
+        force=flag(query, "force") if "force" in query else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """Options of delete and deletecollection; None means the client did not say."""
+
+    grace_period_s: int | None = None
+    propagation: str | None = None
+    precondition_uid: str | None = None
+    precondition_revision: str | None = None
+    dry_run: bool = False
+
+
+def delete_options(body: Mapping[str, Any] | None, query: Query) -> DeleteOptions:
+    """Read DeleteOptions from the body, or from the query where there is no body."""
+    source = dict(body) if body is not None else _delete_query(query)
+    preconditions = source.get("preconditions") or {}
+    policy, orphan = source.get("propagationPolicy"), source.get("orphanDependents")
+    grace = source.get("gracePeriodSeconds")
+    _check_delete_types(source, preconditions)
+    errors = []
+    if policy is not None and orphan is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(fields.invalid("propagationPolicy", policy, why))
+    if policy is not None and policy not in _POLICIES:
+        errors.append(fields.not_supported("propagationPolicy", policy, [*_POLICIES, "nil"]))
+    if errors:
+        raise _options_invalid("DeleteOptions", errors)
+    if orphan is not None:
+        policy = "Orphan" if orphan else "Background"
+    return DeleteOptions(
+        grace_period_s=grace,
+        propagation=policy,
+        precondition_uid=preconditions.get("uid"),
+        precondition_revision=preconditions.get("resourceVersion"),
+        dry_run=_dry_run(source.get("dryRun") or [], "DeleteOptions"),
+    )
+
+
+def _check_delete_types(source: Mapping[str, Any], preconditions: object) -> None:
+    expected: dict[str, tuple[type, str]] = {
+        "propagationPolicy": (str, "v1.DeletionPropagation"),
+        "orphanDependents": (bool, "bool"),
+        "gracePeriodSeconds": (int, "int64"),
+        "dryRun": (list, "[]string"),
+    }
+    for key, (python_type, go_type) in expected.items():
+        value = source.get(key)
+        if value is not None and not isinstance(value, python_type):
+            where = f"Go struct field DeleteOptions.{key} of type {go_type}"
+            raise bad_request(f"json: cannot unmarshal {json_type(value)} into {where}")
+    if not isinstance(preconditions, dict):
+        where = "Go struct field DeleteOptions.preconditions of type v1.Preconditions"
+        raise bad_request(f"json: cannot unmarshal {json_type(preconditions)} into {where}")
+
+
+def json_type(value: object) -> str:
+    """What Go's decoder calls this JSON value."""
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+    return "object"
+
+
+def _delete_query(query: Query) -> dict[str, Any]:
+    source: dict[str, Any] = {}
+    if policy := first(query, "propagationPolicy"):
+        source["propagationPolicy"] = policy
+    if "orphanDependents" in query:
+        source["orphanDependents"] = flag(query, "orphanDependents")
+    if "gracePeriodSeconds" in query:
+        source["gracePeriodSeconds"] = _integer(query, "gracePeriodSeconds")
+    if "dryRun" in query:
+        source["dryRun"] = query["dryRun"]
+    return source
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """Options of list, watch and deletecollection."""
+
+    labels: Selector
+    fields: Selector
+    watch: bool
+    bookmarks: bool
+    revision: str  # as given: unset, "0" or a number
+    match: str
+    timeout_s: int | None
+    limit: int
+    token: str  # continue
+    initial_events: bool | None
+
+
+def list_options(query: Query) -> ListOptions:
+    """Read ListOptions from a query and refuse combinations that have no meaning."""
+    initial = flag(query, "sendInitialEvents") if "sendInitialEvents" in query else None
+    timeout = _integer(query, "timeoutSeconds") if first(query, "timeoutSeconds") else None
+    options = ListOptions(
+        labels=parse_label_selector(first(query, "labelSelector")),
+        fields=parse_field_selector(first(query, "fieldSelector")),
+        watch=flag(query, "watch"),
+        bookmarks=flag(query, "allowWatchBookmarks"),
+        revision=first(query, "resourceVersion"),
+        match=first(query, "resourceVersionMatch"),
+        timeout_s=timeout,
+        limit=_integer(query, "limit"),
+        token=first(query, "continue"),
+        initial_events=initial,
+    )
+    errors = _watch_errors(options) if options.watch else _list_errors(options)
+    if errors:
+        raise _options_invalid("ListOptions", errors)
+    return options
+
+
+def _list_errors(options: ListOptions) -> list[FieldError]:
+    errors = []
+    match, revision = options.match, options.revision
+    if options.initial_events is not None:
+        why = "sendInitialEvents is forbidden for list"
+        errors.append(fields.forbidden("sendInitialEvents", why))
+    if not match:
+        return errors
+    if options.token:
+        errors.append(fields.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
+    if not revision:
+        errors.append(fields.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+    if match not in ("Exact", "NotOlderThan"):
+        errors.append(fields.not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+    if match == "Exact" and revision == "0":
+        errors.append(fields.forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    return errors
+
+
+def _watch_errors(options: ListOptions) -> list[FieldError]:
+    errors = []
+    if options.initial_events is not None:
+        if options.match != "NotOlderThan":
+            why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            errors.append(fields.forbidden("resourceVersionMatch", why))
+    elif options.match:
+        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        errors.append(fields.forbidden("resourceVersionMatch", why))
+    return errors
+
+
+def parse_revision(text: str) -> int:
+    """A resourceVersion as a number; as kube-apiserver does, 500 for one that is none."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise plain_500(f'strconv.ParseUint: parsing "{text}": invalid syntax')
+    return int(text)

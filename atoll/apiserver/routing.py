@@ -1,0 +1,67 @@
+"""What a path points at: a resource, one object, a subresource, or a document about the server.
+
+Segments are decoded one by one, after splitting, so that an encoded slash in a name cannot move the
+border between segments. A path that can mean nothing gives None.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRoute:
+    """A path below a group version: which resource, and how far down the path goes."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    rest: tuple[str, ...] = ()  # what follows the subresource
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRoute:
+    """Anything else: discovery, OpenAPI, health. `parts` has no empty segments."""
+
+    parts: tuple[str, ...]
+
+
+Route = ResourceRoute | DocumentRoute
+
+# Parts of a namespace itself, not resources inside it.
+_NAMESPACE_SUBRESOURCES = frozenset(["status", "finalize"])
+
+
+def route(path: str) -> Route | None:
+    """Say what this path points at; None for a path that cannot be served at all."""
+    if not path.startswith("/"):
+        return None
+    segments = path[1:].split("/")
+    if segments[-1] == "":  # clients write /apis/ and /version/
+        segments.pop()
+    parts = tuple(unquote(segment, errors="strict") for segment in segments) if segments else ()
+    if "" in parts or "." in parts or ".." in parts:
+        return None
+    match parts:
+        case ("api", version, first, *rest):
+            return _resource("", version, (first, *rest))
+        case ("apis", group, version, first, *rest):
+            return _resource(group, version, (first, *rest))
+    return DocumentRoute(parts)
+
+
+def _resource(group: str, version: str, parts: tuple[str, ...]) -> ResourceRoute:
+    if parts[0] != "namespaces" or len(parts) < 3 or _is_namespace_part(group, parts):
+        return _below(group, version, "", parts)
+    return _below(group, version, parts[1], parts[2:])
+
+
+def _is_namespace_part(group: str, parts: tuple[str, ...]) -> bool:
+    return not group and len(parts) == 3 and parts[2] in _NAMESPACE_SUBRESOURCES
+
+
+def _below(group: str, version: str, namespace: str, parts: tuple[str, ...]) -> ResourceRoute:
+    plural, name, subresource = (*parts, "", "")[:3]
+    return ResourceRoute(group, version, plural, namespace, name, subresource, parts[3:])
