@@ -1,0 +1,65 @@
+"""python -m testenv build | path | versions | up
+
+build     builds the testenv if it is not there; where it cannot, says why in one line
+path      prints the directory of the binaries
+versions  prints what is built, and with which Go
+up        starts a Kubernetes API server and says how to reach it, until interrupted
+"""
+
+import argparse
+import os
+import signal
+import sys
+
+from testenv.build import build, cache_directory, find, versions
+from testenv.cluster import kubernetes
+from testenv.errors import StartFailed, Unavailable
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="testenv", description="The real Kubernetes, for tests.")
+    parser.add_argument("command", choices=["build", "path", "versions", "up"])
+    command = parser.parse_args().command
+    try:
+        return {"build": _build, "path": _path, "versions": _versions, "up": _up}[command]()
+    except (Unavailable, StartFailed) as error:
+        print(f"testenv: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _build() -> int:
+    """Unavailability is no failure: the other tests run without it. Unless it is required."""
+    try:
+        print(f"testenv: {build().directory}")
+    except Unavailable as error:
+        print(f"testenv: {error}")
+        return 1 if os.environ.get("ATOLL_REQUIRE_TESTENV") == "1" else 0
+    return 0
+
+
+def _path() -> int:
+    print(find().directory)
+    return 0
+
+
+def _versions() -> int:
+    for name, version in versions().items():
+        print(f"{name} {version}")
+    print(f"cache {cache_directory()}")
+    return 0
+
+
+def _up() -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with kubernetes() as cluster:
+        print(f"export KUBECONFIG={cluster.kubeconfig}")
+        print(f"# {cluster.url}, logs in {cluster.directory}, kubectl: {cluster.kubectl}")
+        print("# Ctrl-C stops it", flush=True)
+        signal.pause()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

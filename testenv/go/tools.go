@@ -1,0 +1,9 @@
+//go:build tools
+
+// Package testenv names the commands that are built, so that go.mod keeps their modules.
+package testenv
+
+import (
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+)
