@@ -187,6 +187,16 @@ class SimLoop(Enclosed):
             )
 
     def run_forever(self) -> None:
+        self._run_until(lambda: self._stopping)
+        self._stopping = False
+
+    def run_until_complete(self, future: Any) -> Any:
+        self._check_usable()
+        task = asyncio.ensure_future(future, loop=self)
+        self._run_until(task.done)
+        return task.result()
+
+    def _run_until(self, at_end: Callable[[], bool]) -> None:
         self._check_usable()
         if self._running:
             raise RuntimeError("This event loop is already running")
@@ -196,30 +206,16 @@ class SimLoop(Enclosed):
         self._steps_this_instant = 0
         asyncio._set_running_loop(self)
         try:
-            while not self._stopping:
+            while not at_end():
                 if not self.step():
                     raise Deadlock(self._describe_deadlock())
         finally:
-            self._running = self._stopping = False
+            self._running = False
             asyncio._set_running_loop(None)
             sys.set_asyncgen_hooks(*hooks)
 
-    def run_until_complete(self, future: Any) -> Any:
-        self._check_usable()
-        task = asyncio.ensure_future(future, loop=self)
-        task.add_done_callback(self._stop_after)
-        try:
-            self.run_forever()
-        finally:
-            task.remove_done_callback(self._stop_after)
-        if not task.done():
-            raise RuntimeError("Event loop stopped before Future completed.")
-        return task.result()
-
-    def _stop_after(self, _future: asyncio.Future[Any]) -> None:
-        self.stop()
-
     def stop(self) -> None:
+        """End run_forever before its next step."""
         self._stopping = True
 
     def is_running(self) -> bool:
