@@ -23,7 +23,7 @@ log = logging.getLogger("atoll.runtime")
 # Even when an earlier task has used up the time, each of the others may run its `finally`.
 SHORTEST_STOP_S = 0.1
 
-Run = Callable[[], Awaitable[None]]
+Run = Callable[[], Awaitable[object]]
 
 
 class TaskFailed(AtollError):
@@ -104,7 +104,8 @@ class Supervisor:
         while True:
             started = loop.time()
             try:
-                return await run()
+                await run()
+                return
             except Exception as error:  # noqa: BLE001 - whatever it was, the task runs again
                 report_failure(f"{self._name}: {name}", error)
             if loop.time() - started >= restart.calm_s:
