@@ -135,7 +135,9 @@ def _flags(module: Path) -> list[str]:
 
 def _compile(go: Path, name: str, into: Path, log: Path, step: str) -> None:
     command = [str(go), "build", "-v", *_flags(MODULE), "-o", f"{into}/", COMMANDS[name]]
-    environment = os.environ | {"CGO_ENABLED": "0", "GOWORK": "off", "GOTOOLCHAIN": "local"}
+    settings = {"CGO_ENABLED": "0", "GOWORK": "off", "GOTOOLCHAIN": "local"}
+    # A GOROOT that is set would be that of another Go.
+    environment = {k: v for k, v in os.environ.items() if k != "GOROOT"} | settings
     before = log.stat().st_size
     with log.open("ab") as output:
         process = subprocess.Popen(

@@ -85,9 +85,8 @@ class Cluster:
 @contextmanager
 def kubernetes(binaries: Binaries | None = None) -> Iterator[Cluster]:
     """A running API server; raises Unavailable if not built, StartFailed with the log's tail."""
-    binaries = binaries or find()
     with ExitStack() as started:
-        yield _start(binaries, started)
+        yield _start(binaries or find(), started)
 
 
 def _start(binaries: Binaries, started: ExitStack) -> Cluster:
@@ -112,13 +111,21 @@ def _start_once(binaries: Binaries, started: ExitStack) -> Cluster:
     cluster = _cluster(f"https://127.0.0.1:{port}", directory, certificates, binaries)
     etcd_url = f"http://127.0.0.1:{etcd_client}"
     etcd = _etcd_command(binaries, directory, etcd_url, f"http://127.0.0.1:{etcd_peer}")
-    started.enter_context(running("etcd", etcd, directory / "etcd.log"))
+    store = started.enter_context(running("etcd", etcd, directory / "etcd.log"))
+    store.wait_until(lambda: _answers(f"{etcd_url}/readyz"), START_TIMEOUT_S)
     command = _apiserver_command(binaries, directory, certificates, etcd_url, port)
-    # It waits for etcd by itself.
     log = directory / "kube-apiserver.log"
     server = started.enter_context(running("kube-apiserver", command, log))
     server.wait_until(cluster.ready, START_TIMEOUT_S)
     return cluster
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
 
 
 def _cluster(url: str, directory: Path, certificates: Certificates, binaries: Binaries) -> Cluster:

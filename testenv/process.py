@@ -17,10 +17,15 @@ from pathlib import Path
 from testenv.errors import StartFailed
 
 # The shell reads from our pipe: when we are gone, and be it by SIGKILL, it ends what it started.
-LEASH = (
-    'exec 3<&0; "$@" </dev/null 3<&- & child=$!; '
-    '(read -r _ <&3; kill -KILL "$child" 2>/dev/null) & wait "$child"'
-)
+LEASH = """
+exec 3<&0
+"$@" </dev/null 3<&- & child=$!
+(read -r _ <&3; kill -KILL "$child") & reader=$!
+wait "$child"; status=$?
+kill "$reader"; wait "$reader"
+exit "$status"
+"""
+STOP_TIMEOUT_S = 10
 TAIL_LINES = 15
 POLL_S = 0.05
 
@@ -63,9 +68,18 @@ def running(name: str, command: Sequence[str | Path], log: Path) -> Iterator[Ser
         try:
             yield Server(name, log, process)
         finally:
-            # No need to be gentle: its data is thrown away.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _stop(process)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Lets go of the leash. There is no need to be gentle: the data is thrown away."""
+    assert process.stdin is not None, "it was started with a pipe"
+    process.stdin.close()
+    try:
+        process.wait(STOP_TIMEOUT_S)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def free_ports(count: int) -> list[int]:
