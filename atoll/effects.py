@@ -45,6 +45,11 @@ class Effects:
     chance: Chance
 
 
+def new_secret() -> str:
+    """A token nobody can guess. Never from `Chance`: a seed, once known, must not lead to it."""
+    return secrets.token_urlsafe(32)
+
+
 def system_effects() -> Effects:
     """The real clock, and chance seeded by the operating system."""
     return Effects(now=system_now, chance=Chance(secrets.token_hex(16)))
