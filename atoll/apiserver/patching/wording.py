@@ -1,0 +1,52 @@
+"""How Go names and prints JSON values: what the texts of kube-apiserver's patch errors are made of.
+
+In: decoded JSON. Out: text. Nothing here knows of patches or requests.
+"""
+
+from typing import Any
+
+from atoll.apiserver.status import ApiError, bad_request
+
+_JSON_NAMES: dict[type, str] = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "bool",
+}
+_GO_TYPES: dict[type, str] = {
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+    str: "string",
+    int: "int64",
+    float: "float64",
+    bool: "bool",
+    type(None): "%!s(<nil>)",
+}
+
+
+def json_name(value: Any) -> str:
+    return _JSON_NAMES[type(value)]
+
+
+def go_type(value: Any) -> str:
+    return _GO_TYPES[type(value)]
+
+
+def go_text(value: Any) -> str:
+    """The value as Go's %v prints it: map[a:1 b:[x y]]."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(go_text, value))}]"
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def too_deep() -> ApiError:
+    """Values nested so deep that no honest client sends them are refused, not followed."""
+    return bad_request("json: exceeded max depth")
