@@ -119,8 +119,8 @@ def test_a_server_ends_even_if_we_are_killed(tmp_path: Path) -> None:
     )
     with subprocess.Popen([sys.executable, "-c", program]) as owner:
         assert until(lambda: log.exists() and log.read_text().endswith("\n"))
+        pid = int(log.read_text())
         owner.send_signal(signal.SIGKILL)
-    pid = int(log.read_text())
     assert until(lambda: not exists(pid))
 
 
