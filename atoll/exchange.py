@@ -21,7 +21,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a caller asks. Header names are lower case; path and query are as sent, still encoded."""
+    """What a caller asks. Header names are lower case; path and query are still encoded."""
 
     method: str
     path: str

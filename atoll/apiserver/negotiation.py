@@ -56,7 +56,7 @@ def _clause(text: str) -> Clause:
 
 @lru_cache(maxsize=512)
 def negotiate(accept: str, shapes: frozenset[str]) -> Representation:
-    """Choose the first form that can be served; `shapes` are those this answer can be turned into."""
+    """Choose the first form that can be served; `shapes` are those this answer can take."""
     for clause in clauses(accept):
         media_type = _served(clause.media_type)
         shape = clause.parameters.get("as", "")

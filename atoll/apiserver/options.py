@@ -13,14 +13,16 @@ import re2
 
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
-from atoll.apiserver.fields.selecting import parse_field_selector, parse_label_selector
+from atoll.apiserver.selecting import parse_field_selector, parse_label_selector
 from atoll.apiserver.status import ApiError, bad_request, invalid, plain_500
 from atoll.model.selector import Selector
 
 Validation = Literal["Ignore", "Warn", "Strict"]
 _VALIDATIONS: tuple[Validation, ...] = ("Ignore", "Warn", "Strict")
 _POLICIES = ("Foreground", "Background", "Orphan")
-_DURATION = re2.compile(r"[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)((\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h))*)")
+_DURATION = re2.compile(
+    r"[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)((\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h))*)"
+)
 _MANAGER_MAX = 128
 
 
@@ -59,7 +61,9 @@ def check_timeout(query: Query) -> None:
     """`timeout` must be a Go duration; what it limits is left to the client."""
     text = first(query, "timeout")
     if text and not _DURATION.fullmatch(text):
-        raise bad_request(f'invalid timeout specified in the request URL - time: invalid duration "{text}"')
+        raise bad_request(
+            f'invalid timeout specified in the request URL - time: invalid duration "{text}"'
+        )
 
 
 def _options_invalid(kind: str, errors: list[FieldError]) -> ApiError:
@@ -90,7 +94,9 @@ def write_options(query: Query, kind: str) -> WriteOptions:
     if len(manager.encode()) > _MANAGER_MAX:
         errors.append(fields.too_long("fieldManager", "may not be more than 128 bytes"))
     elif not manager.isprintable():
-        errors.append(fields.invalid("fieldManager", manager, "should only contain printable characters"))
+        errors.append(
+            fields.invalid("fieldManager", manager, "should only contain printable characters")
+        )
     asked = first(query, "fieldValidation") or "Warn"
     validation = next((choice for choice in _VALIDATIONS if choice == asked), None)
     if validation is None:
@@ -233,13 +239,30 @@ def _list_errors(options: ListOptions) -> list[FieldError]:
     if not match:
         return errors
     if options.token:
-        errors.append(fields.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
+        errors.append(
+            fields.forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden when continue is provided",
+            )
+        )
     if not revision:
-        errors.append(fields.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+        errors.append(
+            fields.forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            )
+        )
     if match not in ("Exact", "NotOlderThan"):
-        errors.append(fields.not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+        errors.append(
+            fields.not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""])
+        )
     if match == "Exact" and revision == "0":
-        errors.append(fields.forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+        errors.append(
+            fields.forbidden(
+                "resourceVersionMatch",
+                'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+            )
+        )
     return errors
 
 

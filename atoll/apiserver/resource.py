@@ -1,4 +1,4 @@
-"""One served resource: a plural in a group and version, and everything the verbs need to know of it.
+"""One served resource: a plural in a group and version, and all that the verbs must know of it.
 
 The catalog holds them: built-in ones made from the facts and `kinds`, custom ones from CRDs. All
 versions of a resource share one collection in the store, whose objects are in the stored version.
@@ -28,6 +28,10 @@ def no_update_errors(_new: Object, _old: Object) -> list[FieldError]:
     return []
 
 
+def nothing_kept(_new: Object, _old: Object) -> None:
+    """An update of a kind that has nothing to take over from the old object."""
+
+
 def unconverted(stored: Object) -> Object:
     return stored
 
@@ -47,7 +51,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of `kubectl get`; `cell` computes it from the object. Priority 1 is for `-o wide`."""
+    """A column of `kubectl get`, computed by `cell`. Priority 1 is for `-o wide`."""
 
     name: str
     cell: Callable[[Object], Any]
@@ -70,14 +74,17 @@ class Strategy:
     orphans_by_default: bool = False  # a DELETE that says nothing leaves dependents alone
     deletes_gracefully: bool = False
     has_dependents: bool = True  # False: never given a garbage-collection finalizer (events)
-    held_by: Path = ()  # a list of holders beside metadata.finalizers (a namespace's spec.finalizers)
+    held_by: Path = ()  # a second list of finalizers (a namespace has one in its spec)
     name_errors: Callable[[str], Sequence[str]] = name_is_subdomain
     selectable: Mapping[str, Path] = field(default_factory=dict)  # beyond metadata.name/namespace
     default: Callable[[Object], None] = nothing  # fills in what the user left out, in place
     errors: Callable[[Object], list[FieldError]] = no_errors
     update_errors: Callable[[Object, Object], list[FieldError]] = no_update_errors  # (new, old)
     prepare_create: Callable[[Object], None] = nothing  # in place: what a user may not set at birth
-    begin_delete: Callable[[Object, str], Object] = unmarked  # (object, now) -> it, as deletion starts
+    prepare_update: Callable[[Object, Object], None] = nothing_kept  # (new, old), new in place
+    begin_delete: Callable[[Object, str], Object] = (
+        unmarked  # (object, now) -> it, as deletion starts
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,3 +131,8 @@ class Resource:
     @property
     def custom(self) -> bool:
         return self.definition is not None
+
+    @property
+    def serves_as_stored(self) -> bool:
+        """Whether its objects go out as the very bytes that are stored."""
+        return self.from_stored is unconverted

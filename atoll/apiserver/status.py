@@ -13,7 +13,7 @@ Object = dict[str, Any]
 
 
 class ApiError(Exception):
-    """A request that ends in a Status of kind Failure. Raised anywhere below the API's front door."""
+    """A request that ends in a Status of kind Failure. Raised anywhere behind the front door."""
 
     def __init__(
         self,

@@ -38,8 +38,7 @@ class FieldError:
         return f"{text}: {self.detail}" if self.detail else text
 
     def cause(self) -> dict[str, str]:
-        cause = {"reason": self.reason, "message": self.message(), "field": self.field}
-        return cause
+        return {"reason": self.reason, "message": self.message(), "field": self.field}
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message()}"

@@ -24,7 +24,7 @@ def _too_long(limit: int) -> str:
 
 
 def _explain(rule: str, pattern: str, *examples: str) -> str:
-    shown = "', or '".join(examples)
+    shown = "',  or '".join(examples)
     return f"{rule} (e.g. '{shown}', regex used for validation is '{pattern}')"
 
 

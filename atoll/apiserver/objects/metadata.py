@@ -1,4 +1,4 @@
-"""The rules of metadata: what the server stamps, what a client may change, what must be well formed.
+"""The rules of metadata: what the server stamps, what a client may change, what is well formed.
 
 Functions give new objects or lists of broken rules; they never change what they are given.
 """
@@ -41,7 +41,7 @@ def metadata(obj: Object) -> Object:
 
 
 def stamped(obj: Object, resource: Resource, *, namespace: str, uid: str, now: str) -> Object:
-    """A new object as the server takes it in: its own uid and birth, nothing the client may not set."""
+    """A new object as the server takes it in: with a uid and a birth of the server's making."""
     meta = {key: value for key, value in metadata(obj).items() if key not in _SERVER_OWNED}
     if resource.namespaced:
         meta["namespace"] = namespace
@@ -56,7 +56,7 @@ def stamped(obj: Object, resource: Resource, *, namespace: str, uid: str, now: s
 
 
 def _tidy_owners(meta: Object) -> None:
-    """Drop repeated owner references, as the real server does (it also warns; see `repeated_owners`)."""
+    """Drop repeated owner references, as kube-apiserver does; `repeated_owners` is for the warning."""
     owners = meta.get("ownerReferences")
     if owners:
         meta["ownerReferences"] = [
@@ -70,7 +70,7 @@ def repeated_owners(obj: Object) -> bool:
 
 
 def carried_over(new: Object, old: Object, resource: Resource) -> Object:
-    """A new version of an existing object, with what a client cannot change taken from the old one."""
+    """A new version of an object, with what a client cannot change taken from the old one."""
     before = metadata(old)
     meta = dict(metadata(new))
     meta["name"] = before["name"]
@@ -176,7 +176,7 @@ def _owner_errors(owners: Sequence[Object]) -> list[FieldError]:
                 errors.append(fields.invalid(f"{where}.{key}", owner.get(key, ""), detail))
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
-        first, second = (f'{owner.get("kind")}/{owner.get("name")}' for owner in controllers[:2])
+        first, second = (f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])
         why = (
             "Only one reference can have Controller set to true. Found"
             f' "true" in references for {first} and {second}'

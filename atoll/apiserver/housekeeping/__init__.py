@@ -1,0 +1,1 @@
+"""What the API server does on its own: collecting garbage, emptying namespaces, serving CRDs."""

@@ -1,0 +1,110 @@
+"""How housekeeping acts: through the ordinary verbs, as the server itself, on the object meant.
+
+An object that is gone, or is another one by now, is left alone: the event of that change has been
+seen, or is about to be, and leads to a new plan.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from atoll.apiserver.authentication import ITSELF
+from atoll.apiserver.catalog import Catalog
+from atoll.apiserver.housekeeping.graph import Node
+from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.options import DeleteOptions, WriteOptions
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.status import ApiError
+from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.deleting import delete_object
+from atoll.apiserver.verbs.forming import Form, formed_update
+from atoll.apiserver.verbs.writing import Leave, Verdict, write
+from atoll.exchange import Request
+
+Object = dict[str, Any]
+
+MANAGER = "atoll"
+_OURSELVES = Request("POST", "/", headers={"user-agent": MANAGER})
+
+
+def call_on(resource: Resource, namespace: str, name: str) -> Call:
+    """A call of the server on one of its own objects."""
+    return Call(_OURSELVES, resource, ITSELF, namespace=namespace, name=name)
+
+
+def resource_of(catalog: Catalog, collection: str) -> Resource | None:
+    """A resource that serves this collection, in any version."""
+    return catalog.of_collection(collection)
+
+
+async def delete_one(api: Api, node: Node, propagation: str) -> None:
+    """Delete this very object, if it is still there."""
+    resource = resource_of(api.catalog, node.collection)
+    if resource is None:
+        return
+    call = call_on(resource, node.metadata.namespace, node.metadata.name)
+    options = DeleteOptions(propagation=propagation, precondition_uid=node.uid)
+    try:
+        await delete_object(api, call, options)
+    except ApiError as error:
+        if error.code not in (404, 409):
+            raise
+
+
+async def release(api: Api, node: Node, owners: Sequence[str]) -> None:
+    """Take these owners off this very object's list, if it is still there."""
+
+    def without(obj: Object) -> Object:
+        kept = [
+            one for one in metadata(obj).get("ownerReferences") or [] if one["uid"] not in owners
+        ]
+        return _with_metadata(obj, "ownerReferences", kept)
+
+    await _revise(api, node, without)
+
+
+async def take_off_finalizer(api: Api, node: Node, finalizer: str) -> None:
+    """Take this finalizer off this very object, if it is still there."""
+
+    def without(obj: Object) -> Object:
+        kept = [name for name in metadata(obj).get("finalizers") or [] if name != finalizer]
+        return _with_metadata(obj, "finalizers", kept)
+
+    await _revise(api, node, without)
+
+
+def _with_metadata(obj: Object, key: str, value: list[Any]) -> Object:
+    meta = {name: kept for name, kept in metadata(obj).items() if name != key}
+    if value:
+        meta[key] = value
+    return {**obj, "metadata": meta}
+
+
+async def _revise(api: Api, node: Node, change: Callable[[Object], Object]) -> None:
+    resource = resource_of(api.catalog, node.collection)
+    if resource is None:
+        return
+    call = call_on(resource, node.metadata.namespace, node.metadata.name)
+    await revise(api, call, change, uid=node.uid)
+
+
+async def revise(
+    api: Api, call: Call, change: Callable[[Object], Object], *, uid: str | None = None
+) -> None:
+    """Change an object of ours to be, unless it is gone or (by uid) not the one meant."""
+    form = Form(api, call, WriteOptions(field_manager=MANAGER))
+
+    def decide(old: Object | None) -> Verdict:
+        if old is None:
+            raise _Vanished
+        if uid is not None and metadata(old)["uid"] != uid:
+            return Leave(old)
+        return formed_update(form, change(old), old)
+
+    try:
+        await write(api, call.resource, call.key(), decide)
+    except _Vanished:
+        return
+
+
+class _Vanished(Exception):
+    """The object is gone; there is nothing left to do."""

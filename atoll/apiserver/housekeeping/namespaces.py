@@ -1,0 +1,212 @@
+"""Emptying namespaces: a deleted namespace goes when everything in it has gone.
+
+`plan` sees what is left in a namespace and says what to delete, what to tell, and when to let go.
+Creating anything in a namespace that is missing or ending is refused at the door (`Lifecycle`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.apiserver.admission import Admission
+from atoll.apiserver.housekeeping.acting import call_on, delete_one, revise
+from atoll.apiserver.housekeeping.graph import Node
+from atoll.apiserver.objects.times import rfc3339
+from atoll.apiserver.objects.view import metadata_of
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.status import forbidden, not_found
+from atoll.apiserver.verbs.call import Api
+from atoll.apiserver.verbs.finalizing import held_by
+from atoll.apiserver.verbs.writing import Leave, Verdict, write
+from atoll.runtime.worklist import Worklist
+from atoll.store.record import Event
+from atoll.store.store import Store
+
+Object = dict[str, Any]
+
+COLLECTION = "namespaces"
+PROTECTED = frozenset(["default", "kube-system", "kube-public"])
+HOLDER = "kubernetes"
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What is to be done about an ending namespace."""
+
+    delete: tuple[Node, ...]
+    conditions: tuple[Object, ...]
+    done: bool
+
+
+def plan(content: Mapping[str, Sequence[Node]]) -> Sweep:
+    """Say what to delete of what is left, by collection, and what people are told of the rest."""
+    left = {name: nodes for name, nodes in content.items() if nodes}
+    doomed = tuple(node for nodes in left.values() for node in nodes if not node.ending)
+    return Sweep(doomed, tuple(_conditions(left)), done=not left)
+
+
+def _conditions(left: Mapping[str, Sequence[Node]]) -> list[Object]:
+    counts = [f"{name} has {len(nodes)} resource instances" for name, nodes in sorted(left.items())]
+    held: dict[str, int] = {}
+    for nodes in left.values():
+        for node in nodes:
+            for finalizer in node.metadata.finalizers:
+                held[finalizer] = held.get(finalizer, 0) + 1
+    holders = [f"{name} in {count} resource instances" for name, count in sorted(held.items())]
+    return [
+        _condition(
+            "NamespaceContentRemaining",
+            ("SomeResourcesRemain", "Some resources are remaining: " + ", ".join(counts))
+            if counts
+            else ("ContentRemoved", "All content successfully removed"),
+            holds=bool(counts),
+        ),
+        _condition(
+            "NamespaceFinalizersRemaining",
+            (
+                "SomeFinalizersRemain",
+                "Some content in the namespace has finalizers remaining: " + ", ".join(holders),
+            )
+            if holders
+            else ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+            holds=bool(holders),
+        ),
+    ]
+
+
+def _condition(kind: str, said: tuple[str, str], *, holds: bool) -> Object:
+    return {
+        "type": kind,
+        "status": "True" if holds else "False",
+        "reason": said[0],
+        "message": said[1],
+    }
+
+
+class Sweeper:
+    """Follows the store and empties the namespaces that are ending."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._ending: dict[str, None] = {}
+        self._work: Worklist[str] = Worklist("namespaces")
+
+    def load(self) -> None:
+        for record in self._api.store.page(COLLECTION).records:
+            self._note(record.name, ending=metadata_of(record).deletion_timestamp is not None)
+
+    def follow(self, events: Sequence[Event]) -> None:
+        """Look again at an ending namespace whenever something in it changes."""
+        for event in events:
+            after = event.after
+            if after.collection == COLLECTION:
+                ending = not event.removed and metadata_of(after).deletion_timestamp is not None
+                self._note(after.name, ending=ending)
+            elif self._ending and (namespace := metadata_of(after).namespace) in self._ending:
+                self._work.add(namespace)
+
+    def _note(self, name: str, *, ending: bool) -> None:
+        if ending:
+            self._ending[name] = None
+            self._work.add(name)
+        else:
+            self._ending.pop(name, None)
+
+    async def run(self) -> None:
+        await self._work.run(self._sweep)
+
+    async def _sweep(self, name: str) -> None:
+        if name not in self._ending:
+            return
+        sweep = plan(self._content(name))
+        for node in sweep.delete:
+            await delete_one(self._api, node, "Background")
+        if sweep.done:
+            await self._let_go(name)
+        elif not sweep.delete:  # what is left waits for others: say so
+            await self._tell(name, sweep.conditions)
+
+    def _content(self, namespace: str) -> dict[str, list[Node]]:
+        store = self._api.store
+        return {
+            collection: [
+                Node(collection, record.name, metadata_of(record))
+                for record in store.page(collection, f"{namespace}/").records
+            ]
+            for collection in self._api.catalog.namespaced_collections()
+        }
+
+    def _resource(self) -> Resource:
+        resource = self._api.catalog.of_collection(COLLECTION)
+        assert resource is not None, "namespaces are always served"
+        return resource
+
+    async def _let_go(self, name: str) -> None:
+        resource = self._resource()
+        call = call_on(resource, "", name)
+
+        def decide(old: Object | None) -> Verdict:
+            if old is None or not old["metadata"].get("deletionTimestamp"):
+                raise not_found(resource.plural, resource.group, name)
+            holders = (old.get("spec") or {}).get("finalizers") or []
+            rest = [holder for holder in holders if holder != HOLDER]
+            return held_by(call, old, rest) if rest != holders else Leave(old)
+
+        await write(self._api, resource, name, decide)
+
+    async def _tell(self, name: str, conditions: Sequence[Object]) -> None:
+        now = rfc3339(self._api.now())
+
+        def told(obj: Object) -> Object:
+            status = obj.get("status") or {}
+            known = {one["type"]: one for one in status.get("conditions") or []}
+            fresh = [
+                _since(condition, known.get(condition["type"]), now) for condition in conditions
+            ]
+            return {**obj, "status": {**status, "conditions": fresh}}
+
+        call = call_on(self._resource(), "", name)
+        await revise(self._api, call.on("status"), told)
+
+
+def _since(condition: Object, before: Object | None, now: str) -> Object:
+    """A condition keeps the time of its last change of status."""
+    if before is not None and before["status"] == condition["status"]:
+        now = before.get("lastTransitionTime", now)
+    return {**condition, "lastTransitionTime": now}
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """The admission rule: nothing is made in a namespace that is missing or ending."""
+
+    store: Store
+
+    def __call__(self, seen: Admission) -> None:
+        """ApiError if the write may not happen in this namespace's state."""
+        if seen.operation == "DELETE":
+            self._check_delete(seen)
+        elif seen.operation == "CREATE" and seen.resource.namespaced:
+            self._check_create(seen)
+
+    def _check_delete(self, seen: Admission) -> None:
+        if seen.resource.collection == COLLECTION and seen.name in PROTECTED:
+            why = "this namespace may not be deleted"
+            raise forbidden(seen.resource.plural, seen.resource.group, seen.name, why)
+
+    def _check_create(self, seen: Admission) -> None:
+        namespace = self.store.latest(COLLECTION, seen.namespace)
+        if namespace is None:
+            raise not_found("namespaces", "", seen.namespace)
+        if metadata_of(namespace).deletion_timestamp is None:
+            return
+        why = (
+            f"unable to create new content in namespace {seen.namespace}"
+            " because it is being terminated"
+        )
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {seen.namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        raise forbidden(seen.resource.plural, seen.resource.group, seen.name, why, [cause])

@@ -1,0 +1,242 @@
+"""The API server: a function from Request to Response.
+
+authenticate -> route -> authorize -> the verb -> the form the client asked for. Whatever goes wrong
+on the way ends as a Status. HTTP is not known here; `http` is a shell around `handle`.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from atoll.apiserver.authentication import Identity, Tokens, authenticate
+from atoll.apiserver.authorization import Attributes, authorize, authorize_path
+from atoll.apiserver.documents import Documents
+from atoll.apiserver.negotiation import negotiate
+from atoll.apiserver.options import check_timeout, first, flag, list_options, parse_query
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.responding import (
+    ITEM_SHAPES,
+    LIST_SHAPES,
+    list_response,
+    object_response,
+    objects_response,
+    record_response,
+    status_response,
+    stream_response,
+    with_headers,
+)
+from atoll.apiserver.routing import DocumentRoute, ResourceRoute, route
+from atoll.apiserver.shaping import Shaper
+from atoll.apiserver.status import (
+    ApiError,
+    bad_request,
+    internal_error,
+    method_not_allowed,
+    unavailable,
+    unknown_resource,
+)
+from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.creating import create
+from atoll.apiserver.verbs.deleting import delete, delete_collection
+from atoll.apiserver.verbs.finalizing import finalize
+from atoll.apiserver.verbs.patching import patch
+from atoll.apiserver.verbs.reading import get, list_records
+from atoll.apiserver.verbs.scaling import get_scale, patch_scale, update_scale
+from atoll.apiserver.verbs.updating import update
+from atoll.apiserver.verbs.watching import watch
+from atoll.errors import NotDurable
+from atoll.exchange import Request, Response
+
+log = logging.getLogger("atoll.apiserver")
+
+INCLUDES = ("None", "Metadata", "Object")
+
+Verb = Callable[[Api, Call], Awaitable[Response]]
+
+
+@dataclass(slots=True)
+class ApiServer:
+    """A Kubernetes API over a store and a catalog of resources."""
+
+    api: Api
+    documents: Documents
+    tokens: Tokens = field(default_factory=lambda: Tokens({}))
+
+    async def handle(self, request: Request) -> Response:
+        """Answer one request. Never raises: what goes wrong is a Status too."""
+        audit_id = request.headers.get("audit-id") or self.api.effects.chance.uuid("audit")
+        warnings: list[str] = []
+        try:
+            response = await self._respond(request, warnings)
+        except ApiError as error:
+            response = status_response(error)
+        except NotDurable as error:
+            response = status_response(unavailable(str(error)))
+        except Exception as error:
+            log.exception("%s %s failed", request.method, request.path)
+            response = status_response(internal_error(f"{type(error).__name__}: {error}"))
+        return with_headers(response, audit_id, warnings)
+
+    async def _respond(self, request: Request, warnings: list[str]) -> Response:
+        identity = authenticate(request, self.tokens)
+        try:
+            target = route(request.path)
+        except UnicodeDecodeError:
+            target = None
+        if target is None:
+            return self.documents.missing()
+        if isinstance(target, DocumentRoute):
+            authorize_path(identity, target.parts, request.method.lower())
+            return self.documents.respond(request, target.parts)
+        return await self._resource(request, target, identity, warnings)
+
+    async def _resource(
+        self, request: Request, target: ResourceRoute, identity: Identity, warnings: list[str]
+    ) -> Response:
+        query = parse_query(request.query)
+        verb = _verb_name(request.method, target, watching=flag(query, "watch"))
+        authorize(identity, _attributes(verb, target))
+        resource = self._find(target)
+        check_timeout(query)
+        call = Call(
+            request=request,
+            resource=resource,
+            identity=identity,
+            query=query,
+            namespace=target.namespace,
+            name=target.name,
+            subresource=target.subresource,
+            warnings=warnings,
+        )
+        serve = _serving(resource, target, verb)
+        if serve is None:
+            raise method_not_allowed()
+        return await serve(self.api, call)
+
+    def _find(self, target: ResourceRoute) -> Resource:
+        """The resource a path names; ApiError 404, worded by how much of the path is known."""
+        catalog = self.api.catalog
+        resource = catalog.find(target.group, target.version, target.plural)
+        if resource is None:
+            if not catalog.serves(target.group, target.version):
+                raise self.documents.no_such_page()
+            raise unknown_resource()
+        if (target.namespace and not resource.namespaced) or target.rest:
+            raise unknown_resource()
+        if resource.namespaced and target.name and not target.namespace:
+            raise unknown_resource()
+        if target.subresource and target.subresource not in catalog.subresources(resource):
+            raise unknown_resource()
+        return resource
+
+
+def _verb_name(method: str, target: ResourceRoute, *, watching: bool) -> str:
+    """What authorization calls this request."""
+    one = bool(target.name)
+    match method:
+        case "GET" | "HEAD":
+            return "get" if one else "watch" if watching else "list"
+        case "DELETE":
+            return "delete" if one else "deletecollection"
+    return {"POST": "create", "PUT": "update", "PATCH": "patch"}.get(method, method.lower())
+
+
+def _attributes(verb: str, target: ResourceRoute) -> Attributes:
+    namespace = target.namespace
+    if not target.group and target.plural == "namespaces":
+        namespace = target.name
+    return Attributes(verb, target.group, target.plural, namespace, target.name, target.subresource)
+
+
+def _serving(resource: Resource, target: ResourceRoute, verb: str) -> Verb | None:
+    """Who serves this verb at this depth of the path; None if nobody does."""
+    if target.subresource:
+        return _SUBRESOURCES[target.subresource].get(verb)
+    if target.name:
+        return _ONE.get(verb) if verb in resource.verbs else None
+    # Objects of a namespaced kind are made and swept away inside a namespace only.
+    if resource.namespaced and not target.namespace and verb in ("create", "deletecollection"):
+        return None
+    return _MANY.get(verb) if verb in resource.verbs else None
+
+
+def _shaper(api: Api, call: Call, shapes: frozenset[str]) -> Shaper:
+    wanted = negotiate(call.request.headers.get("accept", ""), shapes)
+    if flag(call.query, "pretty"):
+        wanted = replace(wanted, pretty=True)
+    include = first(call.query, "includeObject") or "Metadata"
+    if include not in INCLUDES:
+        raise bad_request(f'invalid object in Table: unrecognized includeObject value: "{include}"')
+    return Shaper(call.resource, wanted, api.now(), include)
+
+
+async def _get(api: Api, call: Call) -> Response:
+    return record_response(_shaper(api, call, ITEM_SHAPES), get(api, call))
+
+
+async def _list(api: Api, call: Call) -> Response:
+    return list_response(_shaper(api, call, LIST_SHAPES), await list_records(api, call))
+
+
+async def _watch(api: Api, call: Call) -> Response:
+    shaper = _shaper(api, call, ITEM_SHAPES)
+    return stream_response(shaper, await watch(api, call, shaper))
+
+
+async def _create(api: Api, call: Call) -> Response:
+    shaper = _shaper(api, call, ITEM_SHAPES)
+    return object_response(shaper, (await create(api, call)).object, 201)
+
+
+async def _update(api: Api, call: Call) -> Response:
+    shaper = _shaper(api, call, ITEM_SHAPES)
+    written = await update(api, call)
+    return object_response(shaper, written.object, 201 if written.created else 200)
+
+
+async def _patch(api: Api, call: Call) -> Response:
+    shaper = _shaper(api, call, ITEM_SHAPES)
+    written = await patch(api, call)
+    return object_response(shaper, written.object, 201 if written.created else 200)
+
+
+async def _delete(api: Api, call: Call) -> Response:
+    shaper = _shaper(api, call, ITEM_SHAPES)
+    return object_response(shaper, await delete(api, call), 200)
+
+
+async def _delete_collection(api: Api, call: Call) -> Response:
+    list_options(call.query)
+    shaper = _shaper(api, call, LIST_SHAPES)
+    objects = await delete_collection(api, call)
+    return objects_response(shaper, objects, api.store.revision)
+
+
+async def _get_scale(api: Api, call: Call) -> Response:
+    return object_response(_shaper(api, call, ITEM_SHAPES), get_scale(api, call), 200)
+
+
+async def _update_scale(api: Api, call: Call) -> Response:
+    return object_response(_shaper(api, call, ITEM_SHAPES), await update_scale(api, call), 200)
+
+
+async def _patch_scale(api: Api, call: Call) -> Response:
+    return object_response(_shaper(api, call, ITEM_SHAPES), await patch_scale(api, call), 200)
+
+
+async def _finalize(api: Api, call: Call) -> Response:
+    return object_response(_shaper(api, call, ITEM_SHAPES), (await finalize(api, call)).object, 200)
+
+
+_ONE: dict[str, Verb] = {"get": _get, "update": _update, "patch": _patch, "delete": _delete}
+_MANY: dict[str, Verb] = {
+    "list": _list,
+    "watch": _watch,
+    "create": _create,
+    "deletecollection": _delete_collection,
+}
+_SUBRESOURCES: dict[str, dict[str, Verb]] = {
+    "status": {"get": _get, "update": _update, "patch": _patch},
+    "scale": {"get": _get_scale, "update": _update_scale, "patch": _patch_scale},
+    "finalize": {"update": _finalize},
+}

@@ -1,0 +1,105 @@
+"""Stored bytes in the form a client asked for: as they are, as a Table, as metadata, as YAML.
+
+The plain JSON form costs nothing: an object goes out as the bytes it is stored in, and a list is
+those bytes joined.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.bodies import encode_yaml
+from atoll.apiserver.negotiation import Representation
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.tables import partial, partial_list, table
+
+Object = dict[str, Any]
+
+
+class Shaper:
+    """One client's wish, applied to any number of objects of one resource."""
+
+    def __init__(
+        self, resource: Resource, wanted: Representation, now: datetime, include: str
+    ) -> None:
+        self.resource = resource
+        self.wanted = wanted
+        self._now = now
+        self._include = include
+        self._columns_told = False
+
+    @property
+    def content_type(self) -> str:
+        return self.wanted.media_type
+
+    @property
+    def plain(self) -> bool:
+        """Whether objects go out as the very bytes that are stored."""
+        return not self.wanted.shape and self.wanted.media_type == "application/json"
+
+    @property
+    def shareable(self) -> bool:
+        """Whether what one client is sent can be sent to another too; ages in Tables differ."""
+        return self.wanted.shape != "Table"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.wanted.shape, self.wanted.version)
+
+    def one(self, value: bytes) -> bytes:
+        """One object, answered to a get or a write."""
+        if self.plain and not self.wanted.pretty:
+            return value
+        obj = orjson.loads(value)
+        match self.wanted.shape:
+            case "Table":
+                obj = table(self.resource, [obj], self._now, self._include, self.wanted.version)
+            case "PartialObjectMetadata":
+                obj = partial(obj, self.wanted.version)
+        return self.encode(obj)
+
+    def event(self, value: bytes) -> bytes:
+        """One object inside a watch event; only the first Table names its columns."""
+        if self.wanted.shape != "Table":
+            return self.one(value)
+        obj = orjson.loads(value)
+        shown = table(self.resource, [obj], self._now, self._include, self.wanted.version)
+        if self._columns_told:
+            shown["columnDefinitions"] = None
+        self._columns_told = True
+        return orjson.dumps(shown)
+
+    def many(self, values: Sequence[bytes], head: Object) -> bytes:
+        """A list with this metadata."""
+        if self.plain and not self.wanted.pretty:
+            return b'{"kind":"%b","apiVersion":"%b","metadata":%b,"items":[%b]}' % (
+                self.resource.list_kind.encode(),
+                self.resource.api_version.encode(),
+                orjson.dumps(head),
+                b",".join(values),
+            )
+        objects = [orjson.loads(value) for value in values]
+        return self.encode(self._list(objects, head))
+
+    def _list(self, objects: list[Object], head: Object) -> Object:
+        match self.wanted.shape:
+            case "Table":
+                shown = table(self.resource, objects, self._now, self._include, self.wanted.version)
+                return {**shown, "metadata": head}
+            case "PartialObjectMetadataList":
+                return {**partial_list(objects, self.wanted.version), "metadata": head}
+        return {
+            "kind": self.resource.list_kind,
+            "apiVersion": self.resource.api_version,
+            "metadata": head,
+            "items": objects,
+        }
+
+    def encode(self, obj: Object) -> bytes:
+        if self.wanted.media_type == "application/yaml":
+            return encode_yaml(obj)
+        if self.wanted.pretty:
+            return orjson.dumps(obj, option=orjson.OPT_INDENT_2) + b"\n"
+        return orjson.dumps(obj)

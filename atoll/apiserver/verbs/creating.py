@@ -1,0 +1,89 @@
+"""POST: a new object, with a name of its own or one the server makes up."""
+
+from typing import Any
+
+from atoll.apiserver.intake import read_object
+from atoll.apiserver.objects.ending import is_ending
+from atoll.apiserver.objects.metadata import (
+    GENERATED_ALPHABET,
+    GENERATED_PREFIX_MAX,
+    metadata,
+    repeated_owners,
+)
+from atoll.apiserver.options import write_options
+from atoll.apiserver.status import already_exists, bad_request, plain_500
+from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.forming import Form, formed_new
+from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
+
+Object = dict[str, Any]
+
+_NAME_ATTEMPTS = 8
+
+
+async def create(api: Api, call: Call) -> Written:
+    """Store the object in the request's body as a new one."""
+    options = write_options(call.query, "CreateOptions")
+    proposed = read_object(call, options.field_validation)
+    check_namespace(call, proposed)
+    if metadata(proposed).get("resourceVersion"):
+        raise plain_500("resourceVersion should not be set on objects to be created")
+    return await create_object(Form(api, call, options), proposed)
+
+
+async def create_object(form: Form, proposed: Object) -> Written:
+    """Store a proposed object as a new one; a made-up name that is taken is made up again."""
+    meta = metadata(proposed)
+    if meta.get("name") or not meta.get("generateName"):
+        return await _create_named(form, proposed)
+    for _ in range(_NAME_ATTEMPTS):
+        named = {**proposed, "metadata": {**meta, "name": _made_up(form.api, meta["generateName"])}}
+        name = named["metadata"]["name"]
+        if form.api.store.latest(form.resource.collection, form.call.key(name)) is None:
+            return await _create_named(form, named)
+    error = already_exists(form.resource.plural, form.resource.group, meta["generateName"])
+    assert error.details is not None
+    error.details["retryAfterSeconds"] = 1
+    raise error
+
+
+async def _create_named(form: Form, proposed: Object) -> Written:
+    resource = form.resource
+    if repeated_owners(proposed):
+        form.call.warnings.append(_REPEATED_OWNERS)
+    name = metadata(proposed).get("name") or ""
+    uid = form.api.effects.chance.uuid("uid")
+
+    def decide(old: Object | None) -> Verdict:
+        if old is not None:
+            raise already_exists(resource.plural, resource.group, name, deleting=is_ending(old))
+        return Save(formed_new(form, proposed, uid=uid))
+
+    # An object without a name has no place in the store, but its other faults are told too.
+    if not name:
+        formed_new(form, proposed, uid=uid)
+    return await write(
+        form.api, resource, form.call.key(name), decide, dry_run=form.options.dry_run
+    )
+
+
+_REPEATED_OWNERS = (
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in"
+    " 1.20+, and may reject such requests as early as 1.24; please fix your requests"
+)
+
+
+def check_namespace(call: Call, proposed: Object) -> None:
+    """ApiError 400 unless the object's namespace is the one in the path."""
+    namespace = metadata(proposed).get("namespace")
+    if call.resource.namespaced and namespace and namespace != call.namespace:
+        why = (
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+        raise bad_request(why)
+
+
+def _made_up(api: Api, prefix: str) -> str:
+    chance = api.effects.chance.of("names")
+    letters = "".join(chance.choice(GENERATED_ALPHABET) for _ in range(5))
+    return prefix[:GENERATED_PREFIX_MAX] + letters

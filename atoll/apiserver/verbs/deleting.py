@@ -1,0 +1,112 @@
+"""DELETE, of one object or of all that match."""
+
+from typing import Any
+
+from atoll.apiserver.admission import Admission
+from atoll.apiserver.intake import read_options
+from atoll.apiserver.objects.ending import Ending, ending
+from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.options import DeleteOptions, delete_options
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.status import ApiError, conflict, not_found, qualified, success
+from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.reading import list_objects
+from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write
+
+Object = dict[str, Any]
+
+_JOBS_ORPHAN = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to"
+    " remove them or set propagationPolicy=Orphan to suppress this warning"
+)
+
+
+async def delete(api: Api, call: Call) -> Object:
+    """Delete one object; gives what the client is answered: the object, or a Status."""
+    options = delete_options(read_options(call), call.query)
+    written = await delete_object(api, call, options)
+    resource = call.resource
+    if written.removed and not resource.strategy.returns_deleted:
+        uid = metadata(written.object)["uid"]
+        return success(resource.plural, resource.group, call.name, uid)
+    return written.object
+
+
+async def delete_object(api: Api, call: Call, options: DeleteOptions) -> Written:
+    """Delete one object, or mark it as to be deleted while somebody holds it."""
+    resource = call.resource
+    if resource.kind == "Job" and resource.group == "batch" and options.propagation is None:
+        call.warnings.append(_JOBS_ORPHAN)
+
+    def decide(old: Object | None) -> Verdict:
+        if old is None:
+            raise not_found(resource.plural, resource.group, call.name)
+        _check_preconditions(resource, options, old)
+        api.hooks.check(_admission(call, options, old))
+        return _verdict(ending(old, resource, options, api.now()), old)
+
+    return await write(api, resource, call.key(), decide, dry_run=options.dry_run)
+
+
+def _verdict(result: Ending, old: Object) -> Verdict:
+    if result.gone:
+        return Drop(result.state)
+    return Leave(old) if same(result.state, old) else Save(result.state)
+
+
+def _admission(call: Call, options: DeleteOptions, old: Object) -> Admission:
+    return Admission(
+        operation="DELETE",
+        resource=call.resource,
+        namespace=call.namespace,
+        name=metadata(old)["name"],
+        identity=call.identity,
+        old=old,
+        dry_run=options.dry_run,
+    )
+
+
+def _check_preconditions(resource: Resource, options: DeleteOptions, old: Object) -> None:
+    meta = metadata(old)
+    wanted = options.precondition_uid
+    if wanted is not None and wanted != meta["uid"]:
+        raise _precondition_failed(resource, meta["name"], "UID", wanted, meta["uid"])
+    wanted = options.precondition_revision
+    if wanted is not None and wanted != meta["resourceVersion"]:
+        there = meta["resourceVersion"]
+        raise _precondition_failed(resource, meta["name"], "ResourceVersion", wanted, there)
+
+
+def _precondition_failed(
+    resource: Resource, name: str, what: str, wanted: str, there: str
+) -> ApiError:
+    after = "deleted and then recreated" if what == "UID" else "modified"
+    why = (
+        f"the {what} in the precondition ({wanted}) does not match the {what} in record ({there})."
+        f" The object might have been {after}"
+    )
+    error = conflict(resource.kind, resource.group, name, why)
+    error.message = (
+        f'Operation cannot be fulfilled on {qualified(resource.plural, resource.group)} "{name}": {why}'
+        if what == "ResourceVersion"
+        else error.message
+    )
+    return error
+
+
+async def delete_collection(api: Api, call: Call) -> list[Object]:
+    """Delete every object that matches the query; gives them as they were."""
+    options = delete_options(read_options(call), call.query)
+    doomed = list_objects(api, call)
+    for obj in doomed:
+        meta = metadata(obj)
+        namespace = meta.get("namespace", "")
+        one = Call(
+            call.request, call.resource, call.identity, namespace=namespace, name=meta["name"]
+        )
+        try:
+            await delete_object(api, one, options)
+        except ApiError as error:
+            if error.code != 404:  # somebody else was quicker
+                raise
+    return doomed

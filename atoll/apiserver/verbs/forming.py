@@ -1,0 +1,156 @@
+"""From what a client proposes to what is stored: the one pipeline of creations and updates.
+
+metadata rules -> status kept apart -> defaults -> mutating hooks -> generation -> ownership of
+fields -> validation -> validating hooks. Pure but for what the hooks look up.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.apiserver.admission import Admission, Operation
+from atoll.apiserver.applying.ownership import Writer, after_update
+from atoll.apiserver.objects.ending import is_over
+from atoll.apiserver.objects.metadata import (
+    carried_over,
+    errors_of_new,
+    errors_of_update,
+    metadata,
+    stamped,
+    with_generation,
+)
+from atoll.apiserver.options import WriteOptions
+from atoll.apiserver.resource import Path, Resource
+from atoll.apiserver.status import invalid
+from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, same
+
+Object = dict[str, Any]
+
+_AGENT_MAX = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What all steps of one write need to know."""
+
+    api: Api
+    call: Call
+    options: WriteOptions
+    applied: bool = False  # by server-side apply, which has settled ownership already
+
+    @property
+    def resource(self) -> Resource:
+        return self.call.resource
+
+    def writer(self) -> Writer:
+        return Writer(
+            manager(self.call, self.options), self.resource.api_version, self.call.subresource
+        )
+
+
+def manager(call: Call, options: WriteOptions) -> str:
+    """Who fields are attributed to: the manager named, else the program that asks."""
+    if options.field_manager:
+        return options.field_manager
+    agent = call.request.headers.get("user-agent", "").partition("/")[0][:_AGENT_MAX]
+    return agent or "unknown"
+
+
+def untracked(resource: Resource, subresource: str) -> tuple[Path, ...]:
+    """The fields that a write through this endpoint cannot touch, and so never owns."""
+    if subresource == "status":
+        return tuple((key,) for key in resource.schema.fields if key not in _ALWAYS) or (("spec",),)
+    return (("status",),) if resource.strategy.has_status else ()
+
+
+_ALWAYS = frozenset(["status", "apiVersion", "kind"])
+
+
+def formed_new(form: Form, proposed: Object, *, uid: str) -> Object:
+    """A new object, ready to be stored; ApiError says why it may not be."""
+    resource, call = form.resource, form.call
+    now = form.api.timestamp()
+    obj = stamped(proposed, resource, namespace=call.namespace, uid=uid, now=now)
+    if resource.strategy.has_status:
+        obj.pop("status", None)
+    resource.strategy.prepare_create(obj)
+    resource.strategy.default(obj)
+    obj = _mutated(form, "CREATE", obj, None)
+    if not form.applied:
+        obj = _owned(form, None, obj, now)
+    errors = errors_of_new(obj, resource) + resource.strategy.errors(obj)
+    if errors:
+        raise invalid(resource.kind, resource.group, metadata(obj).get("name", ""), errors)
+    _check(form, "CREATE", obj, None)
+    return obj
+
+
+def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
+    """What replacing `old` by what is proposed comes to; ApiError says why it may not be."""
+    resource = form.resource
+    now = form.api.timestamp()
+    obj = carried_over(_apart(form, proposed, old), old, resource)
+    resource.strategy.default(obj)
+    obj = _mutated(form, "UPDATE", obj, old)
+    obj = with_generation(obj, old, resource)
+    if not form.applied:
+        obj = _owned(form, old, obj, now)
+    errors = errors_of_update(obj, old) + resource.strategy.errors(obj)
+    errors += resource.strategy.update_errors(obj, old)
+    if errors:
+        raise invalid(resource.kind, resource.group, metadata(obj)["name"], errors)
+    _check(form, "UPDATE", obj, old)
+    if is_over(obj, resource):
+        return Drop(obj)
+    unversioned = {**obj, "metadata": {**obj["metadata"]}}
+    unversioned["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+    return Leave(old) if same(unversioned, old) else Save(obj)
+
+
+def _apart(form: Form, proposed: Object, old: Object) -> Object:
+    """Keep spec and status apart: each endpoint changes its own side and no other."""
+    if form.call.subresource == "status":
+        fields = metadata(proposed).get("managedFields")
+        kept = {**old, "metadata": {**metadata(old)}}
+        if form.applied and fields is not None:
+            kept["metadata"]["managedFields"] = fields
+        if "status" in proposed:
+            kept["status"] = proposed["status"]
+        else:
+            kept.pop("status", None)
+        return kept
+    if not form.resource.strategy.has_status:
+        return dict(proposed)
+    kept = {key: value for key, value in proposed.items() if key != "status"}
+    if "status" in old:
+        kept["status"] = old["status"]
+    return kept
+
+
+def _owned(form: Form, old: Object | None, obj: Object, now: str) -> Object:
+    ignored = untracked(form.resource, form.call.subresource)
+    return after_update(form.resource.schema, old, obj, form.writer(), now, ignored)
+
+
+def _mutated(form: Form, operation: Operation, obj: Object, old: Object | None) -> Object:
+    hooks = form.api.hooks
+    return hooks.mutated(_admission(form, operation, obj, old)) if hooks.mutating else obj
+
+
+def _check(form: Form, operation: Operation, obj: Object, old: Object | None) -> None:
+    form.api.hooks.check(_admission(form, operation, obj, old))
+
+
+def _admission(form: Form, operation: Operation, obj: Object, old: Object | None) -> Admission:
+    call = form.call
+    return Admission(
+        operation=operation,
+        resource=form.resource,
+        namespace=call.namespace,
+        name=metadata(obj).get("name", call.name),
+        identity=call.identity,
+        object=obj,
+        old=old,
+        subresource=call.subresource,
+        dry_run=form.options.dry_run,
+    )

@@ -1,0 +1,168 @@
+"""PATCH: a change to an object, in one of four languages; apply may also create."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from atoll.apiserver.applying.ownership import after_apply
+from atoll.apiserver.fields import error as fields
+from atoll.apiserver.intake import checked_object, read_patch
+from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.options import WriteOptions, parse_revision, write_options
+from atoll.apiserver.patching.json_patch import apply_json_patch
+from atoll.apiserver.patching.merge_patch import apply_merge_patch
+from atoll.apiserver.patching.strategic import apply_strategic_patch
+from atoll.apiserver.status import (
+    MODIFIED,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+    unsupported_media_type,
+)
+from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.forming import Form, formed_new, formed_update, untracked
+from atoll.apiserver.verbs.updating import check_uid
+from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
+
+Object = dict[str, Any]
+
+JSON = "application/json-patch+json"
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+def accepted(call: Call) -> tuple[str, ...]:
+    """The patch languages this resource understands; custom kinds have no merge keys."""
+    if call.resource.custom:
+        return (JSON, MERGE, APPLY)
+    return (JSON, MERGE, STRATEGIC, APPLY)
+
+
+async def patch(api: Api, call: Call) -> Written:
+    """Change an object by the patch in the request's body."""
+    media_type = patch_type(call)
+    options = write_options(call.query, "PatchOptions")
+    _check_options(media_type, options)
+    if media_type == APPLY:
+        return await _apply(api, call, options)
+    change = patcher(call, media_type)
+    form = Form(api, call, options)
+
+    def decide(old: Object | None) -> Verdict:
+        if old is None:
+            raise not_found(call.resource.plural, call.resource.group, call.name)
+        proposed = checked_object(call, change(old), options.field_validation)
+        check_patched(call, proposed, old)
+        return formed_update(form, proposed, old)
+
+    return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
+
+
+def patch_type(call: Call) -> str:
+    media_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in accepted(call):
+        raise unsupported_media_type(accepted(call))
+    return media_type
+
+
+def _check_options(media_type: str, options: WriteOptions) -> None:
+    errors = []
+    if media_type != APPLY and options.force is not None:
+        errors.append(fields.forbidden("force", "may not be specified for non-apply patch"))
+    if media_type == APPLY and not options.field_manager:
+        errors.append(fields.required("fieldManager", "is required for apply patch"))
+    if errors:
+        raise invalid("PatchOptions", "meta.k8s.io", "", errors)
+
+
+def patcher(call: Call, media_type: str) -> Callable[[Object], Object]:
+    """The change that the request's body asks for, as a function of the object."""
+    content = read_patch(call)
+    match media_type:
+        case "application/json-patch+json":
+            return lambda old: apply_json_patch(old, content)
+        case "application/merge-patch+json":
+            return lambda old: apply_merge_patch(old, content)
+    schema = call.resource.schema
+    return lambda old: apply_strategic_patch(old, content, schema)
+
+
+def check_patched(call: Call, proposed: Object, old: Object) -> None:
+    """ApiError if the patch renames the object or was made for another version of it."""
+    meta, before = metadata(proposed), metadata(old)
+    if meta.get("name") != before["name"]:
+        why = (
+            f"the name of the object ({meta.get('name', '')}) does not match"
+            f" the name on the URL ({call.name})"
+        )
+        raise bad_request(why)
+    if call.resource.namespaced and meta.get("namespace") not in (None, before["namespace"]):
+        why = (
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+        raise bad_request(why)
+    if meta.get("uid") not in (None, before["uid"]):
+        error = fields.invalid("metadata.uid", meta["uid"], "field is immutable")
+        raise invalid(call.resource.kind, call.resource.group, before["name"], [error])
+    _check_version(call, meta, before)
+
+
+def _check_version(call: Call, meta: Object, before: Object) -> None:
+    given = meta.get("resourceVersion") or ""
+    if parse_revision(given) and given != before["resourceVersion"]:
+        raise conflict(call.resource.plural, call.resource.group, before["name"], MODIFIED)
+
+
+async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
+    applied = read_patch(call)
+    _check_applied(call, applied)
+    form = Form(api, call, options, applied=True)
+    writer = replace(form.writer(), manager=options.field_manager)
+    ignored = untracked(call.resource, call.subresource)
+    uid = api.effects.chance.uuid("uid")
+
+    def merged(live: Object | None) -> Object:
+        result = after_apply(
+            call.resource.schema,
+            live,
+            applied,
+            writer,
+            api.timestamp(),
+            force=bool(options.force),
+            ignored=ignored,
+        )
+        return checked_object(call, result, options.field_validation)
+
+    def decide(old: Object | None) -> Verdict:
+        if old is not None:
+            _check_version(call, metadata(applied), metadata(old))
+            check_uid(call.resource, applied, old)
+            return formed_update(form, merged(old), old)
+        if call.subresource:
+            raise not_found(call.resource.plural, call.resource.group, call.name)
+        if given := metadata(applied).get("uid"):
+            why = (
+                f"uid mismatch: the provided object specified uid {given},"
+                " and no existing object was found"
+            )
+            raise conflict(call.resource.plural, call.resource.group, call.name, why)
+        return Save(formed_new(form, merged(None), uid=uid))
+
+    return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
+
+
+def _check_applied(call: Call, applied: Object) -> None:
+    resource = call.resource
+    given = (applied.get("apiVersion"), applied.get("kind"))
+    if given != (resource.api_version, resource.kind):
+        raise bad_request(
+            f"{given[0] or ''}, Kind={given[1] or ''} does not match the endpoint's"
+            f" {resource.api_version}, Kind={resource.kind}"
+        )
+    name = metadata(applied).get("name")
+    if name not in (None, "", call.name):
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        )

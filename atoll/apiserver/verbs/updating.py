@@ -1,0 +1,67 @@
+"""PUT: another version of an object in place of the one there is."""
+
+from typing import Any
+
+from atoll.apiserver.fields import error as fields
+from atoll.apiserver.intake import read_object
+from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.options import parse_revision, write_options
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.status import MODIFIED, bad_request, conflict, invalid, not_found
+from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.creating import check_namespace
+from atoll.apiserver.verbs.forming import Form, formed_new, formed_update
+from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
+
+Object = dict[str, Any]
+
+
+async def update(api: Api, call: Call) -> Written:
+    """Replace an object by the one in the request's body."""
+    options = write_options(call.query, "UpdateOptions")
+    proposed = read_object(call, options.field_validation)
+    check_namespace(call, proposed)
+    _check_name(call, proposed)
+    form = Form(api, call, options)
+    uid = api.effects.chance.uuid("uid")
+
+    def decide(old: Object | None) -> Verdict:
+        if old is not None:
+            check_current(call.resource, proposed, old)
+            return formed_update(form, proposed, old)
+        if call.subresource or not call.resource.strategy.creates_on_update:
+            raise not_found(call.resource.plural, call.resource.group, call.name)
+        return Save(formed_new(form, proposed, uid=uid))
+
+    return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
+
+
+def _check_name(call: Call, proposed: Object) -> None:
+    name = metadata(proposed).get("name")
+    if not name:
+        raise bad_request("name must be provided")
+    if name != call.name:
+        why = f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        raise bad_request(why)
+
+
+def check_current(resource: Resource, proposed: Object, old: Object) -> None:
+    """ApiError 409 if the proposal was made for another version or another object of that name."""
+    name = metadata(old)["name"]
+    check_uid(resource, proposed, old)
+    given = metadata(proposed).get("resourceVersion") or ""
+    if parse_revision(given) == 0:
+        if resource.strategy.unconditional_update:
+            return
+        error = fields.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise invalid(resource.plural, resource.group, name, [error])
+    if given != metadata(old)["resourceVersion"]:
+        raise conflict(resource.plural, resource.group, name, MODIFIED)
+
+
+def check_uid(resource: Resource, proposed: Object, old: Object) -> None:
+    """ApiError 409 if the proposal was made for another object of that name."""
+    given, there = metadata(proposed).get("uid"), metadata(old)["uid"]
+    if given and given != there:
+        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {there}"
+        raise conflict(resource.plural, resource.group, metadata(old)["name"], why)

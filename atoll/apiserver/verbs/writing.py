@@ -1,0 +1,107 @@
+"""How every write happens: read the newest state, decide purely, hand the result to the store.
+
+A decision is a plain function from the object as it is to what shall become of it. It runs inside
+the store's own step, so nothing can change between what it saw and what it writes, and there is
+nothing to retry. A dry run is the same decision, not handed on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.verbs.call import Api
+from atoll.store.record import Record
+from atoll.store.store import KEEP, Keep, Put, Remove
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Store this object."""
+
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Remove the object; this was its last state."""
+
+    object: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Nothing has changed; write nothing."""
+
+    object: Object
+
+
+Verdict = Save | Drop | Leave
+Decision = Callable[[Object | None], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What came of a write: the object as served, and whether it was removed or newly made."""
+
+    object: Object
+    removed: bool = False
+    created: bool = False
+
+
+def stored_object(resource: Resource, record: Record | None) -> Object | None:
+    """The object in this record, as this resource serves it."""
+    if record is None:
+        return None
+    obj: Object = orjson.loads(record.value)
+    return resource.from_stored(obj)
+
+
+def same(new: Object, old: Object) -> bool:
+    """Whether two objects are equal as JSON; Python alone would take 1 for true."""
+    if new != old:
+        return False
+    sort = orjson.OPT_SORT_KEYS
+    return orjson.dumps(new, option=sort) == orjson.dumps(old, option=sort)
+
+
+def with_revision(obj: Object, revision: int) -> Object:
+    return {**obj, "metadata": {**metadata(obj), "resourceVersion": str(revision)}}
+
+
+async def write(
+    api: Api, resource: Resource, key: str, decide: Decision, *, dry_run: bool = False
+) -> Written:
+    """Carry out a decision on one object, durably; or only find out what it would be."""
+    if dry_run:
+        return _tried(resource, api.store.latest(resource.collection, key), decide)
+    done: Written | None = None
+
+    def decide_record(current: Record | None, revision: int) -> Put | Remove | Keep:
+        nonlocal done
+        verdict = decide(stored_object(resource, current))
+        if isinstance(verdict, Leave):
+            done = Written(verdict.object)
+            return KEEP
+        obj = with_revision(verdict.object, revision)
+        value = orjson.dumps(resource.to_stored(obj))
+        if isinstance(verdict, Drop):
+            done = Written(obj, removed=True)
+            return Remove(value)
+        done = Written(obj, created=current is None)
+        return Put(value)
+
+    await api.store.write(resource.collection, key, decide_record)
+    assert done is not None, "the store has called the decision"
+    return done
+
+
+def _tried(resource: Resource, current: Record | None, decide: Decision) -> Written:
+    verdict = decide(stored_object(resource, current))
+    created = current is None
+    return Written(verdict.object, removed=isinstance(verdict, Drop), created=created)
