@@ -45,6 +45,7 @@ class RequestReader:
     __slots__ = (
         "_body",
         "_body_bytes",
+        "_deaf",
         "_header_bytes",
         "_headers",
         "_limits",
@@ -75,6 +76,7 @@ class RequestReader:
         self._quiet_bytes = 0
         self._progressed = False
         self._refused = False
+        self._deaf = False  # to what else may come
         self.arrivals: list[Arrival] = []
         self.stage = Stage.REQUEST
         self.owes_continue = False  # the client waits for "100 Continue" before it sends the body
@@ -83,7 +85,7 @@ class RequestReader:
     def feed(self, data: bytes) -> None:
         self._progressed = False
         rest = data
-        while rest and self.stage is not Stage.NOTHING:
+        while rest and not self._deaf:
             rest = self._parse(rest)
         self._quiet_bytes = 0 if self._progressed else self._quiet_bytes + len(data)
         if self._quiet_bytes > self._limits.header_bytes_max and not self._refused:
@@ -100,26 +102,28 @@ class RequestReader:
         except HttpParserCallbackError:
             raise
         except HttpParserError:
+            self._deaf = True
             # What follows a request that said "Connection: close" is an error to llhttp only.
-            if self.stage is not Stage.NOTHING and not self._refused:
+            if self.stage is not Stage.NOTHING:
                 self._refuse(refusals.unreadable())
-            self.stage = Stage.NOTHING
         return b""
 
     def refuse(self, response: Response) -> None:
         """Answer this instead of whatever the client was about to send."""
         self._refuse(response)
-        self.stage = Stage.NOTHING
+        self._deaf = True
 
     def _refuse(self, response: Response) -> None:
+        """Answer this; if the parser still works, read on, to find out where the request ends."""
         self._refused = True
+        self.stage = Stage.NOTHING
         self._body = []
         self.owes_continue = False
         self.arrivals.append(Arrival(response, keep_alive=False))
 
     def close(self) -> None:
         """Let go of the parser, which holds on to us."""
-        self.stage = Stage.NOTHING
+        self._deaf = True
         del self._parser
 
     # What llhttp calls.
@@ -140,7 +144,7 @@ class RequestReader:
             return  # a trailer; nothing we serve has a use for one
         self._header_bytes += len(name) + len(value) + 4
         key = name.decode("latin-1").lower()
-        text = _text(value)
+        text = _text(value.rstrip(b" \t"))
         before = self._headers.get(key)
         if before is not None:
             # A group may have a comma in its name, so these are kept apart by what no value has.
@@ -171,7 +175,14 @@ class RequestReader:
             return refusals.unmet_expectation()
         if int(headers.get("content-length", "0")) > self._limits.body_bytes_max:
             return refusals.body_too_large(self._limits.body_bytes_max)
+        if self._parser.should_upgrade() and self._announces_body():
+            # llhttp stops before such a body, so what is body and what is not cannot be told.
+            return refusals.unreadable("a request with a body cannot change the protocol")
         return None
+
+    def _announces_body(self) -> bool:
+        headers = self._headers
+        return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
 
     def on_body(self, data: bytes) -> None:
         self._progressed = True
@@ -188,7 +199,6 @@ class RequestReader:
         self._progressed = True
         self.owes_continue = False
         if self._refused:
-            self.stage = Stage.NOTHING
             self.at_end = True
             return
         # Whoever sends this many at once gets these answered, and has to connect again.

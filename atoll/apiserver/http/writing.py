@@ -47,7 +47,9 @@ def head(response: Response, date: str, length: int | None, *, close: bool, mode
 def _header(name: str, value: str) -> list[str]:
     if "\n" not in value and "\r" not in value:
         return [f"{name}: {value}"]
-    return [f"{name}: {line.strip()}" for line in value.splitlines() if line.strip()]
+    return [
+        f"{name}: {line.strip()}" for line in value.replace("\r", "\n").split("\n") if line.strip()
+    ]
 
 
 def _is_bodiless(status: int) -> bool:
