@@ -7,6 +7,8 @@ import subprocess
 import sys
 from functools import partial
 
+import pytest
+
 from simulation.birth import SimTask
 from simulation.exercise import exercise
 from simulation.loop import SimLoop
@@ -18,16 +20,16 @@ import random, sys
 dice = random.SystemRandom()
 kept = [bytearray(dice.randint(1, 4096)) for _ in range(dice.randint(0, 20000))]
 kept = [object() for _ in range(dice.randint(0, 50000))], kept[::dice.randint(1, 5)]
-sys.argv = ["simulation", "--quiet", "--seed", sys.argv[1], "--virtual-s", "1200"]
+sys.argv[0] = "simulation"
 import runpy
 runpy.run_module("simulation", run_name="__main__")
 """
 
 
-def last_line(seed: int, hash_seed: int) -> str:
+def last_line(options: list[str], hash_seed: int) -> str:
     """Run the seed in a process of its own, with its own hash seed and a padded heap."""
     ran = subprocess.run(
-        [sys.executable, "-c", PADDING, str(seed)],
+        [sys.executable, "-c", PADDING, "--quiet", *options],
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
         capture_output=True,
         text=True,
@@ -37,8 +39,15 @@ def last_line(seed: int, hash_seed: int) -> str:
     return ran.stdout.splitlines()[-1]
 
 
-def test_equal_seeds_give_equal_traces_in_different_processes():
-    lines = {last_line(seed=7, hash_seed=hash_seed) for hash_seed in range(1, 6)}
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["exercise", "--seed=7", "--virtual-s=1200"], id="of asyncio itself"),
+        pytest.param(["store", "--seed=7", "--virtual-s=60"], id="of the store"),
+    ],
+)
+def test_equal_seeds_give_equal_traces_in_different_processes(options):
+    lines = {last_line(options, hash_seed) for hash_seed in range(1, 5)}
     assert len(lines) == 1
     assert lines.pop().startswith("SEED=7 TRACE=")
 
