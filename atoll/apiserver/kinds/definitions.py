@@ -1,0 +1,39 @@
+"""CustomResourceDefinition itself, as a kind: its defaults and how it is written.
+
+What a definition says about others (schemas, names, columns) is the business of `schemas`.
+"""
+
+from atoll.apiserver.kinds.reading import Object, fill, grown, parts, text
+from atoll.apiserver.resource import Strategy
+
+
+def _default_definition(definition: Object) -> None:
+    spec = grown(definition, "spec")
+    names = grown(spec, "names")
+    kind = text(names, "kind")
+    if kind:
+        fill(names, singular=kind.lower(), listKind=f"{kind}List")
+    conversion = grown(spec, "conversion")
+    fill(conversion, strategy="None")
+    service = conversion.get("webhook", {}).get("clientConfig", {}).get("service")
+    if isinstance(service, dict):
+        fill(service, port=443)
+
+
+def _begin(definition: Object) -> None:
+    """A new definition has no conditions yet, and stores in the version it says."""
+    stored = [text(v, "name") for v in parts(definition, "spec", "versions") if v.get("storage")]
+    definition["status"] = {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": stored,
+    }
+
+
+DEFINITION = Strategy(
+    tracks_generation=True,
+    has_status=True,
+    unconditional_update=False,
+    default=_default_definition,
+    prepare_create=_begin,
+)

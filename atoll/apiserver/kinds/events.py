@@ -1,0 +1,119 @@
+"""Event, which is one collection under two groups: core/v1, as it is stored, and events.k8s.io/v1.
+
+The two differ in the names of fields; `to_core` and `from_core` are inverse to each other.
+"""
+
+from atoll.apiserver.fields.error import FieldError, invalid, required
+from atoll.apiserver.fields.names import name_is_qualified
+from atoll.apiserver.kinds.reading import Object, text
+from atoll.apiserver.resource import Strategy
+
+_CORE, _NEW = "v1", "events.k8s.io/v1"
+
+# core -> events.k8s.io
+_NAMES = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+_BACK = {new: core for core, new in _NAMES.items()}
+_ABOUT = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+
+
+def from_core(event: Object) -> Object:
+    """A stored event as events.k8s.io/v1 shows it."""
+    return {_NAMES.get(key, key): value for key, value in event.items()} | _versioned(event, _NEW)
+
+
+def to_core(event: Object) -> Object:
+    """An event of events.k8s.io/v1 as it is stored."""
+    return {_BACK.get(key, key): value for key, value in event.items()} | _versioned(event, _CORE)
+
+
+def _versioned(event: Object, version: str) -> Object:
+    return {"apiVersion": version} if "apiVersion" in event else {}
+
+
+def _default_core(event: Object) -> None:
+    _null_times(event, "eventTime", "firstTimestamp", "lastTimestamp")
+
+
+def _default_new(event: Object) -> None:
+    _null_times(event, "eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp")
+    # What core/v1 writes in any case, and events.k8s.io/v1 only if there is something to write.
+    event.setdefault("deprecatedSource", {})
+
+
+def _null_times(event: Object, *keys: str) -> None:
+    """Times that are not set are written as null."""
+    for key in keys:
+        event.setdefault(key, None)
+
+
+def _core_errors(event: Object) -> list[FieldError]:
+    return _about_errors(event, "involvedObject", "involvedObject")
+
+
+def _about_errors(event: Object, key: str, shown: str) -> list[FieldError]:
+    """An event lives in the namespace of what it is about; of cluster-wide things, in default."""
+    namespace, about = text(event, "metadata", "namespace"), text(event, key, "namespace")
+    if about == namespace or (not about and namespace in ("default", "kube-system")):
+        return []
+    return [invalid(f"{shown}.namespace", about, "does not match event.namespace")]
+
+
+def _new_errors(event: Object) -> list[FieldError]:
+    errors = _about_errors(event, "regarding", "involvedObject")
+    if errors:
+        return errors
+    if not event.get("eventTime"):
+        errors.append(required("eventTime"))
+    else:
+        errors += _reporter_errors(event)
+    kind = text(event, "type")
+    if kind not in ("Normal", "Warning"):
+        errors.append(invalid("type", kind, f"has invalid value: {kind}"))
+    return errors
+
+
+def _reporter_errors(event: Object) -> list[FieldError]:
+    controller = text(event, "reportingController")
+    errors = [] if controller else [required("reportingController")]
+    errors += [
+        invalid("reportingController", controller, reason)
+        for reason in name_is_qualified(controller)
+    ]
+    keys = ("reportingInstance", "action", "reason")
+    return errors + [required(key) for key in keys if not text(event, key)]
+
+
+def _selectable(about: str, reporter: str) -> dict[str, tuple[str, ...]]:
+    return {
+        **{f"{about}.{key}": (about, key) for key in _ABOUT},
+        reporter: (reporter,),
+        "reason": ("reason",),
+        "type": ("type",),
+    }
+
+
+CORE_EVENT = Strategy(
+    creates_on_update=True,
+    has_dependents=False,
+    selectable={
+        **_selectable("involvedObject", "reportingComponent"),
+        "source": ("source", "component"),
+    },
+    default=_default_core,
+    errors=_core_errors,
+)
+NEW_EVENT = Strategy(
+    creates_on_update=True,
+    has_dependents=False,
+    selectable=_selectable("regarding", "reportingController"),
+    default=_default_new,
+    errors=_new_errors,
+)

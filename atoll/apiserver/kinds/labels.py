@@ -1,0 +1,94 @@
+"""Label selectors as objects carry them (matchLabels, matchExpressions): checked and printed."""
+
+from typing import Any
+
+from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
+from atoll.apiserver.fields.names import name_is_qualified, value_is_label_value
+from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.model.selector import Operator, Requirement, Selector
+
+_OPERATORS = {
+    "In": Operator.IN,
+    "NotIn": Operator.NOT_IN,
+    "Exists": Operator.EXISTS,
+    "DoesNotExist": Operator.NOT_EXISTS,
+}
+
+
+def selector_of(written: Object) -> Selector:
+    """The selector; expressions with unknown operators are left to `selector_errors`."""
+    labels = (
+        Requirement(key, Operator.IN, (str(value),))
+        for key, value in sorted(part(written, "matchLabels").items())
+    )
+    expressions = (
+        Requirement(
+            text(expression, "key"),
+            _OPERATORS[text(expression, "operator")],
+            tuple(sorted(map(str, items(expression, "values")))),
+        )
+        for expression in parts(written, "matchExpressions")
+        if text(expression, "operator") in _OPERATORS
+    )
+    return Selector((*labels, *expressions))
+
+
+def printed(written: Object) -> str:
+    """The selector as `kubectl get -o wide` shows it."""
+    plain = [f"{key}={value}" for key, value in sorted(part(written, "matchLabels").items())]
+    expressions = sorted(parts(written, "matchExpressions"), key=lambda e: text(e, "key"))
+    return ",".join([*plain, *map(_printed, expressions)]) or "<none>"
+
+
+def _printed(expression: Object) -> str:
+    key = text(expression, "key")
+    values = ",".join(sorted(map(str, items(expression, "values"))))
+    match expression.get("operator"):
+        case "In":
+            return f"{key} in ({values})"
+        case "NotIn":
+            return f"{key} notin ({values})"
+        case "DoesNotExist":
+            return f"!{key}"
+    return key
+
+
+def printed_labels(labels: Any) -> str:
+    """A plain map of labels as `kubectl get` shows it."""
+    if not isinstance(labels, dict) or not labels:
+        return "<none>"
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+def label_errors(labels: Object, path: str) -> list[FieldError]:
+    errors = []
+    for key, value in sorted(labels.items()):
+        errors += [invalid(path, key, reason) for reason in name_is_qualified(key)]
+        errors += [invalid(path, value, reason) for reason in value_is_label_value(str(value))]
+    return errors
+
+
+def selector_errors(written: Object, path: str) -> list[FieldError]:
+    errors = label_errors(part(written, "matchLabels"), f"{path}.matchLabels")
+    for expression, where in each(parts(written, "matchExpressions"), f"{path}.matchExpressions"):
+        errors += _expression_errors(expression, where)
+    return errors
+
+
+def _expression_errors(expression: Object, where: str) -> list[FieldError]:
+    errors = []
+    operator, values = text(expression, "operator"), items(expression, "values")
+    if operator in ("In", "NotIn") and not values:
+        why = "must be specified when `operator` is 'In' or 'NotIn'"
+        errors.append(required(f"{where}.values", why))
+    elif operator in ("Exists", "DoesNotExist") and values:
+        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        errors.append(forbidden(f"{where}.values", why))
+    elif operator not in _OPERATORS:
+        errors.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
+    key = text(expression, "key")
+    errors += [invalid(f"{where}.key", key, reason) for reason in name_is_qualified(key)]
+    for index, value in enumerate(values):
+        reasons = value_is_label_value(str(value))
+        errors += [invalid(f"{where}.values[{index}]", value, reason) for reason in reasons]
+    return errors

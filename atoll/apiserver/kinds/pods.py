@@ -1,0 +1,152 @@
+"""Pod, PodTemplate and ReplicationController: how they are written."""
+
+from atoll.apiserver.fields.error import FieldError, invalid, required
+from atoll.apiserver.kinds.labels import label_errors
+from atoll.apiserver.kinds.podrules import (
+    pod_spec_errors,
+    pod_update_errors,
+    restart_policy_errors,
+)
+from atoll.apiserver.kinds.podspec import default_pod_spec, default_template
+from atoll.apiserver.kinds.quantities import parse
+from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
+from atoll.apiserver.kinds.rules import not_negative
+from atoll.apiserver.resource import Scale, Strategy
+
+_SELECTABLE = {
+    "spec.nodeName": ("spec", "nodeName"),
+    "spec.restartPolicy": ("spec", "restartPolicy"),
+    "spec.schedulerName": ("spec", "schedulerName"),
+    "spec.serviceAccountName": ("spec", "serviceAccountName"),
+    "spec.hostNetwork": ("spec", "hostNetwork"),
+    "status.phase": ("status", "phase"),
+    "status.podIP": ("status", "podIP"),
+    "status.nominatedNodeName": ("status", "nominatedNodeName"),
+}
+
+
+def default_pod(pod: Object) -> None:
+    spec = grown(pod, "spec")
+    default_pod_spec(spec)
+    fill(spec, enableServiceLinks=True)
+    for kind in ("containers", "initContainers"):
+        for container in parts(spec, kind):
+            _default_requests(part(container, "resources"))
+            if spec.get("hostNetwork"):
+                _default_host_ports(container)
+    fill(grown(pod, "status"), phase="Pending", qosClass=_quality(spec))
+
+
+def _default_requests(resources: Object) -> None:
+    """What is limited but not requested is requested up to its limit."""
+    limits = part(resources, "limits")
+    if limits:
+        resources["requests"] = {**limits, **part(resources, "requests")}
+
+
+def _default_host_ports(container: Object) -> None:
+    for port in parts(container, "ports"):
+        if not port.get("hostPort") and port.get("containerPort"):
+            port["hostPort"] = port["containerPort"]
+
+
+def _quality(spec: Object) -> str:
+    """The quality of service class: by what the containers request and limit of cpu and memory."""
+    containers = parts(spec, "containers") + parts(spec, "initContainers")
+    every = [part(container, "resources") for container in containers]
+    asked = [
+        amount
+        for resources in every
+        for kind in ("requests", "limits")
+        for name in ("cpu", "memory")
+        if (amount := parse(part(resources, kind).get(name))) is not None and amount > 0
+    ]
+    if not asked:
+        return "BestEffort"
+    guaranteed = all(
+        part(resources, "limits").get(name) is not None
+        and parse(part(resources, "limits").get(name))
+        == parse(part(resources, "requests").get(name))
+        for resources in every
+        for name in ("cpu", "memory")
+    )
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def pod_errors(pod: Object) -> list[FieldError]:
+    return pod_spec_errors(part(pod, "spec"), "spec")
+
+
+def template_errors(template: Object, path: str) -> list[FieldError]:
+    """A pod template's rules; its metadata is named without `metadata`, as Kubernetes does."""
+    errors = label_errors(part(template, "metadata", "labels"), f"{path}.labels")
+    return errors + pod_spec_errors(part(template, "spec"), f"{path}.spec")
+
+
+def _default_podtemplate(obj: Object) -> None:
+    default_template(obj, "template")
+
+
+def _podtemplate_errors(obj: Object) -> list[FieldError]:
+    return template_errors(part(obj, "template"), "template")
+
+
+def _default_controller(controller: Object) -> None:
+    """The labels of its template stand in for its selector and for labels of its own."""
+    spec = grown(controller, "spec")
+    fill(spec, replicas=1)
+    if not isinstance(spec.get("template"), dict):
+        return
+    default_template(spec, "template")
+    labels = part(spec, "template", "metadata", "labels")
+    if labels:
+        if not spec.get("selector"):
+            spec["selector"] = dict(labels)
+        meta = grown(controller, "metadata")
+        if not meta.get("labels"):
+            meta["labels"] = dict(labels)
+
+
+def _controller_errors(controller: Object) -> list[FieldError]:
+    spec = part(controller, "spec")
+    errors = not_negative(spec, "spec", "minReadySeconds")
+    selector = part(spec, "selector")
+    if not selector:
+        errors.append(required("spec.selector"))
+    errors += not_negative(spec, "spec", "replicas")
+    template = part(spec, "template")
+    if not template:
+        return [*errors, required("spec.template")]
+    labels = part(template, "metadata", "labels")
+    if selector and any(labels.get(key) != value for key, value in selector.items()):
+        why = "`selector` does not match template `labels`"
+        errors.append(invalid("spec.template.metadata.labels", labels, why))
+    errors += template_errors(template, "spec.template")
+    return errors + restart_policy_errors(part(template, "spec"), "spec.template.spec", ("Always",))
+
+
+POD = Strategy(
+    tracks_generation=True,
+    has_status=True,
+    returns_deleted=True,
+    deletes_gracefully=True,
+    selectable=_SELECTABLE,
+    default=default_pod,
+    errors=pod_errors,
+    update_errors=pod_update_errors,
+)
+POD_TEMPLATE = Strategy(
+    tracks_generation=True,
+    returns_deleted=True,
+    default=_default_podtemplate,
+    errors=_podtemplate_errors,
+)
+REPLICATION_CONTROLLER = Strategy(
+    tracks_generation=True,
+    has_status=True,
+    scale=Scale(("spec", "replicas"), ("status", "replicas"), ("spec", "selector")),
+    orphans_by_default=True,
+    selectable={"status.replicas": ("status", "replicas")},
+    default=_default_controller,
+    errors=_controller_errors,
+)

@@ -1,0 +1,82 @@
+"""The defaults of pods and of the pod templates inside workloads, filled in in place."""
+
+from atoll.apiserver.kinds.reading import Object, fill, fill_zero, grown, part, parts, text
+from atoll.apiserver.kinds.volumes import default_claim_spec, default_volume
+
+_CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def default_template(owner: Object, *path: str) -> None:
+    """Default the pod template at this path of an object."""
+    template = grown(owner, *path)
+    grown(template, "metadata")
+    default_pod_spec(grown(template, "spec"))
+
+
+def default_pod_spec(spec: Object) -> None:
+    """What every pod spec gets, be it a pod's own or a template's."""
+    fill(
+        spec,
+        dnsPolicy="ClusterFirst",
+        restartPolicy="Always",
+        terminationGracePeriodSeconds=30,
+        securityContext={},
+        schedulerName="default-scheduler",
+    )
+    account = text(spec, "serviceAccountName") or text(spec, "serviceAccount")
+    if account:  # the second name is the deprecated one; both are always written
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
+    for kind in _CONTAINER_LISTS:
+        for container in parts(spec, kind):
+            default_container(container)
+    for volume in parts(spec, "volumes"):
+        default_volume(volume)
+        claim = part(volume, "ephemeral", "volumeClaimTemplate")
+        if claim:
+            default_claim_spec(grown(claim, "spec"))
+
+
+def default_container(container: Object) -> None:
+    fill(
+        container,
+        resources={},
+        terminationMessagePath="/dev/termination-log",
+        terminationMessagePolicy="File",
+        imagePullPolicy=_pull_policy(text(container, "image")),
+    )
+    for port in parts(container, "ports"):
+        fill(port, protocol="TCP")
+    for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if probe in container:
+            _default_probe(part(container, probe))
+    for moment in ("postStart", "preStop"):
+        _default_handler(part(container, "lifecycle", moment))
+    for variable in parts(container, "env"):
+        fieldref = part(variable, "valueFrom", "fieldRef")
+        if fieldref:
+            fill(fieldref, apiVersion="v1")
+        resource = part(variable, "valueFrom", "resourceFieldRef")
+        if resource:
+            fill(resource, divisor="0")
+
+
+def _pull_policy(image: str) -> str:
+    """Always for what moves: the tag `latest`, which is also what no tag means."""
+    named, _, digest = image.partition("@")
+    _, colon, tag = named.rpartition("/")[2].partition(":")
+    if colon:
+        return "Always" if tag == "latest" else "IfNotPresent"
+    return "IfNotPresent" if digest or not image else "Always"
+
+
+def _default_probe(probe: Object) -> None:
+    fill_zero(probe, timeoutSeconds=1, periodSeconds=10, successThreshold=1, failureThreshold=3)
+    _default_handler(probe)
+    grpc = part(probe, "grpc")
+    if grpc and grpc.get("service") is None:
+        grpc["service"] = ""
+
+
+def _default_handler(handler: Object) -> None:
+    if isinstance(handler.get("httpGet"), dict):
+        fill(handler["httpGet"], path="/", scheme="HTTP")

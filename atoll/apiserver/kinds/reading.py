@@ -1,0 +1,73 @@
+"""Looking into objects that may lack anything: what is absent, null or of another type is empty.
+
+Decoding has checked the types of an object against its schema, but not that anything is there.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+Object = dict[str, Any]
+
+
+def at(value: Any, *path: str) -> Any:
+    """What stands at this path; None if nothing does."""
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def part(value: Any, *path: str) -> Object:
+    """The object at this path; an empty one if there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, dict) else {}
+
+
+def parts(value: Any, *path: str) -> list[Object]:
+    """The objects in the list at this path."""
+    return [item for item in items(value, *path) if isinstance(item, dict)]
+
+
+def items(value: Any, *path: str) -> list[Any]:
+    found = at(value, *path)
+    return found if isinstance(found, list) else []
+
+
+def text(value: Any, *path: str) -> str:
+    found = at(value, *path)
+    return found if isinstance(found, str) else ""
+
+
+def number(value: Any, *path: str) -> int:
+    found = at(value, *path)
+    return found if isinstance(found, int) else 0
+
+
+def grown(obj: Object, *path: str) -> Object:
+    """The object at this path, put there in place if there is none."""
+    for key in path:
+        child = obj.get(key)
+        if not isinstance(child, dict):
+            child = obj[key] = {}
+        obj = child
+    return obj
+
+
+def fill(obj: Object, **defaults: Any) -> None:
+    """Set each field that is absent, null or empty text, in place; 0 and False are values."""
+    for key, value in defaults.items():
+        if obj.get(key) in (None, "") and obj.get(key) is not False:
+            obj[key] = value
+
+
+def fill_zero(obj: Object, **defaults: int) -> None:
+    """Set each number that is absent or 0, in place: Kubernetes cannot tell the two apart here."""
+    for key, value in defaults.items():
+        if not obj.get(key):
+            obj[key] = value
+
+
+def each(objects: Iterable[Object], path: str) -> Iterable[tuple[Object, str]]:
+    """Every object with the path that names it in messages."""
+    return ((obj, f"{path}[{index}]") for index, obj in enumerate(objects))

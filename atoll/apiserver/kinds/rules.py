@@ -1,0 +1,132 @@
+"""Rules that many kinds share: numbers, choices, ports, keys of data, what may not change."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import re2
+
+from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
+from atoll.apiserver.kinds.reading import Object, at, text
+
+_CONFIG_KEY = re2.compile(r"[-._a-zA-Z0-9]+")
+_CONFIG_KEY_WHY = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',"
+    "  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+_PERCENT = re2.compile("[0-9]+%")
+_PERCENT_WHY = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or"
+    " '93%', regex used for validation is '[0-9]+%')"
+)
+_PORT_NAME = re2.compile("[-a-z0-9]+")
+_LETTER = re2.compile("[a-z]")
+NOT_NEGATIVE = "must be greater than or equal to 0"
+PORT_RANGE = "must be between 1 and 65535, inclusive"
+IMMUTABLE = "field is immutable"
+
+
+def not_negative(obj: Object, path: str, *keys: str) -> list[FieldError]:
+    """Each of these numbers, where given, must be 0 or more."""
+    return [
+        invalid(f"{path}.{key}", obj[key], NOT_NEGATIVE)
+        for key in keys
+        if isinstance(obj.get(key), int) and obj[key] < 0
+    ]
+
+
+def one_of(obj: Object, path: str, key: str, allowed: Sequence[str]) -> list[FieldError]:
+    """This field, where given, must be one of these."""
+    value = obj.get(key)
+    if value is None or value in allowed:
+        return []
+    return [not_supported(f"{path}.{key}", value, allowed)]
+
+
+def port_errors(port: Any, where: str) -> list[FieldError]:
+    if isinstance(port, int) and not 1 <= port <= 65535:
+        return [invalid(where, port, PORT_RANGE)]
+    return []
+
+
+def port_name_errors(name: str, where: str) -> list[FieldError]:
+    """What ports may be called: at most 15 of a-z, 0-9 and hyphens, with a letter."""
+    reasons = []
+    if len(name) > 15:
+        reasons.append("must be no more than 15 characters")
+    if not _PORT_NAME.fullmatch(name):
+        reasons.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not _LETTER.search(name):
+        reasons.append("must contain at least one letter (a-z)")
+    if "--" in name:
+        reasons.append("must not contain consecutive hyphens")
+    if name.startswith("-") or name.endswith("-"):
+        reasons.append("must not begin or end with a hyphen")
+    return [invalid(where, name, reason) for reason in reasons]
+
+
+def share_errors(value: Any, where: str) -> list[FieldError]:
+    """A number of pods, or a percentage of them."""
+    if isinstance(value, str):
+        return [] if _PERCENT.fullmatch(value) else [invalid(where, value, _PERCENT_WHY)]
+    if isinstance(value, int) and value < 0:
+        return [invalid(where, value, NOT_NEGATIVE)]
+    return []
+
+
+def above_all(value: Any, where: str) -> list[FieldError]:
+    """A percentage that may not be more than everything."""
+    if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100:
+        return [invalid(where, value, "must not be greater than 100%")]
+    return []
+
+
+def is_zero_share(value: Any) -> bool:
+    return value in (None, 0) or (isinstance(value, str) and value.rstrip("%").strip("0") == "")
+
+
+def key_errors(data: Object, path: str) -> list[FieldError]:
+    """The keys of a ConfigMap's or Secret's data, which become file names."""
+    return [
+        invalid(f"{path}[{key}]", key, reason)
+        for key in sorted(data)
+        for reason in _config_key_reasons(key)
+    ]
+
+
+def _config_key_reasons(key: str) -> list[str]:
+    reasons = []
+    if len(key.encode()) > 253:
+        reasons.append("must be no more than 253 bytes")
+    if not _CONFIG_KEY.fullmatch(key):
+        reasons.append(_CONFIG_KEY_WHY)
+    if key == ".":
+        reasons.append("must not be '.'")
+    elif key == "..":
+        reasons.append("must not be '..'")
+    elif key.startswith(".."):
+        reasons.append("must not start with '..'")
+    return reasons
+
+
+def unchanged(new: Object, old: Object, *path: str) -> list[FieldError]:
+    """The field at this path may not change."""
+    value = at(new, *path)
+    if value == at(old, *path):
+        return []
+    return [invalid(".".join(path), value, IMMUTABLE)]
+
+
+def frozen_data(new: Object, old: Object, *keys: str) -> list[FieldError]:
+    """What an object marked `immutable` no longer allows: changing its data, or losing the mark."""
+    if not old.get("immutable"):
+        return []
+    why = "field is immutable when `immutable` is set"
+    errors = [] if new.get("immutable") else [forbidden("immutable", why)]
+    return errors + [
+        forbidden(key, why) for key in keys if (new.get(key) or {}) != (old.get(key) or {})
+    ]
+
+
+def must_have(obj: Object, path: str, *keys: str) -> list[FieldError]:
+    """Each of these texts must be there."""
+    return [required(f"{path}.{key}" if path else key) for key in keys if not text(obj, key)]

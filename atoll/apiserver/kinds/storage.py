@@ -1,0 +1,111 @@
+"""PersistentVolume and PersistentVolumeClaim: how they are written."""
+
+from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
+from atoll.apiserver.kinds.quantities import parse
+from atoll.apiserver.kinds.reading import Object, fill, grown, items, part
+from atoll.apiserver.kinds.rules import one_of
+from atoll.apiserver.kinds.volumes import default_claim_spec, default_source
+from atoll.apiserver.resource import Strategy
+
+_ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_VOLUME_MODES = ("Block", "Filesystem")
+_NOT_SOURCES = frozenset(
+    [
+        "accessModes",
+        "capacity",
+        "claimRef",
+        "mountOptions",
+        "nodeAffinity",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "volumeAttributesClassName",
+        "volumeMode",
+    ]
+)
+
+
+def _default_volume(volume: Object) -> None:
+    spec = grown(volume, "spec")
+    fill(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
+    default_source(spec)
+    fill(grown(volume, "status"), phase="Pending")
+
+
+def _volume_errors(volume: Object) -> list[FieldError]:
+    spec = part(volume, "spec")
+    errors = _mode_errors(spec)
+    if not items(spec, "accessModes"):
+        errors.insert(0, required("spec.accessModes"))
+    capacity = part(spec, "capacity")
+    if not capacity:
+        errors.append(required("spec.capacity"))
+    if list(capacity) != ["storage"]:
+        errors.append(not_supported("spec.capacity", spec.get("capacity"), ("storage",)))
+    sources = sorted(key for key in spec if key not in _NOT_SOURCES and spec[key] is not None)
+    if not sources:
+        errors.append(required("spec", "must specify a volume type"))
+    why = "may not specify more than 1 volume type"
+    return errors + [forbidden(f"spec.{source}", why) for source in sources[1:]]
+
+
+def _mode_errors(spec: Object) -> list[FieldError]:
+    return [
+        not_supported("spec.accessModes", mode, _ACCESS_MODES)
+        for mode in items(spec, "accessModes")
+        if mode not in _ACCESS_MODES
+    ]
+
+
+def _default_claim(claim: Object) -> None:
+    default_claim_spec(grown(claim, "spec"))
+    fill(grown(claim, "status"), phase="Pending")
+
+
+def _claim_errors(claim: Object) -> list[FieldError]:
+    spec = part(claim, "spec")
+    errors = []
+    if not items(spec, "accessModes"):
+        errors.append(required("spec.accessModes", "at least 1 access mode is required"))
+    errors += _mode_errors(spec)
+    requests = part(spec, "resources", "requests")
+    if "storage" not in requests:
+        errors.append(required("spec.resources[storage]"))
+    else:
+        size = parse(requests["storage"])
+        if size is not None and size <= 0:
+            why = "must be greater than zero"
+            errors.append(invalid("spec.resources[storage]", requests["storage"], why))
+    return errors + one_of(spec, "spec", "volumeMode", _VOLUME_MODES)
+
+
+def _claim_update_errors(new: Object, old: Object) -> list[FieldError]:
+    """A claim may be bound and, once it is, grow; nothing else about it changes."""
+    before = part(old, "spec")
+    if _lasting(part(new, "spec"), before) == _lasting(before, before):
+        return []
+    why = (
+        "spec is immutable after creation except resources.requests and volumeAttributesClassName"
+        " for bound claims"
+    )
+    return [forbidden("spec", why)]
+
+
+def _lasting(spec: Object, before: Object) -> Object:
+    kept = {key: value for key, value in spec.items() if key != "volumeAttributesClassName"}
+    if before.get("volumeName"):
+        kept.pop("resources", None)
+    else:
+        kept.pop("volumeName", None)
+    return kept
+
+
+PERSISTENT_VOLUME = Strategy(
+    has_status=True, returns_deleted=True, default=_default_volume, errors=_volume_errors
+)
+PERSISTENT_VOLUME_CLAIM = Strategy(
+    has_status=True,
+    returns_deleted=True,
+    default=_default_claim,
+    errors=_claim_errors,
+    update_errors=_claim_update_errors,
+)

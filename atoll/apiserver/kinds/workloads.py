@@ -1,0 +1,287 @@
+"""The kinds of apps/v1: how Deployments, ReplicaSets, StatefulSets and DaemonSets are written."""
+
+from typing import Any
+
+from atoll.apiserver.fields.error import (
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from atoll.apiserver.fields.names import name_is_label
+from atoll.apiserver.kinds.labels import selector_errors, selector_of
+from atoll.apiserver.kinds.podrules import restart_policy_errors
+from atoll.apiserver.kinds.pods import template_errors
+from atoll.apiserver.kinds.podspec import default_template
+from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
+from atoll.apiserver.kinds.rules import (
+    above_all,
+    is_zero_share,
+    not_negative,
+    share_errors,
+    unchanged,
+)
+from atoll.apiserver.kinds.volumes import default_claim_spec
+from atoll.apiserver.resource import Scale, Strategy
+
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+_SCALE = Scale(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
+
+
+def _default_deployment(deployment: Object) -> None:
+    spec = grown(deployment, "spec")
+    fill(spec, replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600)
+    strategy = grown(spec, "strategy")
+    fill(strategy, type="RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        fill(grown(strategy, "rollingUpdate"), maxUnavailable="25%", maxSurge="25%")
+    default_template(spec, "template")
+
+
+def _deployment_errors(deployment: Object) -> list[FieldError]:
+    spec = part(deployment, "spec")
+    errors = not_negative(spec, "spec", "replicas")
+    errors += _selector_errors(spec, "deployment")
+    errors += _template_errors(spec, active_deadline_of="ReplicaSet")
+    errors += _strategy_errors(part(spec, "strategy"))
+    errors += not_negative(spec, "spec", "minReadySeconds", "revisionHistoryLimit")
+    errors += not_negative(spec, "spec", "progressDeadlineSeconds")
+    deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds") or 0
+    if isinstance(deadline, int) and isinstance(ready, int) and deadline <= ready:
+        why = "must be greater than minReadySeconds"
+        errors.append(invalid("spec.progressDeadlineSeconds", deadline, why))
+    return errors
+
+
+def _strategy_errors(strategy: Object) -> list[FieldError]:
+    path = "spec.strategy"
+    match strategy.get("type"):
+        case "Recreate":
+            if strategy.get("rollingUpdate") is None:
+                return []
+            why = "may not be specified when strategy `type` is 'Recreate'"
+            return [forbidden(f"{path}.rollingUpdate", why)]
+        case "RollingUpdate":
+            return _rolling_errors(part(strategy, "rollingUpdate"), f"{path}.rollingUpdate")
+    return [not_supported(path, _go(strategy), ("Recreate", "RollingUpdate"))]
+
+
+def _rolling_errors(rolling: Object, path: str) -> list[FieldError]:
+    unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    errors = share_errors(unavailable, f"{path}.maxUnavailable")
+    errors += share_errors(surge, f"{path}.maxSurge")
+    if is_zero_share(unavailable) and is_zero_share(surge):
+        why = "may not be 0 when `maxSurge` is 0"
+        errors.append(invalid(f"{path}.maxUnavailable", unavailable, why))
+    return errors + above_all(unavailable, f"{path}.maxUnavailable")
+
+
+def _go(strategy: Object) -> Object:
+    """A strategy as Kubernetes shows it in messages: by the names inside the program."""
+    return {"Type": strategy.get("type", ""), "RollingUpdate": strategy.get("rollingUpdate")}
+
+
+def _selector_errors(spec: Object, kind: str) -> list[FieldError]:
+    selector = spec.get("selector")
+    if not isinstance(selector, dict):
+        return [required("spec.selector")]
+    errors = selector_errors(selector, "spec.selector")
+    if not part(selector, "matchLabels") and not parts(selector, "matchExpressions"):
+        errors.append(invalid("spec.selector", selector, f"empty selector is invalid for {kind}"))
+    return errors
+
+
+def _template_errors(
+    spec: Object, *, active_deadline_of: str = "", of_none: bool = True
+) -> list[FieldError]:
+    """The template must be what the selector selects, and must restart its containers for ever."""
+    selector, template = part(spec, "selector"), part(spec, "template")
+    errors = _matching_errors(spec, selector, template, of_none=of_none)
+    errors += template_errors(template, "spec.template")
+    pod = part(template, "spec")
+    errors += restart_policy_errors(pod, "spec.template.spec", ("Always",))
+    if active_deadline_of and pod.get("activeDeadlineSeconds") is not None:
+        why = f"activeDeadlineSeconds in {active_deadline_of} is not Supported"
+        errors.append(forbidden("spec.template.spec.activeDeadlineSeconds", why))
+    return errors
+
+
+def _matching_errors(
+    spec: Object, selector: Object, template: Object, *, of_none: bool
+) -> list[FieldError]:
+    if isinstance(spec.get("selector"), dict):
+        if selector_errors(selector, ""):
+            return [invalid("spec.selector", selector, "invalid label selector")]
+        chosen = selector_of(selector)
+        labels: Any = part(template, "metadata", "labels")
+        if not chosen or chosen.matches(labels):
+            return []
+    elif not of_none:
+        return []
+    why = "`selector` does not match template `labels`"
+    labels = part(template, "metadata").get("labels")
+    return [invalid("spec.template.metadata.labels", labels, why)]
+
+
+def _default_replicaset(replicaset: Object) -> None:
+    spec = grown(replicaset, "spec")
+    fill(spec, replicas=1)
+    default_template(spec, "template")
+
+
+def _replicaset_errors(replicaset: Object) -> list[FieldError]:
+    spec = part(replicaset, "spec")
+    errors = not_negative(spec, "spec", "replicas", "minReadySeconds")
+    errors += _selector_errors(spec, "deployment")
+    return errors + _template_errors(spec, active_deadline_of="ReplicaSet")
+
+
+def _default_statefulset(statefulset: Object) -> None:
+    spec = grown(statefulset, "spec")
+    fill(spec, podManagementPolicy="OrderedReady", replicas=1, revisionHistoryLimit=10)
+    strategy = grown(spec, "updateStrategy")
+    fill(strategy, type="RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        fill(grown(strategy, "rollingUpdate"), partition=0)
+    policy = grown(spec, "persistentVolumeClaimRetentionPolicy")
+    fill(policy, whenDeleted="Retain", whenScaled="Retain")
+    default_template(spec, "template")
+    for claim in parts(spec, "volumeClaimTemplates"):
+        fill(claim, apiVersion="v1", kind="PersistentVolumeClaim")
+        default_claim_spec(grown(claim, "spec"))
+        fill(grown(claim, "status"), phase="Pending")
+
+
+def _statefulset_errors(statefulset: Object) -> list[FieldError]:
+    spec = part(statefulset, "spec")
+    errors = []
+    policy = spec.get("podManagementPolicy")
+    if policy not in ("OrderedReady", "Parallel"):
+        why = "must be 'OrderedReady' or 'Parallel'"
+        errors.append(invalid("spec.podManagementPolicy", policy, why))
+    strategy = part(spec, "updateStrategy")
+    if strategy.get("type") not in ("RollingUpdate", "OnDelete"):
+        why = "must be 'RollingUpdate' or 'OnDelete'"
+        errors.append(invalid("spec.updateStrategy", _go(strategy), why))
+    errors += not_negative(spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit")
+    errors += _selector_errors(spec, "statefulset")
+    return errors + _template_errors(spec, active_deadline_of="StatefulSet")
+
+
+_STATEFULSET_CHANGEABLE = (
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+)
+
+
+def _statefulset_update_errors(new: Object, old: Object) -> list[FieldError]:
+    after, before = part(new, "spec"), part(old, "spec")
+    fixed = {*after, *before} - {*_STATEFULSET_CHANGEABLE}
+    if all(after.get(key) == before.get(key) for key in fixed):
+        return []
+    listed = ", ".join(f"'{key}'" for key in _STATEFULSET_CHANGEABLE[:-1])
+    why = (
+        f"updates to statefulset spec for fields other than {listed} and"
+        f" '{_STATEFULSET_CHANGEABLE[-1]}' are forbidden"
+    )
+    return [forbidden("spec", why)]
+
+
+def _default_daemonset(daemonset: Object) -> None:
+    spec = grown(daemonset, "spec")
+    fill(spec, revisionHistoryLimit=10)
+    strategy = grown(spec, "updateStrategy")
+    fill(strategy, type="RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        fill(grown(strategy, "rollingUpdate"), maxUnavailable=1, maxSurge=0)
+    default_template(spec, "template")
+
+
+def _number_template(daemonset: Object) -> None:
+    annotations = grown(daemonset, "metadata", "annotations")
+    annotations[_TEMPLATE_GENERATION] = "1"
+
+
+def _renumber_template(daemonset: Object, old: Object) -> None:
+    """Keep the number of the template in its annotation: one more with every change of it."""
+    before = part(old, "metadata", "annotations").get(_TEMPLATE_GENERATION, "0")
+    changed = part(daemonset, "spec").get("template") != part(old, "spec").get("template")
+    annotations = grown(daemonset, "metadata", "annotations")
+    if isinstance(before, str) and before.isascii() and before.isdigit():
+        annotations[_TEMPLATE_GENERATION] = str(int(before) + changed)
+
+
+def _daemonset_errors(daemonset: Object) -> list[FieldError]:
+    spec = part(daemonset, "spec")
+    errors = selector_errors(part(spec, "selector"), "spec.selector")
+    errors += _template_errors(spec, active_deadline_of="DaemonSet")
+    errors += not_negative(spec, "spec", "minReadySeconds")
+    strategy = part(spec, "updateStrategy")
+    if strategy.get("type") not in ("RollingUpdate", "OnDelete"):
+        choices = ("RollingUpdate", "OnDelete")
+        errors.append(not_supported("spec.updateStrategy", _go(strategy), choices))
+    return errors + not_negative(spec, "spec", "revisionHistoryLimit")
+
+
+def _selector_unchanged(new: Object, old: Object) -> list[FieldError]:
+    return unchanged(new, old, "spec", "selector")
+
+
+def _revision_errors(revision: Object) -> list[FieldError]:
+    errors = []
+    number = revision.get("revision")
+    if isinstance(number, int) and number < 0:
+        errors.append(invalid("revision", number, "must be greater than or equal to 0"))
+    if revision.get("data") is None:
+        errors.append(required("data", "data is mandatory"))
+    return errors
+
+
+def _revision_update_errors(new: Object, old: Object) -> list[FieldError]:
+    return unchanged(new, old, "data")
+
+
+DEPLOYMENT = Strategy(
+    tracks_generation=True,
+    has_status=True,
+    scale=_SCALE,
+    default=_default_deployment,
+    errors=_deployment_errors,
+    update_errors=_selector_unchanged,
+)
+REPLICA_SET = Strategy(
+    tracks_generation=True,
+    has_status=True,
+    scale=_SCALE,
+    default=_default_replicaset,
+    errors=_replicaset_errors,
+    update_errors=_selector_unchanged,
+)
+STATEFUL_SET = Strategy(
+    tracks_generation=True,
+    has_status=True,
+    scale=_SCALE,
+    name_errors=name_is_label,
+    default=_default_statefulset,
+    errors=_statefulset_errors,
+    update_errors=_statefulset_update_errors,
+)
+DAEMON_SET = Strategy(
+    tracks_generation=True,
+    has_status=True,
+    default=_default_daemonset,
+    errors=_daemonset_errors,
+    update_errors=_selector_unchanged,
+    prepare_create=_number_template,
+    prepare_update=_renumber_template,
+)
+CONTROLLER_REVISION = Strategy(
+    errors=_revision_errors,
+    update_errors=_revision_update_errors,
+)
