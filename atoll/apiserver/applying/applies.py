@@ -1,0 +1,177 @@
+"""Server-side apply: a configuration merged into the live object, and who owns what then.
+
+In: the live object, the configuration exactly as the client sent it, and who applies. Out: the
+merged object with its managedFields; the caller defaults and validates it. Refused with 409 if the
+configuration changes what others own, unless forced.
+"""
+
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.applying.comparing import compare, same
+from atoll.apiserver.applying.conflicts import conflict_error
+from atoll.apiserver.applying.elements import written as go_json
+from atoll.apiserver.applying.fieldset import FieldSet, difference, intersection, union, without
+from atoll.apiserver.applying.merging import merge
+from atoll.apiserver.applying.ownership import Managers, Owner, stored, with_entries
+from atoll.apiserver.applying.pruning import prune
+from atoll.apiserver.applying.shape import joined, misfits
+from atoll.apiserver.applying.typed import Untypable, mentioned
+from atoll.apiserver.applying.updates import (
+    Object,
+    Path,
+    Write,
+    Writer,
+    compared,
+    elements_of,
+    fit_schema,
+    record_update,
+    take,
+    tracked,
+    unmanaged,
+)
+from atoll.apiserver.patching.wording import too_deep
+from atoll.apiserver.schemas.schema import Schema
+from atoll.apiserver.status import bad_request, plain_500
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_ANNOTATIONS_BYTES_MAX = 256 * 1024
+_KUBECTL = "kubectl"
+
+
+def after_apply(
+    schema: Schema,
+    live: Object | None,
+    applied: Object,
+    writer: Writer,
+    now: str,
+    *,
+    force: bool,
+    ignored: tuple[Path, ...] = (),
+) -> Object:
+    """The live object with the configuration applied, and with its managedFields."""
+    write = Write(schema, writer, now, ignored)
+    try:
+        _check(applied, schema)
+        managers = stored(live)
+        if live is not None and not managers.entries:
+            _capture(managers, live, write)
+        fit_schema(managers, schema)
+        result = _apply(managers, live, applied, write, force=force)
+    except Untypable as error:
+        about = _about(live or {})
+        raise plain_500(f"failed to create typed live object ({about}): {error}") from None
+    except RecursionError:
+        raise too_deep() from None
+    result = with_entries(result, managers)
+    return _with_last_applied(result, applied) if writer.manager == _KUBECTL else result
+
+
+def _check(applied: Object, schema: Schema) -> None:
+    metadata = applied.get("metadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("managedFields"), list):
+        raise bad_request("metadata.managedFields must be nil")
+    errors = misfits(applied, schema)
+    if errors:
+        about = _about(applied)
+        raise plain_500(f"failed to create typed patch object ({about}): {joined(errors)}")
+
+
+def _about(obj: Object) -> str:
+    metadata = obj.get("metadata")
+    names = metadata if isinstance(metadata, dict) else {}
+    group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
+    place = f"{names.get('namespace', '')}/{names.get('name', '')}"
+    return f"{place}; {group}/{version}, Kind={obj.get('kind', '')}"
+
+
+def _capture(managers: Managers, live: Object, write: Write) -> None:
+    """Gives everything in an object that was never tracked to one owner, in place."""
+    earlier = Writer("before-first-apply", write.writer.api_version, write.writer.subresource)
+    record_update(managers, None, live, Write(write.schema, earlier, write.now, write.ignored))
+
+
+def _apply(
+    managers: Managers, live: Object | None, applied: Object, write: Write, *, force: bool
+) -> Object:
+    """The merged object; the entries are brought up to date in place."""
+    schema, owner = write.schema, write.writer.owner("Apply")
+    last, time = managers.fields(owner), managers.time(owner)
+    managers.entries.pop(owner, None)
+    own = without(mentioned(applied, schema), elements_of(write.ignored))
+    before = {} if live is None else unmanaged(live)
+    result = merge(before, applied, schema)
+    if last:
+        result = prune(result, last, _owned(managers, own), schema)
+    found = compared(live, result, write)
+    if not force:
+        _refuse_conflicts(managers, found.changed, live, write)
+    take(managers, found)
+    changed = live is None or not same(before, result)
+    managers.put(owner, write.writer.api_version, tracked(own), write.now if changed else time)
+    return result if changed else before
+
+
+def _owned(managers: Managers, own: FieldSet) -> FieldSet:
+    """What anybody owns, the applier's new fields included."""
+    for entry in managers.entries.values():
+        own = union(own, entry["fieldsV1"])
+    return own
+
+
+def _refuse_conflicts(
+    managers: Managers, changed: FieldSet, live: Object | None, write: Write
+) -> None:
+    conflicts: dict[Owner, FieldSet] = {}
+    for owner, entry in managers.entries.items():
+        disputed = intersection(entry["fieldsV1"], changed)
+        if disputed:
+            conflicts[owner] = disputed
+    if conflicts and write.writer.manager == _KUBECTL and live is not None:
+        allowed = _applied_by_client(live, write)
+        left = {owner: difference(fields, allowed) for owner, fields in conflicts.items()}
+        conflicts = {owner: fields for owner, fields in left.items() if fields}
+    if conflicts:
+        raise conflict_error(conflicts)
+
+
+def _applied_by_client(live: Object, write: Write) -> FieldSet:
+    """What kubectl applied from the client's side and nobody changed since: its own to change."""
+    text = _annotations(live).get(_LAST_APPLIED)
+    if not isinstance(text, str):
+        return {}
+    try:
+        last = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {}
+    if not isinstance(last, dict) or last.get("apiVersion") != write.writer.api_version:
+        return {}
+    if misfits(last, write.schema) or misfits(unmanaged(live), write.schema):
+        return {}
+    found = compare(last, unmanaged(live), write.schema)
+    fields = difference(mentioned(last, write.schema), found.changed)
+    return difference(fields, found.removed)
+
+
+def _annotations(obj: Object) -> dict[str, Any]:
+    metadata = obj.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def _with_last_applied(result: Object, applied: Object) -> Object:
+    """The result with kubectl's annotation telling what was applied, if it has that annotation."""
+    annotations = _annotations(result)
+    if not annotations.get(_LAST_APPLIED):
+        return result
+    metadata = applied.get("metadata") or {}
+    if "annotations" in metadata:
+        others = {k: v for k, v in _annotations(applied).items() if k != _LAST_APPLIED}
+        metadata = {**metadata, "annotations": others}
+    text = go_json({**applied, "metadata": metadata}) + "\n"
+    annotations = {**annotations, _LAST_APPLIED: text}
+    size = sum(len(key.encode()) + len(str(value).encode()) for key, value in annotations.items())
+    if size > _ANNOTATIONS_BYTES_MAX:
+        del annotations[_LAST_APPLIED]
+    return {**result, "metadata": {**result["metadata"], "annotations": annotations}}

@@ -1,0 +1,123 @@
+"""An applied configuration merged into a live object, and fields taken out of an object again.
+
+In: values and their Schema. Out: new values that share what did not change. Nothing is removed by
+merging: what the configuration does not speak of stays. Items of lists keep the live order, unless
+the configuration orders them otherwise.
+"""
+
+from collections import deque
+from typing import Any
+
+from atoll.apiserver.applying.fieldset import FieldSet
+from atoll.apiserver.applying.typed import (
+    entry_schema,
+    is_list,
+    is_map,
+    item_element,
+    item_schema,
+    items_by_element,
+)
+from atoll.apiserver.schemas.schema import Schema
+
+
+def merge(live: Any, applied: Any, schema: Schema) -> Any:
+    """The live value with what was applied laid over it."""
+    if is_map(schema, live) and live and (applied is None or is_map(schema, applied)):
+        return _merge_entries(live, applied or {}, schema)
+    if is_list(schema, live) and live and (applied is None or is_list(schema, applied)):
+        return _merge_items(live, applied or [], schema)
+    return applied
+
+
+def _merge_entries(live: dict[str, Any], applied: dict[str, Any], schema: Schema) -> Any:
+    result = dict(live)
+    for key, value in applied.items():
+        if key in live:
+            result[key] = merge(live[key], value, entry_schema(schema, key))
+        else:
+            result[key] = value
+    return result
+
+
+def _merge_items(live: list[Any], applied: list[Any], schema: Schema) -> list[Any]:
+    """The items of both, each once.
+
+    Applied items keep the order in which they were applied, live ones theirs; where both lists have
+    an item, what stands before it in the live list stays before it.
+    """
+    merging = _Merging(live, applied, schema)
+    place = 0
+    while place < len(live) or merging.waiting:
+        element = merging.elements[place] if place < len(live) else None
+        if element is not None and merging.waiting:
+            if element == merging.waiting[0]:
+                merging.take()
+                place += 1
+                continue
+            if merging.comes_later(element):
+                place += 1
+                continue
+        if element is not None:
+            if element not in merging.new:
+                merging.result.append(live[place])
+                place += 1
+                continue
+            if element in merging.done:
+                place += 1
+        if merging.waiting:
+            merging.take()
+    return merging.result
+
+
+class _Merging:
+    """Two lists on their way to becoming one."""
+
+    def __init__(self, live: list[Any], applied: list[Any], schema: Schema) -> None:
+        self.within = item_schema(schema)
+        self.old = items_by_element(schema, live)
+        applied_items = items_by_element(schema, applied).items()
+        self.new = {element: items[0] for element, items in applied_items}
+        self.elements = [item_element(schema, item) for item in live]
+        self.waiting = deque(self.new)
+        self.shared = deque(element for element in self.new if element in self.old)
+        self.done: set[str] = set()
+        self.result: list[Any] = []
+
+    def comes_later(self, element: str) -> bool:
+        """Whether both lists have the item, and another such item is applied before it."""
+        return element in self.new and bool(self.shared) and self.shared[0] != element
+
+    def take(self) -> None:
+        """Moves the next applied item into the result, merged with the live one if there is one."""
+        element = self.waiting.popleft()
+        if self.shared and self.shared[0] == element:
+            self.shared.popleft()
+        self.done.add(element)
+        known = self.old.get(element, [])
+        if len(known) == 1:
+            self.result.append(merge(known[0], self.new[element], self.within))
+        else:  # several live items with the same keys cannot be merged with: they give way
+            self.result.append(self.new[element])
+
+
+def remove_fields(value: Any, fields: FieldSet, schema: Schema) -> Any:
+    """The value without the fields of the set, and without what is within them."""
+    if is_map(schema, value):
+        kept: dict[str, Any] = {}
+        for key, child in value.items():
+            node = fields.get("f:" + key)
+            if node is None:
+                kept[key] = child
+            elif node and "." not in node:
+                kept[key] = remove_fields(child, node, entry_schema(schema, key))
+        return kept or None
+    if is_list(schema, value):
+        items: list[Any] = []
+        for item in value:
+            node = fields.get(item_element(schema, item))
+            if node is None:
+                items.append(item)
+            elif node and "." not in node:
+                items.append(remove_fields(item, node, item_schema(schema)))
+        return items or None
+    return value
