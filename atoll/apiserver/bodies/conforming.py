@@ -1,0 +1,54 @@
+"""An object made to fit its resource: what decoding does to bodies, and patching to its results.
+
+Built-in kinds are read as Go reads structs; custom ones are pruned by their CRD's schema, their
+metadata read like any other. Out: the object as it may be worked on, and what strict reading
+complains of (`unknown field "spec.x"`), in Kubernetes' order. Raises Mismatch if it cannot be read.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.schemas.embedded import has_embedded, read_embedded
+from atoll.apiserver.schemas.json_values import settle_numbers
+from atoll.apiserver.schemas.pruning import drop_nulls, prune
+from atoll.apiserver.schemas.schema import Schema
+from atoll.apiserver.schemas.structural import object_meta
+from atoll.apiserver.schemas.typed import read_typed
+
+Object = dict[str, Any]
+
+COMPLAINTS_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Conformed:
+    """An object that fits its resource, and what was wrong with it before."""
+
+    object: Object
+    complaints: list[str]
+
+
+def conform(resource: Resource, obj: Object, *, patched: bool = False) -> Conformed:
+    """Make an object fit. Of a patched one, complaints are sorted: its order is nobody's."""
+    if resource.custom:
+        return conform_custom(resource.schema, obj)
+    read, complaints = read_typed(resource.schema, obj)
+    texts = list(dict.fromkeys(map(str, complaints)))
+    return Conformed(read, (sorted(texts) if patched else texts)[:COMPLAINTS_MAX])
+
+
+def conform_custom(schema: Schema, obj: Object) -> Conformed:
+    """Make a custom object fit the shape its CRD gives it."""
+    dropped: list[str] = []
+    result = settle_numbers(obj)
+    if "metadata" in result:
+        given = result["metadata"]
+        metadata, complaints = read_typed(object_meta(), {} if given is None else given)
+        dropped += sorted(f"metadata.{complaint.path}" for complaint in complaints)
+        result = {**result, "metadata": metadata}
+    result = drop_nulls(schema, prune(schema, result, dropped))
+    if has_embedded(schema):
+        result = read_embedded(schema, result, dropped)
+    unknown = [f'unknown field "{path}"' for path in dict.fromkeys(dropped)]
+    return Conformed(result, unknown[:COMPLAINTS_MAX])

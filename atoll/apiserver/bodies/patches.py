@@ -1,0 +1,99 @@
+"""A PATCH request's body to the value it says, and what follows when the result does not fit.
+
+In: bytes and the kind of patch. Out: the value (a dict, or a list of operations for a JSON patch)
+and the duplicate fields strict reading complains of. What a patch does is not known here.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.apiserver.bodies.conforming import conform
+from atoll.apiserver.bodies.decoding import Validation, read_yaml_or_json
+from atoll.apiserver.bodies.encoding import encode_json
+from atoll.apiserver.bodies.json_text import Malformed, may_repeat, read_json, read_repeating
+from atoll.apiserver.bodies.repetition import repeated_paths
+from atoll.apiserver.fields import error as fields
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.schemas.json_values import settle_numbers
+from atoll.apiserver.schemas.mismatch import Mismatch, WrongType
+from atoll.apiserver.status import ApiError, bad_request, unsupported_media_type
+
+Object = dict[str, Any]
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+# What they must be, in Go's words.
+_OBJECT, _OPERATIONS = "map[string]interface {}", "[]handlers.jsonPatchOp"
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """What the client wants changed, and what strict reading complains of."""
+
+    value: Any
+    complaints: list[str]
+
+
+def decode_patch(body: bytes, patch_type: str, *, validation: Validation = "Warn") -> Patch:
+    """The value of a patch; refuses what is no JSON or YAML, or not of the right form."""
+    if patch_type == APPLY_PATCH:
+        return _decode_apply(body, validation)
+    if patch_type not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH):
+        raise unsupported_media_type([JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH])
+    prefix = "" if patch_type == STRATEGIC_MERGE_PATCH else "error decoding patch: "
+    wanted = list if patch_type == JSON_PATCH else dict
+    try:
+        value = read_json(body)
+    except Malformed as reason:
+        raise bad_request(f"{prefix}{reason}") from None
+    if not isinstance(value, wanted):
+        name = _OPERATIONS if patch_type == JSON_PATCH else _OBJECT
+        raise bad_request(prefix + WrongType(value, name).message())
+    complaints = []
+    if validation != "Ignore" and may_repeat(body, value):
+        words = "json patch duplicate field" if patch_type == JSON_PATCH else "duplicate field"
+        complaints = [f'{words} "{path}"' for path in repeated_paths(read_repeating(body))]
+    return Patch(settle_numbers(value), complaints)
+
+
+def _decode_apply(body: bytes, validation: Validation) -> Patch:
+    try:
+        found = read_yaml_or_json(body)
+    except Malformed as reason:
+        text = f"error decoding YAML: error converting YAML to JSON: {reason}"
+        raise bad_request(text) from None
+    value = {} if found.value is None else found.value
+    if not isinstance(value, dict):
+        text = WrongType(value, _OBJECT).message()
+        prefix = "error decoding YAML: error unmarshaling JSON: while decoding JSON: "
+        raise bad_request(prefix + text)
+    if not found.repeated or validation == "Ignore":
+        return Patch(value, [])
+    lines = "\n  ".join(found.repeated)
+    text = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
+    if validation == "Strict":
+        raise bad_request(f"error strict decoding YAML: {text}")
+    return Patch(value, [text])
+
+
+def conform_patched(
+    resource: Resource, obj: Object, patch: Patch, *, validation: Validation = "Warn"
+) -> tuple[Object, list[str]]:
+    """The patched object made to fit its resource, and warnings; refuses as patches are refused."""
+    try:
+        fitting = conform(resource, obj, patched=True)
+    except Mismatch as mismatch:
+        raise patch_refused(obj, mismatch.message()) from None
+    complaints = [] if validation == "Ignore" else patch.complaints + fitting.complaints
+    if validation == "Strict" and complaints:
+        raise patch_refused(obj, f"strict decoding error: {', '.join(complaints)}")
+    return fitting.object, complaints
+
+
+def patch_refused(obj: Object, reason: str) -> ApiError:
+    """422 for a patch whose result is not an object of its kind."""
+    error = fields.invalid("patch", encode_json(obj).decode(), reason)
+    details = {"causes": [error.cause()]}
+    return ApiError(422, "Invalid", f' "" is invalid: {error}', details=details)

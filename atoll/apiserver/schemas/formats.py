@@ -1,0 +1,174 @@
+"""The `format` of strings and numbers in CRD schemas: which are checked, and how.
+
+Kubernetes checks these and ignores all others. Names are compared without dashes.
+"""
+
+import base64
+import binascii
+import ipaddress
+from collections.abc import Callable
+from datetime import date
+
+import re2
+
+from atoll.apiserver.fields.names import name_is_label, name_is_subdomain
+
+_uuid = re2.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
+_uuid3 = re2.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}")
+_uuid4 = re2.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}")
+_uuid5 = re2.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}")
+_object_id = re2.compile("[0-9a-fA-F]{24}")
+_credit_card = re2.compile(
+    r"4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
+    r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11}"
+)
+_ssn = re2.compile(r"\d{3}[- ]?\d{2}[- ]?\d{4}")
+_hex_color = re2.compile("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_rgb_color = re2.compile(rf"rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)")
+_mac = re2.compile(
+    "(?i)(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?(?:(?::[0-9a-f]{2}){12})?"
+    "|[0-9a-f]{2}(?:-[0-9a-f]{2}){5}(?:(?:-[0-9a-f]{2}){2})?(?:(?:-[0-9a-f]{2}){12})?"
+    r"|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}(?:\.[0-9a-f]{4})?(?:(?:\.[0-9a-f]{4}){6})?)"
+)
+_HOST = r"a-zA-Z0-9\p{S}\p{L}"  # symbols and letters of any script, but not in the last part
+_hostname = re2.compile(
+    rf"[{_HOST}](?:-?[{_HOST}]{{0,62}})?"
+    rf"|(?:[{_HOST}](?:[{_HOST}-]{{0,61}}[{_HOST}])?\.)+[a-zA-Z\p{{L}}]{{2,63}}"
+)
+_go_duration = re2.compile(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_scala_duration = re2.compile(
+    r"(?:\d+\s*(?:ns|nano|nanosecond|us|µs|micro|microsecond|ms|milli|millisecond|s|sec|second"
+    r"|m|min|minute|h|hr|hour|d|day|w|wk|week)s?\s*)+"
+)
+_date_time = re2.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+_scheme = re2.compile("[a-zA-Z][a-zA-Z0-9+.-]*:")
+_email = re2.compile(r"(?:[^<>]*<)?[^\s<>@]+@[^\s<>@]+>?")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return len(text) == 10 and date.fromisoformat(text) is not None
+    except ValueError:
+        return False
+
+
+def _is_date_time(text: str) -> bool:
+    return _date_time.fullmatch(text) is not None and _is_date(text[:10])
+
+
+def _is_byte(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def _is_ipv4(text: str) -> bool:
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        return ipaddress.IPv6Address(text).scope_id is None
+    except ValueError:
+        return False
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        return text.count("/") == 1 and ipaddress.ip_network(text, strict=False) is not None
+    except ValueError:
+        return False
+
+
+def _is_uri(text: str) -> bool:
+    """What Go's url.ParseRequestURI takes: an absolute URI or an absolute path."""
+    if any(ord(character) < 0x20 or ord(character) == 0x7F for character in text):
+        return False
+    if text.startswith("/"):
+        return True
+    return _scheme.match(text) is not None and " " not in text.partition("?")[0].partition("/")[0]
+
+
+def _is_hostname(text: str) -> bool:
+    return len(text) <= 255 and _hostname.fullmatch(text) is not None
+
+
+def _is_isbn10(text: str) -> bool:
+    digits = text.replace("-", "").replace(" ", "")
+    if len(digits) != 10 or not digits[:9].isdigit() or digits[9] not in "0123456789X":
+        return False
+    values = [10 if digit == "X" else int(digit) for digit in digits]
+    return sum((10 - place) * value for place, value in enumerate(values)) % 11 == 0
+
+
+def _is_isbn13(text: str) -> bool:
+    digits = text.replace("-", "").replace(" ", "")
+    if len(digits) != 13 or not (digits.isascii() and digits.isdigit()):
+        return False
+    return sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(digits)) % 10 == 0
+
+
+def _is_credit_card(text: str) -> bool:
+    return _credit_card.fullmatch("".join(filter(str.isdigit, text))) is not None
+
+
+def _is_duration(text: str) -> bool:
+    return bool(_go_duration.fullmatch(text) or _scala_duration.fullmatch(text))
+
+
+def _matches(pattern: "re2._Regexp[str]") -> Callable[[str], bool]:
+    return lambda text: pattern.fullmatch(text) is not None
+
+
+_CHECKS: dict[str, Callable[[str], bool]] = {
+    "bsonobjectid": _matches(_object_id),
+    "uri": _is_uri,
+    "email": _matches(_email),
+    "hostname": _is_hostname,
+    "ipv4": _is_ipv4,
+    "ipv6": _is_ipv6,
+    "cidr": _is_cidr,
+    "mac": _matches(_mac),
+    "uuid": _matches(_uuid),
+    "uuid3": _matches(_uuid3),
+    "uuid4": _matches(_uuid4),
+    "uuid5": _matches(_uuid5),
+    "isbn": lambda text: _is_isbn10(text) or _is_isbn13(text),
+    "isbn10": _is_isbn10,
+    "isbn13": _is_isbn13,
+    "creditcard": _is_credit_card,
+    "ssn": _matches(_ssn),
+    "hexcolor": _matches(_hex_color),
+    "rgbcolor": _matches(_rgb_color),
+    "byte": _is_byte,
+    "password": lambda _: True,
+    "date": _is_date,
+    "duration": _is_duration,
+    "datetime": _is_date_time,
+    "k8sshortname": lambda text: not name_is_label(text),
+    "k8slongname": lambda text: not name_is_subdomain(text),
+}
+_NUMERIC = {"integer": ("int32", "int64"), "number": ("float", "double")}
+
+
+def supported_format(types: tuple[str, ...], format_name: str) -> str:
+    """The format if Kubernetes checks it on values of this type, else nothing."""
+    kind = types[0] if len(types) == 1 else ""
+    if kind in ("", "string"):
+        return format_name if format_name.replace("-", "") in _CHECKS else ""
+    return format_name if format_name in _NUMERIC.get(kind, ()) else ""
+
+
+def string_check(format_name: str) -> Callable[[str], bool] | None:
+    """How to check strings of this format, if there is anything to check."""
+    return _CHECKS.get(format_name.replace("-", ""))

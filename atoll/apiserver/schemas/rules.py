@@ -1,0 +1,112 @@
+"""The rules a CRD schema sets on values, read once from its JSON.
+
+`validating` turns them into fast yes-or-no checks, `explaining` into Kubernetes' sentences; both
+read the same Rules, so that they cannot disagree about what the schema says.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import re2
+
+from atoll.apiserver.schemas.formats import string_check, supported_format
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rules:
+    """What must hold of one value, and of the values inside it."""
+
+    types: tuple[str, ...]  # as in JSON schema; none means any
+    nullable: bool
+    format: str  # only if Kubernetes checks it
+    string_check: Callable[[str], bool] | None  # of the format
+    enum: tuple[Any, ...]
+    minimum: float | None
+    exclusive_minimum: bool
+    maximum: float | None
+    exclusive_maximum: bool
+    multiple_of: float | None
+    length_min: int | None
+    length_max: int | None
+    pattern: str
+    matches: Callable[[str], Any] | None  # searches the pattern
+    items_min: int | None
+    items_max: int | None
+    unique: bool
+    properties_min: int | None
+    properties_max: int | None
+    required: tuple[str, ...]
+    items: "Rules | None"
+    properties: Mapping[str, "Rules"]
+    additional: "Rules | None"
+    forbids_additional: bool
+    all_of: tuple["Rules", ...]
+    any_of: tuple["Rules", ...]
+    one_of: tuple["Rules", ...]
+    none_of: "Rules | None"  # the keyword `not`
+
+
+def read_rules(schema: Json) -> Rules:
+    """The rules of a structural schema."""
+    types = _types(schema)
+    format_name = supported_format(types, schema.get("format") or "")
+    pattern = schema.get("pattern") or ""
+    additional = schema.get("additionalProperties")
+    return Rules(
+        types=types,
+        nullable=schema.get("nullable") is True,
+        format=format_name,
+        string_check=string_check(format_name) if format_name else None,
+        enum=tuple(schema.get("enum") or ()),
+        minimum=schema.get("minimum"),
+        exclusive_minimum=schema.get("exclusiveMinimum") is True,
+        maximum=schema.get("maximum"),
+        exclusive_maximum=schema.get("exclusiveMaximum") is True,
+        multiple_of=schema.get("multipleOf"),
+        length_min=schema.get("minLength"),
+        length_max=schema.get("maxLength"),
+        pattern=pattern,
+        matches=_search(pattern),
+        items_min=schema.get("minItems"),
+        items_max=schema.get("maxItems"),
+        unique=schema.get("uniqueItems") is True,
+        properties_min=schema.get("minProperties"),
+        properties_max=schema.get("maxProperties"),
+        required=tuple(schema.get("required") or ()),
+        items=_optional(schema.get("items")),
+        properties={k: read_rules(v) for k, v in (schema.get("properties") or {}).items()},
+        additional=_optional(additional),
+        forbids_additional=additional is False,
+        all_of=tuple(map(read_rules, schema.get("allOf") or ())),
+        any_of=tuple(map(read_rules, schema.get("anyOf") or ())),
+        one_of=tuple(map(read_rules, schema.get("oneOf") or ())),
+        none_of=_optional(schema.get("not")),
+    )
+
+
+def _optional(schema: Any) -> Rules | None:
+    return read_rules(schema) if isinstance(schema, dict) else None
+
+
+def _types(schema: Json) -> tuple[str, ...]:
+    if schema.get("x-kubernetes-int-or-string") is True:
+        return ("integer", "string")
+    kind = schema.get("type")
+    return (kind,) if kind else ()
+
+
+def _search(pattern: str) -> Callable[[str], Any] | None:
+    if not pattern:
+        return None
+    search: Callable[[str], Any] = re2.compile(pattern, quiet_options()).search
+    return search
+
+
+def quiet_options() -> Any:
+    """RE2 as Go's regexp behaves, and without complaints on standard error."""
+    options = re2.Options()
+    options.log_errors = False
+    return options

@@ -1,0 +1,276 @@
+"""Objects of built-in kinds, read as Go reads them into structs.
+
+In: a value as the client sent it, and the Schema of its kind. Out: a new value with only the fields
+the kind has, nulls and empty optional lists and maps left out, amounts, times and binary data in
+canonical form; and the paths of what was dropped. A value that does not fit raises Mismatch.
+Which fields must be there is not asked here, and nothing is filled in.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from atoll.apiserver.schemas.base64_text import NotBase64, canonical_base64
+from atoll.apiserver.schemas.json_values import Repeating, settle_numbers
+from atoll.apiserver.schemas.mismatch import Mismatch, WrongType, go_type
+from atoll.apiserver.schemas.quantities import NotAQuantity, canonical_quantity
+from atoll.apiserver.schemas.schema import Schema
+from atoll.apiserver.schemas.timestamps import NotATime, canonical_micro_time, canonical_time
+
+Object = dict[str, Any]
+# Reads a value; appends to the list what strict reading complains of, paths relative to the value.
+Reader = Callable[[Any, list["Complaint"]], Any]
+
+_INTEGER_LIMITS = {"int32": (-(2**31), 2**31 - 1)}
+_LIMITS = (-(2**63), 2**63 - 1)
+_ZEROS: dict[str, Any] = {"string": "", "boolean": False, "map": {}, "list": [], "object": {}}
+
+
+class Complaint:
+    """A field that is unknown or said twice; its path grows while the reader returns upwards."""
+
+    __slots__ = ("path", "what")
+
+    def __init__(self, what: str, path: str) -> None:
+        self.what = what
+        self.path = path
+
+    def __str__(self) -> str:
+        return f'{self.what} field "{self.path}"'
+
+
+def read_typed(schema: Schema, value: Any) -> tuple[Any, list[Complaint]]:
+    """The value as its kind has it, and the complaints of strict reading in the value's order."""
+    complaints: list[Complaint] = []
+    return _reader(schema)(value, complaints), complaints
+
+
+@cache
+def _reader(schema: Schema) -> Reader:
+    match schema.type:
+        case "object":
+            return _object_reader(schema)
+        case "map":
+            return _map_reader(schema)
+        case "list":
+            return _list_reader(schema)
+        case "any":
+            return _read_any
+        case "integer":
+            return _integer_reader(schema)
+        case "string" if schema.format in _STRING_FORMATS:
+            return _STRING_FORMATS[schema.format]
+        case _:
+            return _PLAIN[schema.type]
+
+
+def _read_any(value: Any, _: list[Complaint]) -> Any:
+    return settle_numbers(_once(value))
+
+
+def _once(value: Any) -> Any:
+    """The value without what it said before it said it again."""
+    if isinstance(value, dict):
+        return {key: _once(item) for key, item in value.items()}
+    return [_once(item) for item in value] if isinstance(value, list) else value
+
+
+def _object_reader(schema: Schema) -> Reader:
+    """Readers of fields are made when first met: a schema may contain itself."""
+    readers: dict[str, tuple[Reader, bool]] = {}
+    struct, wanted = schema.name, go_type(schema)
+
+    def learn(key: str) -> tuple[Reader, bool] | None:
+        child = schema.child(key)
+        if child is None:
+            return (_read_any, False) if schema.preserve_unknown else None
+        droppable = child.type in ("map", "list") and key not in schema.required
+        readers[key] = (_reader(child), droppable)
+        return readers[key]
+
+    def read(value: Any, complaints: list[Complaint]) -> Object:
+        if not isinstance(value, dict):
+            raise WrongType(value, wanted)
+        result: Object = {}
+        for key, item in _pairs(value, complaints, schema):
+            known = readers.get(key) or learn(key)
+            if known is None:
+                complaints.append(Complaint("unknown", key))
+                continue
+            if item is None:
+                continue
+            before = len(complaints)
+            try:
+                inner = known[0](item, complaints)
+            except Mismatch as mismatch:
+                mismatch.inside(struct, key)
+                raise
+            if len(complaints) > before:
+                _inside(key, complaints, before)
+            if inner or not known[1]:
+                result[key] = inner
+        return result
+
+    return read
+
+
+def _pairs(value: Object, complaints: list[Complaint], schema: Schema) -> Any:
+    """The fields of an object in order; complains of repeated ones as it comes to them."""
+    if value.__class__ is dict:
+        return value.items()
+    return _repeated_pairs(value, complaints, schema)
+
+
+def _repeated_pairs(value: Object, complaints: list[Complaint], schema: Schema) -> Any:
+    seen: set[str] = set()
+    for key, item in value.pairs if isinstance(value, Repeating) else value.items():
+        # A field the kind does not have is unknown each time, never repeated.
+        if key in seen and (schema.type == "map" or schema.child(key) is not None):
+            complaints.append(Complaint("duplicate", key))
+        seen.add(key)
+        yield key, item
+
+
+def _inside(key: str, complaints: list[Complaint], start: int) -> None:
+    for complaint in complaints[start:]:
+        joint = "" if complaint.path.startswith("[") else "."
+        complaint.path = f"{key}{joint}{complaint.path}"
+
+
+def _map_reader(schema: Schema) -> Reader:
+    element, wanted = schema.element, go_type(schema)
+    assert element is not None, "a map says what its values are"
+    read_value = _reader(element)
+
+    def read(value: Any, complaints: list[Complaint]) -> Object:
+        if not isinstance(value, dict):
+            raise WrongType(value, wanted)
+        result: Object = {}
+        for key, item in _pairs(value, complaints, schema):
+            before = len(complaints)
+            result[key] = _zero(element) if item is None else read_value(item, complaints)
+            if len(complaints) > before:
+                _inside(key, complaints, before)
+        return result
+
+    return read
+
+
+def _list_reader(schema: Schema) -> Reader:
+    element, wanted = schema.element, go_type(schema)
+    assert element is not None, "a list says what its items are"
+    read_item = _reader(element)
+
+    def read(value: Any, complaints: list[Complaint]) -> list[Any]:
+        if not isinstance(value, list):
+            raise WrongType(value, wanted)
+        result = []
+        for index, item in enumerate(value):
+            before = len(complaints)
+            result.append(_zero(element) if item is None else read_item(item, complaints))
+            if len(complaints) > before:
+                _inside(f"[{index}]", complaints, before)
+        return result
+
+    return read
+
+
+def _zero(schema: Schema) -> Any:
+    """What Go has where a list or map says null."""
+    if schema.type == "any":
+        return None
+    if schema.format == "quantity":
+        return "0"
+    if schema.format in ("date-time", "micro-time"):
+        return None
+    zero = _ZEROS.get(schema.type, 0)
+    return zero.copy() if isinstance(zero, dict | list) else zero
+
+
+def _integer_reader(schema: Schema) -> Reader:
+    low, high = _INTEGER_LIMITS.get(schema.format, _LIMITS)
+    wanted = go_type(schema)
+
+    def read(value: Any, _: list[Complaint]) -> int:
+        if value.__class__ is int and low <= value <= high:
+            number: int = value
+            return number
+        raise WrongType(value, wanted)
+
+    return read
+
+
+def _read_number(value: Any, _: list[Complaint]) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise WrongType(value, "float64")
+    number: int | float = settle_numbers(value)
+    return number
+
+
+def _read_boolean(value: Any, _: list[Complaint]) -> bool:
+    if value is True or value is False:
+        return value is True
+    raise WrongType(value, "bool")
+
+
+def _read_string(value: Any, _: list[Complaint]) -> str:
+    if value.__class__ is str:
+        text: str = value
+        return text
+    raise WrongType(value, "string")
+
+
+def _read_int_or_string(value: Any, complaints: list[Complaint]) -> int | str:
+    if value.__class__ is str:
+        text: str = value
+        return text
+    number: int = _read_int32(value, complaints)
+    return number
+
+
+_read_int32 = _integer_reader(Schema("integer", format="int32"))
+
+
+def _read_bytes(value: Any, _: list[Complaint]) -> str:
+    if not isinstance(value, str):
+        raise WrongType(value, "[]uint8")
+    try:
+        return canonical_base64(value)
+    except NotBase64 as reason:
+        raise Mismatch(str(reason)) from None
+
+
+def _read_time(value: Any, complaints: list[Complaint]) -> str:
+    try:
+        return canonical_time(_read_string(value, complaints))
+    except NotATime as reason:
+        raise Mismatch(str(reason)) from None
+
+
+def _read_micro_time(value: Any, complaints: list[Complaint]) -> str:
+    try:
+        return canonical_micro_time(_read_string(value, complaints))
+    except NotATime as reason:
+        raise Mismatch(str(reason)) from None
+
+
+def _read_quantity(value: Any, _: list[Complaint]) -> str:
+    text = value if isinstance(value, str) else str(value).lower()
+    try:
+        return canonical_quantity(text)
+    except NotAQuantity as reason:
+        raise Mismatch(str(reason)) from None
+
+
+_STRING_FORMATS: dict[str, Reader] = {
+    "byte": _read_bytes,
+    "date-time": _read_time,
+    "micro-time": _read_micro_time,
+    "quantity": _read_quantity,
+}
+_PLAIN: dict[str, Reader] = {
+    "string": _read_string,
+    "number": _read_number,
+    "boolean": _read_boolean,
+    "int-or-string": _read_int_or_string,
+}
