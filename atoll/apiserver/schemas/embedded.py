@@ -6,6 +6,7 @@ dropped; or the rules that embedded objects break. Copies only what changes.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from atoll.apiserver.fields import error as fields
@@ -24,6 +25,7 @@ from atoll.apiserver.schemas.typed import read_typed
 Object = dict[str, Any]
 
 
+@lru_cache(maxsize=1024)
 def has_embedded(schema: Schema) -> bool:
     """Whether values of this shape can hold objects other than the root."""
     return any(child.embedded or has_embedded(child) for child in _children(schema))

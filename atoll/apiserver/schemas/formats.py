@@ -8,6 +8,7 @@ import binascii
 import ipaddress
 from collections.abc import Callable
 from datetime import date
+from typing import Any
 
 import re2
 
@@ -172,3 +173,20 @@ def supported_format(types: tuple[str, ...], format_name: str) -> str:
 def string_check(format_name: str) -> Callable[[str], bool] | None:
     """How to check strings of this format, if there is anything to check."""
     return _CHECKS.get(format_name.replace("-", ""))
+
+
+def unrecognized_formats(schema: Any) -> list[str]:
+    """The formats a schema names that are not checked, in its order."""
+    found: list[str] = []
+    if isinstance(schema, list):
+        return [name for item in schema for name in unrecognized_formats(item)]
+    if not isinstance(schema, dict):
+        return found
+    name, kind = schema.get("format"), schema.get("type")
+    if name and not supported_format((kind,) if kind else (), name):
+        found.append(name)
+    for part in ("items", "not", "additionalProperties", "allOf", "anyOf", "oneOf"):
+        found += unrecognized_formats(schema.get(part))
+    for child in (schema.get("properties") or {}).values():
+        found += unrecognized_formats(child)
+    return found

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from atoll.apiserver.schemas import facts
 from atoll.apiserver.schemas.base64_text import NotBase64, canonical_base64
 from atoll.apiserver.schemas.json_values import Repeating, settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType, go_type
@@ -54,6 +55,8 @@ def _reader(schema: Schema) -> Reader:
             return _map_reader(schema)
         case "list":
             return _list_reader(schema)
+        case "any" if schema.name in _SCHEMA_UNIONS:
+            return _read_schema_union
         case "any":
             return _read_any
         case "integer":
@@ -66,6 +69,22 @@ def _reader(schema: Schema) -> Reader:
 
 def _read_any(value: Any, _: list[Complaint]) -> Any:
     return settle_numbers(_once(value))
+
+
+# Places in a JSON schema for a schema, or for something else (a boolean, a list of them).
+_SCHEMA_UNIONS = frozenset(
+    ["JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray"]
+)
+_SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+
+
+def _read_schema_union(value: Any, complaints: list[Complaint]) -> Any:
+    """Go reads these by hand, and drops unknown fields in them without a word."""
+    if isinstance(value, list):
+        return [_read_schema_union(item, complaints) for item in value]
+    if isinstance(value, dict):
+        return _reader(facts.load().schema(_SCHEMA))(value, [])
+    return value
 
 
 def _once(value: Any) -> Any:

@@ -1,0 +1,213 @@
+"""Whether a CRD's schema is structural: every value has a type that can be told from outside.
+
+In: a schema as JSON (well-typed, as decoding leaves it) and where it stands in the CRD. Out: the
+rules it breaks, in Kubernetes' words, sorted as Kubernetes sorts them.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import re2
+
+from atoll.apiserver.fields import error as fields
+from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.schemas.rules import quiet_options
+
+Json = dict[str, Any]
+Level = Literal["root", "item", "field"]
+
+_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
+_MISSING_TYPE = {
+    "root": "must not be empty at the root",
+    "item": "must not be empty for specified array items",
+    "field": "must not be empty for specified object fields",
+}
+# What alternatives (anyOf, …) may not say because it is about shape: the field, how it must be.
+_SHAPES = (
+    ("type", "empty"),
+    ("additionalProperties", "undefined"),
+    ("default", "undefined"),
+    ("title", "empty"),
+    ("description", "empty"),
+    ("nullable", "false"),
+    ("x-kubernetes-preserve-unknown-fields", "false"),
+    ("x-kubernetes-embedded-resource", "false"),
+    ("x-kubernetes-int-or-string", "false"),
+    ("x-kubernetes-list-map-keys", "empty"),
+    ("x-kubernetes-list-type", "undefined"),
+    ("x-kubernetes-map-type", "undefined"),
+    ("x-kubernetes-validations", "empty"),
+)
+
+
+def structure_errors(schema: Json, path: str) -> list[FieldError]:
+    """Why a schema is not structural; nothing if it is."""
+    errors = [*_node(schema, "root", path), *_complete(schema, schema, path, path)]
+    return sorted(errors, key=str)
+
+
+def _node(schema: Json, level: Level, path: str) -> Iterator[FieldError]:
+    kind = schema.get("type", "")
+    items, rest = schema.get("items"), schema.get("additionalProperties")
+    if kind == "array" and items is None:
+        yield fields.required(f"{path}.items", "must be specified")
+    if isinstance(items, dict):
+        yield from _node(items, "item", f"{path}.items")
+    for key, child in schema.get("properties", {}).items():
+        yield from _node(child, "field", f"{path}.properties[{key}]")
+    if rest is not None and level == "root":
+        yield fields.forbidden(f"{path}.additionalProperties", "must not be used at the root")
+    if isinstance(rest, dict):
+        yield from _node(rest, "field", f"{path}.additionalProperties")
+    yield from _extensions(schema, path)
+    yield from _alternatives(schema, path, allow_int_or_string=True)
+    yield from _type(schema, level, path)
+    yield from _metadata(schema, level, path)
+
+
+def _extensions(schema: Json, path: str) -> Iterator[FieldError]:
+    if not schema.get("x-kubernetes-int-or-string"):
+        return
+    for name in ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"):
+        if schema.get(name):
+            sentence = "must be false if x-kubernetes-int-or-string is true"
+            yield fields.invalid(f"{path}.{name}", True, sentence)
+
+
+def _type(schema: Json, level: Level, path: str) -> Iterator[FieldError]:
+    kind, embedded = schema.get("type", ""), schema.get("x-kubernetes-embedded-resource")
+    free = schema.get("x-kubernetes-int-or-string") or schema.get(
+        "x-kubernetes-preserve-unknown-fields"
+    )
+    if embedded and kind != "object":
+        sentence = "must be object if x-kubernetes-embedded-resource is true"
+        yield (
+            fields.invalid(f"{path}.type", kind, sentence)
+            if kind
+            else fields.required(f"{path}.type", sentence)
+        )
+    elif not kind and not free:
+        yield fields.required(f"{path}.type", _MISSING_TYPE[level])
+    if embedded and schema.get("additionalProperties") is not None:
+        sentence = "must not be used if x-kubernetes-embedded-resource is set"
+        yield fields.forbidden(f"{path}.additionalProperties", sentence)
+    if level == "root" and kind and kind != "object":
+        yield fields.invalid(f"{path}.type", kind, "must be object at the root")
+
+
+def _metadata(schema: Json, level: Level, path: str) -> Iterator[FieldError]:
+    embedded = schema.get("x-kubernetes-embedded-resource")
+    properties = schema.get("properties", {})
+    if level == "root" or embedded:
+        for name in ("kind", "apiVersion"):
+            kind = properties.get(name, {}).get("type", "")
+            if name in properties and kind != "string":
+                yield fields.invalid(f"{path}.properties[{name}].type", kind, "must be string")
+        kind = properties.get("metadata", {}).get("type", "")
+        if "metadata" in properties and kind != "object":
+            yield fields.invalid(f"{path}.properties[metadata].type", kind, "must be object")
+    if level == "root" and _says_more_than_names(properties.get("metadata", {})):
+        sentence = (
+            "must not specify anything other than name and generateName,"
+            " but metadata is implicitly specified"
+        )
+        yield fields.forbidden(f"{path}.properties[metadata]", sentence)
+    if embedded and not schema.get("x-kubernetes-preserve-unknown-fields") and not properties:
+        sentence = (
+            "must not be empty if x-kubernetes-embedded-resource is true"
+            " without x-kubernetes-preserve-unknown-fields"
+        )
+        yield fields.required(f"{path}.properties", sentence)
+
+
+def _says_more_than_names(metadata: Json) -> bool:
+    said = {key for key, value in metadata.items() if value} - {"type", "default"}
+    if set(metadata.get("properties", {})) <= {"name", "generateName"}:
+        said -= {"properties"}
+    return bool(said)
+
+
+def _alternatives(
+    schema: Json, path: str, *, allow_int_or_string: bool = False, skip_any: bool = False
+) -> Iterator[FieldError]:
+    """The parts that may only restrict values, never say what they are."""
+    any_of = schema.get("anyOf", [])
+    if not skip_any and not (allow_int_or_string and any_of == _INT_OR_STRING):
+        for index, nested in enumerate(any_of):
+            yield from _nested(nested, f"{path}.anyOf[{index}]")
+    for index, nested in enumerate(schema.get("allOf", [])):
+        first = allow_int_or_string and index == 0 and nested.get("anyOf") == _INT_OR_STRING
+        yield from _nested(nested, f"{path}.allOf[{index}]", skip_any=first)
+    for index, nested in enumerate(schema.get("oneOf", [])):
+        yield from _nested(nested, f"{path}.oneOf[{index}]")
+    if "not" in schema:
+        yield from _nested(schema["not"], f"{path}.not")
+    pattern = schema.get("pattern")
+    reason = pattern_fault(pattern) if pattern else None
+    if reason is not None:
+        sentence = f"must be a valid regular expression, but isn't: {reason}"
+        yield fields.invalid(f"{path}.pattern", pattern, sentence)
+
+
+_GO_REGEXP_FAULTS = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+}
+
+
+def pattern_fault(pattern: str) -> str | None:
+    """Why a pattern is no regular expression, if it is none."""
+    try:
+        re2.compile(pattern, quiet_options())
+    except re2.error as failure:
+        reason = failure.args[0]
+        text = reason.decode() if isinstance(reason, bytes) else str(reason)
+        what, _, where = text.partition(": ")
+        return f"error parsing regexp: {_GO_REGEXP_FAULTS.get(what, what)}: `{where}`"
+    return None
+
+
+def _nested(schema: Json, path: str, *, skip_any: bool = False) -> Iterator[FieldError]:
+    yield from _alternatives(schema, path, skip_any=skip_any)
+    if isinstance(schema.get("items"), dict):
+        yield from _nested(schema["items"], f"{path}.items")
+    for key, child in schema.get("properties", {}).items():
+        yield from _nested(child, f"{path}.properties[{key}]")
+    for name, how in _SHAPES:
+        said = schema.get(name)
+        if said or (name == "default" and said is not None):
+            yield fields.forbidden(f"{path}.{name}", f"must be {how} to be structural")
+    if "metadata" in schema.get("properties", {}):
+        sentence = "must not be specified in a nested context"
+        yield fields.forbidden(f"{path}.properties[metadata]", sentence)
+
+
+def _complete(
+    restricting: Json, shape: Json | None, shape_path: str, path: str
+) -> Iterator[FieldError]:
+    """What alternatives restrict must be something whose shape is known."""
+    nested = [(restricting["not"], "not")] if "not" in restricting else []
+    for name in ("allOf", "anyOf", "oneOf"):
+        nested += [(one, f"{name}[{i}]") for i, one in enumerate(restricting.get(name, []))]
+    for one, step in nested:
+        yield from _complete_nested(one, shape, shape_path, f"{path}.{step}")
+
+
+def _complete_nested(
+    restricting: Json, shape: Json | None, shape_path: str, path: str
+) -> Iterator[FieldError]:
+    if shape is None:
+        yield fields.required(shape_path, f"because it is defined in {path}")
+        return
+    yield from _complete(restricting, shape, shape_path, path)
+    items = restricting.get("items")
+    if isinstance(items, dict):
+        inner = shape.get("items")
+        yield from _complete_nested(items, inner, f"{shape_path}.items", f"{path}.items")
+    for key, child in restricting.get("properties", {}).items():
+        step = f"properties[{key}]"
+        inner = shape.get("properties", {}).get(key)
+        yield from _complete_nested(child, inner, f"{shape_path}.{step}", f"{path}.{step}")
