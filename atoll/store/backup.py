@@ -129,8 +129,8 @@ def _restart_history(db: apsw.Connection, revision: int) -> None:
             "DELETE FROM log WHERE removed OR rev NOT IN "
             "(SELECT max(rev) FROM log GROUP BY collection, name)"
         )
-        db.execute("UPDATE meta SET value = ? WHERE key = 'compacted'", (revision,))
-        db.execute("UPDATE meta SET value = 1 WHERE key = 'clean'")
+        datafile.set_meta(db, "compacted", revision)
+        datafile.set_meta(db, "clean", 1)
         datafile.renew_identity(db)
 
 

@@ -29,7 +29,8 @@ _SCHEMA = """
 CREATE TABLE log(
     rev INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL,
     removed INTEGER NOT NULL, value BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
-CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE meta(
+    key TEXT PRIMARY KEY, value ANY NOT NULL, crc INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 """
 
 
@@ -119,28 +120,38 @@ def create(db: apsw.Connection) -> None:
     with db:
         db.execute(_SCHEMA)
         db.pragma("application_id", APPLICATION_ID)
-        db.executemany(
-            "INSERT INTO meta VALUES(?, ?)",
-            [("format", FORMAT), ("compacted", FIRST_REVISION), ("clean", 1)],
-        )
+        set_meta(db, "format", FORMAT)
+        set_meta(db, "compacted", FIRST_REVISION)
+        set_meta(db, "clean", 1)
         renew_identity(db)
 
 
+def set_meta(db: apsw.Connection, key: str, value: int | str) -> None:
+    crc = _meta_checksum(key, value)
+    db.execute("INSERT OR REPLACE INTO meta(key, value, crc) VALUES(?, ?, ?)", (key, value, crc))
+
+
 def renew_identity(db: apsw.Connection) -> None:
-    db.execute("INSERT OR REPLACE INTO meta VALUES('identity', lower(hex(randomblob(16))))")
+    set_meta(db, "identity", next(iter(db.execute("SELECT lower(hex(randomblob(16)))")))[0])
 
 
 def read_meta(db: apsw.Connection, path: Path) -> Meta:
     """Read what the file says of itself; raises Damaged unless it is a store we can read."""
     if db.pragma("application_id") != APPLICATION_ID:
         raise Damaged(f"{path} is a SQLite file, but not a store of Atoll")
-    meta = dict(db.execute("SELECT key, value FROM meta"))
+    meta = {}
+    for key, value, crc in db.execute("SELECT key, value, crc FROM meta"):
+        if crc != _meta_checksum(key, value):
+            raise Damaged(f"{path} is damaged: its {key} is not what was written")
+        meta[key] = value
     if meta.get("format") != FORMAT:
         raise Damaged(
             f"{path} has format {meta.get('format')}, and this Atoll reads format {FORMAT}; "
             "use the version that wrote it"
         )
-    return Meta(str(meta["identity"]), int(meta["compacted"]), bool(meta["clean"]))
+    if not {"identity", "compacted", "clean"} <= meta.keys():
+        raise Damaged(f"{path} is damaged: it does not say what it is")
+    return Meta(meta["identity"], meta["compacted"], bool(meta["clean"]))
 
 
 def check(db: apsw.Connection, path: Path) -> None:
@@ -177,6 +188,10 @@ def insert(db: apsw.Connection, rows: Sequence[Row]) -> None:
         "INSERT INTO log(rev, collection, name, removed, value, crc) VALUES(?, ?, ?, ?, ?, ?)",
         [(*row[:3], int(row.removed), row.value, _checksum(row)) for row in rows],
     )
+
+
+def _meta_checksum(key: str, value: int | str) -> int:
+    return crc32(f"{key}={value}".encode())
 
 
 def _checksum(row: Row) -> int:

@@ -57,7 +57,8 @@ class Log(Protocol):
     async def compact(self, upto: int, dead: Sequence[int]) -> None:
         """Forget the history up to this revision, and with it the rows of the dead revisions.
 
-        Repeating it is harmless. Raises NotDurable if the disk refuses.
+        Each call goes at least as far as the one before, and repeating one is harmless. Raises
+        NotDurable if the disk refuses.
         """
 
     async def backup(self, path: Path) -> None:

@@ -54,7 +54,7 @@ class MemoryLog:
     async def compact(self, upto: int, dead: Sequence[int]) -> None:
         await self._written()
         self._clean = False
-        self._compacted = max(self._compacted, upto)
+        self._compacted = upto
         for revision in dead:
             self._rows.pop(revision, None)
 

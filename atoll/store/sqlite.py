@@ -149,7 +149,7 @@ class SqliteLog:
 
     def _try_compact(self, upto: int, dead: Sequence[int]) -> apsw.Error | None:
         def forget(db: apsw.Connection) -> None:
-            db.execute("UPDATE meta SET value = max(value, ?) WHERE key = 'compacted'", (upto,))
+            datafile.set_meta(db, "compacted", upto)
             db.executemany("DELETE FROM log WHERE rev = ?", [(revision,) for revision in dead])
 
         return self._transact(forget)
@@ -160,7 +160,7 @@ class SqliteLog:
             db = self._open()
             db.execute("BEGIN IMMEDIATE")
             if not self._marked:
-                db.execute("UPDATE meta SET value = 0 WHERE key = 'clean'")
+                datafile.set_meta(db, "clean", 0)
             change(db)
             db.execute("COMMIT")
         except apsw.Error as refused:
@@ -194,7 +194,7 @@ class SqliteLog:
         try:
             db = self._open()
             if self._marked:
-                db.execute("UPDATE meta SET value = 1 WHERE key = 'clean'")
+                datafile.set_meta(db, "clean", 1)
             datafile.checkpoint(db)
         except apsw.Error:
             pass
