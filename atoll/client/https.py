@@ -1,0 +1,163 @@
+"""A transport over the network: HTTP/1.1 with TLS, client certificates or a token, by aiohttp.
+
+Takes an Endpoint and gives a Transport. It does not retry, cache or interpret anything; what goes
+wrong on the way is Unreachable, whatever the library calls it.
+"""
+
+import asyncio
+import os
+import ssl
+import tempfile
+from dataclasses import dataclass
+
+import aiohttp
+from yarl import URL
+
+from atoll.client.kubeconfig import Endpoint
+from atoll.client.transport import Unreachable
+from atoll.errors import UsageError
+from atoll.exchange import Request, Response
+
+# The body is handed on without them.
+_UNDONE = frozenset(["content-encoding", "content-length", "transfer-encoding", "connection"])
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, and how many connections to hold."""
+
+    connect_s: float = 10.0
+    answer_s: float = 60.0  # for the head of an answer, and for a body whose length is known
+    silence_s: float | None = None  # in a stream; None: for ever
+    connections_max: int = 100
+
+
+class Https:
+    """Speaks to one server, as one user. Make it inside a running event loop."""
+
+    def __init__(self, endpoint: Endpoint, patience: Patience | None = None) -> None:
+        self._endpoint = endpoint
+        self._patience = patience or Patience()
+        self._session: aiohttp.ClientSession | None = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                ssl=client_context(endpoint), limit=self._patience.connections_max
+            ),
+            timeout=aiohttp.ClientTimeout(
+                total=None,
+                connect=self._patience.connect_s,
+                sock_read=self._patience.silence_s,
+            ),
+            auto_decompress=True,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # aiohttp adds these unless told otherwise; a server must see what the caller said.
+            skip_auto_headers=("User-Agent", "Content-Type", "Accept"),
+        )
+
+    async def send(self, request: Request) -> Response:
+        if self._session is None:
+            raise Unreachable("the transport is closed")
+        try:
+            async with asyncio.timeout(self._patience.answer_s):
+                answer = await self._begin(self._session, request)
+                if _is_stream(request, answer):
+                    return _response(answer, stream=_Stream(answer))
+                try:
+                    return _response(answer, body=await answer.read())
+                finally:
+                    answer.release()
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            why = str(error) or type(error).__name__
+            raise Unreachable(f"{self._endpoint.server} did not answer: {why}") from error
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _begin(
+        self, session: aiohttp.ClientSession, request: Request
+    ) -> aiohttp.ClientResponse:
+        query = f"?{request.query}" if request.query else ""
+        headers = dict(request.headers)
+        if self._endpoint.token:
+            headers.setdefault("authorization", f"Bearer {self._endpoint.token}")
+        return await session.request(
+            request.method,
+            URL(f"{self._endpoint.server}{request.path}{query}", encoded=True),
+            data=request.body or None,
+            headers=headers,
+            allow_redirects=False,
+            server_hostname=self._endpoint.server_name,
+        )
+
+
+def _is_stream(request: Request, answer: aiohttp.ClientResponse) -> bool:
+    """Go sends any larger body without a length, so only reading tells that it has an end."""
+    return answer.content_length is None and request.method != "HEAD" and answer.status != 204
+
+
+class _Stream:
+    """The pieces of a body as they come. No generator: that would ignore being closed early."""
+
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self._answer = answer
+
+    def __aiter__(self) -> "_Stream":
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            piece = await self._answer.content.readany()
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            why = str(error) or type(error).__name__
+            origin = self._answer.url.origin()
+            raise Unreachable(f"the stream from {origin} broke off: {why}") from error
+        if not piece:
+            raise StopAsyncIteration
+        return piece
+
+    async def aclose(self) -> None:
+        self._answer.close()
+
+
+def _response(
+    answer: aiohttp.ClientResponse,
+    *,
+    body: bytes = b"",
+    stream: _Stream | None = None,
+) -> Response:
+    headers: dict[str, str] = {}
+    for name, value in answer.headers.items():
+        key = name.lower()
+        if key in _UNDONE:
+            continue
+        headers[key] = f"{headers[key]}\n{value}" if key in headers else value
+    return Response(answer.status, headers, body, stream)
+
+
+def client_context(endpoint: Endpoint) -> ssl.SSLContext:
+    """TLS as this endpoint wants it; UsageError if its certificates cannot be used."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        if endpoint.skip_verification:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        elif endpoint.ca is not None:
+            context = ssl.create_default_context(cadata=endpoint.ca.decode())
+        if endpoint.certificate is not None and endpoint.key is not None:
+            _load_pair(context, endpoint.certificate, endpoint.key)
+    except (ssl.SSLError, ValueError) as error:
+        raise UsageError(f"the certificates for {endpoint.server} cannot be used") from error
+    return context
+
+
+def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """Python's ssl reads a certificate and its key from a file only."""
+    descriptor, name = tempfile.mkstemp(prefix="atoll-")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(certificate + b"\n" + key)
+        context.load_cert_chain(name)
+    finally:
+        os.unlink(name)
