@@ -1,0 +1,94 @@
+"""Keys to be looked at: each at most once, in order, and again if it failed or changed meanwhile."""
+
+import asyncio
+import logging
+
+from atoll.runtime.supervisor import Supervisor
+from atoll.runtime.worklist import Worklist
+from simulation.world import simulate
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def worked_on(add, work):
+    """What a worker did: the keys it took, with the time, while `add` was adding them."""
+
+    async def main(world):
+        keys: Worklist[str] = Worklist("test")
+        seen: list[tuple[str, float]] = []
+
+        async def note_and_work(key):
+            seen.append((key, now()))
+            await work(key)
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            it.start("worker", lambda: keys.run(note_and_work))
+            await add(keys)
+        return seen, len(keys)
+
+    return simulate(main, seed=0).value
+
+
+async def nothing(_key):
+    pass
+
+
+def test_a_key_that_waits_is_worked_on_once_however_often_it_was_added():
+    async def add(keys):
+        for key in "abcab":
+            keys.add(key)
+        await asyncio.sleep(1)
+
+    assert worked_on(add, nothing) == ([("a", 0.0), ("b", 0.0), ("c", 0.0)], 0)
+
+
+def test_a_key_added_while_it_is_worked_on_is_worked_on_again():
+    async def work(_key):
+        await asyncio.sleep(10)
+
+    async def add(keys):
+        keys.add("a")
+        await asyncio.sleep(5)
+        keys.add("a")
+        await asyncio.sleep(60)
+
+    assert worked_on(add, work) == ([("a", 0.0), ("a", 10.0)], 0)
+
+
+def test_a_key_that_fails_comes_back_after_growing_pauses_and_holds_up_nobody(caplog):
+    failures = iter([ValueError("no"), ValueError("no"), ValueError("no")])
+
+    async def work(key):
+        if key == "bad" and (error := next(failures, None)):
+            raise error
+
+    async def add(keys):
+        keys.add("bad")
+        keys.add("good")
+        await asyncio.sleep(60)
+        keys.add("bad")
+        await asyncio.sleep(60)
+
+    with caplog.at_level(logging.ERROR, logger="atoll.runtime"):
+        seen, left = worked_on(add, work)
+    assert left == 0
+    assert seen[:2] == [("bad", 0.0), ("good", 0.0)]
+    assert [key for key, _ in seen[2:]] == ["bad"] * 4
+    assert [round(at, 6) for _, at in seen[2:]] == [0.05, 0.15, 0.35, 60.0]
+    assert len(caplog.messages) == 3
+    assert caplog.messages[0].startswith("test: bad (again in 0.05 s) failed: ValueError: no")
+
+
+def test_pauses_have_a_longest():
+    async def work(_key):
+        raise ValueError("always")
+
+    async def add(keys):
+        keys.add("bad")
+        await asyncio.sleep(600)
+
+    seen, _ = worked_on(add, work)
+    assert 20 < len(seen) < 40
+    assert seen[-1][1] - seen[-2][1] == 30.0
