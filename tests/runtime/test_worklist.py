@@ -1,4 +1,4 @@
-"""Keys to be looked at: each at most once, in order, and again if it failed or changed meanwhile."""
+"""Keys to look at: each at most once, in order, and again if it failed or changed meanwhile."""
 
 import asyncio
 import logging
