@@ -77,7 +77,8 @@ class Index:
         """A resource that serves each collection, in its stored version if that is served."""
         found: dict[str, Resource] = {}
         for resource in self.resources:
-            if resource.collection not in found or resource.version == resource.stored_version:
+            as_stored = resource.version == resource.stored_version and not resource.stored_in
+            if resource.collection not in found or as_stored:
                 found[resource.collection] = resource
         return found
 

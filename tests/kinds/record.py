@@ -37,10 +37,18 @@ GROUPS = (
 _trusting = ssl._create_unverified_context()
 
 
+class Refused(Exception):
+    """The server said no; `status` is what it said."""
+
+    def __init__(self, status: Any) -> None:
+        super().__init__(status)
+        self.status = status
+
+
 def call(
     path: str, body: Any = None, *, method: str = "GET", accept: str = "application/json"
 ) -> tuple[Any, Any]:
-    """The answer's body and headers; an error answer ends the run."""
+    """The answer's body and headers; Refused if it is an error."""
     request = urllib.request.Request(
         f"https://127.0.0.1:{PORT}{path}",
         data=None if body is None else json.dumps(body).encode(),
@@ -55,7 +63,16 @@ def call(
         with urllib.request.urlopen(request, context=_trusting) as answer:
             return json.load(answer), answer.headers
     except urllib.error.HTTPError as error:
-        sys.exit(f"{method} {path}: {error.read().decode()}")
+        raise Refused(json.load(error)) from None
+
+
+def refused(path: str, body: Any, *, method: str) -> Any:
+    """The Status that refuses this request; ends the run if it is accepted."""
+    try:
+        answer, _ = call(path, body, method=method)
+    except Refused as refusal:
+        return refusal.status
+    sys.exit(f"{method} {path}: accepted: {answer}")
 
 
 def samples() -> list[dict[str, Any]]:
@@ -72,6 +89,21 @@ def record_objects() -> None:
             current, _ = call(path)
             call(path, {**current, "status": sample["status"]}, method="PUT")
     write("objects.json", recorded)
+
+
+def record_mistakes() -> None:
+    """What is said against each mistake, in the order it is said."""
+    recorded = {}
+    for mistake in yaml.safe_load_all((HERE / "mistakes.yaml").read_text()):
+        resource, obj = mistake["resource"], mistake["object"]
+        if "then" not in mistake:
+            answer = refused(f"{resource}?dryRun=All", obj, method="POST")
+        else:
+            call(resource, obj, method="POST")
+            path = f"{resource}/{obj['metadata']['name']}"
+            answer = refused(path, {**obj, **mistake["then"]}, method="PUT")
+        recorded[mistake["id"]] = answer["message"]
+    write("mistakes.json", recorded)
 
 
 def record_tables() -> None:
@@ -110,11 +142,10 @@ def record_definitions() -> None:
     time.sleep(5)
     widgets = "/apis/ex.io/v1/namespaces/demo/widgets"
     kind = {"apiVersion": "ex.io/v1", "kind": "Widget"}
-    call(
-        widgets,
-        kind | {"metadata": {"name": "full"}, "spec": {"size": 3, "born": "2020-01-01T00:00:00Z"}},
-        method="POST",
-    )
+    free = {"flag": True, "map": {"a": "b", "c": [1]}, "fraction": 2.5}
+    spec = {"size": 3, "colour": "red", "born": "2020-01-01T00:00:00Z", "free": free}
+    spec["many"] = [{"k": "x"}, {"k": "y"}]
+    call(widgets, kind | {"metadata": {"name": "full"}, "spec": spec}, method="POST")
     call(widgets, kind | {"metadata": {"name": "empty"}}, method="POST")
     write(
         "custom.json",
@@ -206,6 +237,7 @@ def main() -> None:
             wait()
             record_objects()
             record_tables()
+            record_mistakes()
             record_definitions()
             record_discovery()
         finally:

@@ -3,8 +3,9 @@
 What a definition says about others (schemas, names, columns) is the business of `schemas`.
 """
 
-from atoll.apiserver.kinds.reading import Object, fill, grown, parts, text
+from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts, text
 from atoll.apiserver.resource import Strategy
+from atoll.apiserver.schemas.definitions import definition_errors, definition_update_errors
 
 
 def _default_definition(definition: Object) -> None:
@@ -15,8 +16,8 @@ def _default_definition(definition: Object) -> None:
         fill(names, singular=kind.lower(), listKind=f"{kind}List")
     conversion = grown(spec, "conversion")
     fill(conversion, strategy="None")
-    service = conversion.get("webhook", {}).get("clientConfig", {}).get("service")
-    if isinstance(service, dict):
+    service = part(conversion, "webhook", "clientConfig", "service")
+    if service:
         fill(service, port=443)
 
 
@@ -35,5 +36,7 @@ DEFINITION = Strategy(
     has_status=True,
     unconditional_update=False,
     default=_default_definition,
+    errors=definition_errors,
+    update_errors=definition_update_errors,
     prepare_create=_begin,
 )

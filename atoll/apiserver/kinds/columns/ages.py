@@ -7,6 +7,7 @@ from typing import Any
 from atoll.apiserver.objects.times import parse_rfc3339
 
 UNKNOWN = "<unknown>"
+INVALID = "<invalid>"
 
 Timed = Callable[[datetime], str]
 
@@ -28,7 +29,7 @@ _STEPS = (
 def human(seconds: float) -> str:
     """A length of time in the words of kubectl; a little into the future counts as now."""
     if int(seconds) < -1:
-        return "<invalid>"
+        return INVALID
     whole = max(0, int(seconds))
     for below, (size, unit), finer in _STEPS:
         if whole < below:
@@ -37,11 +38,11 @@ def human(seconds: float) -> str:
     return f"{whole // _YEAR}y"
 
 
-def since(timestamp: Any) -> Timed | str:
+def since(timestamp: Any, *, unreadable: str = UNKNOWN) -> Timed | str:
     """How long ago that was, once now is known."""
     moment = parse_rfc3339(timestamp) if isinstance(timestamp, str) else None
     if moment is None:
-        return UNKNOWN
+        return unreadable
     return lambda now: human((now - moment).total_seconds())
 
 

@@ -1,0 +1,206 @@
+"""What clients learn first: which groups, versions and resources there are.
+
+Two forms of the same: the plain lists, one document per group and version, and the aggregated one
+that tells everything below /api or /apis at once. Pure functions of the catalog's index;
+`Discovery` keeps what it has encoded for as long as the index stays the same.
+"""
+
+from base64 import b64encode
+from dataclasses import dataclass
+from hashlib import sha256, sha512
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.catalog import Catalog, Index, Subresource, subresources
+from atoll.apiserver.resource import Resource
+
+Object = dict[str, Any]
+
+# The aggregated list of a custom resource's verbs has an order of its own.
+_CUSTOM_ORDER = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_AGGREGATED = "apidiscovery.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document about the server, encoded. One with an etag may be kept and revalidated."""
+
+    body: bytes
+    content_type: str = "application/json"
+    etag: str = ""
+
+
+class Discovery:
+    """The discovery documents of a catalog."""
+
+    def __init__(self, catalog: Catalog, address: str = "") -> None:
+        self._catalog = catalog
+        self._address = address  # host:port under which clients reach the server
+        self._index: Index | None = None
+        self._documents: dict[tuple[tuple[str, ...], str], Document | None] = {}
+
+    def document(self, parts: tuple[str, ...], aggregated: str | None = None) -> Document | None:
+        """The document at a path, such as ("apis", "apps", "v1"); None if there is none.
+
+        `aggregated` is the version of the aggregated form, where the client wants it.
+        """
+        index = self._catalog.index
+        if index is not self._index:
+            self._index, self._documents = index, {}
+        key = (parts, aggregated or "")
+        if key not in self._documents:
+            self._documents[key] = self._build(index, parts, aggregated)
+        return self._documents[key]
+
+    def _build(
+        self, index: Index, parts: tuple[str, ...], aggregated: str | None
+    ) -> Document | None:
+        if aggregated and parts in (("api",), ("apis",)):
+            return _aggregated_document(index, aggregated, core=parts == ("api",))
+        plain = legacy(index, parts, self._address)
+        return None if plain is None else Document(orjson.dumps(plain))
+
+
+def legacy(index: Index, parts: tuple[str, ...], address: str = "") -> Object | None:
+    """The plain form of the document at a path."""
+    match parts:
+        case ("api",):
+            return _core_versions(index, address)
+        case ("apis",):
+            groups = [_group(index, group) for group in index.groups if group]
+            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+        case ("apis", group) if group in index.groups:
+            return {"kind": "APIGroup", "apiVersion": "v1", **_group(index, group)}
+        case ("api", version) if ("", version) in index.versions:
+            return _resource_list(index, "", version)
+        case ("apis", group, version) if group and (group, version) in index.versions:
+            return _resource_list(index, group, version)
+    return None
+
+
+def _core_versions(index: Index, address: str) -> Object:
+    reached = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}] if address else []
+    return {
+        "kind": "APIVersions",
+        "versions": list(index.groups.get("", ())),
+        "serverAddressByClientCIDRs": reached,
+    }
+
+
+def _group(index: Index, group: str) -> Object:
+    versions = [
+        {"groupVersion": f"{group}/{version}", "version": version}
+        for version in index.groups[group]
+    ]
+    return {"name": group, "versions": versions, "preferredVersion": versions[0]}
+
+
+def _resource_list(index: Index, group: str, version: str) -> Object:
+    entries = [entry for resource in index.versions[group, version] for entry in _entries(resource)]
+    # That of the core group has no apiVersion, for the sake of clients older than it.
+    head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
+    name = f"{group}/{version}" if group else version
+    return {**head, "groupVersion": name, "resources": entries}
+
+
+def _entries(resource: Resource) -> list[Object]:
+    """A resource and its subresources as the plain lists show them."""
+    entry: Object = {
+        "name": resource.plural,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": _verbs(resource),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    entry["storageVersionHash"] = _storage_hash(resource)
+    return [entry, *(_subresource_entry(resource, sub) for sub in subresources(resource))]
+
+
+def _subresource_entry(resource: Resource, sub: Subresource) -> Object:
+    entry: Object = {
+        "name": f"{resource.plural}/{sub.name}",
+        "singularName": "",
+        "namespaced": resource.namespaced,
+    }
+    if sub.group != resource.group:
+        entry |= {"group": sub.group, "version": sub.version}
+    return entry | {"kind": sub.kind, "verbs": list(sub.verbs)}
+
+
+def _verbs(resource: Resource) -> list[str]:
+    if not resource.custom:
+        return list(resource.verbs)
+    return [verb for verb in _CUSTOM_ORDER if verb in resource.verbs]
+
+
+def _storage_hash(resource: Resource) -> str:
+    """A name for the form objects are stored in, computed as Kubernetes does."""
+    group = "" if resource.stored_in else resource.group
+    named = f"{group}/{resource.stored_version}/{resource.kind}"
+    return b64encode(sha256(named.encode()).digest()[:8]).decode()
+
+
+def _aggregated_document(index: Index, version: str, *, core: bool) -> Document:
+    body = orjson.dumps(aggregated(index, version, core=core))
+    kind = f"g={_AGGREGATED};v={version};as=APIGroupDiscoveryList"
+    etag = f'"{sha512(body).hexdigest().upper()}"'
+    return Document(body, f"application/json;{kind}", etag)
+
+
+def aggregated(index: Index, version: str, *, core: bool) -> Object:
+    """Everything below /api (`core`) or /apis in one document."""
+    groups = [group for group in index.groups if (group == "") is core]
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": f"{_AGGREGATED}/{version}",
+        "metadata": {},
+        "items": [_group_item(index, group) for group in groups],
+    }
+
+
+def _group_item(index: Index, group: str) -> Object:
+    versions = [
+        {
+            "version": version,
+            "resources": [_resource_item(r) for r in index.versions[group, version]],
+            "freshness": "Current",
+        }
+        for version in index.groups[group]
+    ]
+    return {"metadata": {"name": group} if group else {}, "versions": versions}
+
+
+def _resource_item(resource: Resource) -> Object:
+    item: Object = {
+        "resource": resource.plural,
+        "responseKind": _response_kind(resource, resource.group, resource.kind),
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": _verbs(resource),
+    }
+    if resource.short_names:
+        item["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        item["categories"] = list(resource.categories)
+    if subs := subresources(resource):
+        item["subresources"] = [
+            {
+                "subresource": sub.name,
+                "responseKind": _response_kind(resource, sub.group, sub.kind, sub.version),
+                "verbs": list(sub.verbs),
+            }
+            for sub in subs
+        ]
+    return item
+
+
+def _response_kind(resource: Resource, group: str, kind: str, version: str = "") -> Object:
+    """Built-in kinds of their own group are told by name alone, as Kubernetes does."""
+    if not resource.custom and group == resource.group:
+        return {"group": "", "version": "", "kind": kind}
+    return {"group": group, "version": version or resource.version, "kind": kind}

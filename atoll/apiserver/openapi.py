@@ -1,0 +1,176 @@
+"""OpenAPI v3: one document per group and version, and the index of them.
+
+Built-in schemas come from the facts, custom ones from their CRD. Nothing is built until somebody
+asks. The index needs only hashes, and these are taken from what a document is made of rather than
+from the document; so a document is built when it is asked for, and kept until its hash changes.
+"""
+
+from hashlib import sha512
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.catalog import Catalog
+from atoll.apiserver.discovery import Document
+from atoll.apiserver.operations import META, REF, SCALE, paths_of
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.schemas.facts import Facts
+
+Object = dict[str, Any]
+
+_GVK = "x-kubernetes-group-version-kind"
+_SHARED_ROOTS = tuple(META + name for name in ("DeleteOptions", "ListMeta", "Patch", "Status"))
+_FORM = "1"  # to be raised when documents change although what they are made of does not
+
+
+class OpenApi:
+    """The OpenAPI documents of a catalog."""
+
+    def __init__(self, catalog: Catalog, facts: Facts) -> None:
+        self._catalog = catalog
+        self._facts = facts
+        self._hashes: tuple[int, dict[str, str]] = (0, {})
+        self._documents: dict[str, Document] = {}
+        self._kinds = {(k.group, k.version, k.kind): k.definition for k in facts.kinds}
+
+    def index(self) -> Document:
+        """The document at /openapi/v3: where the others are, with the hash of each."""
+        paths = {
+            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
+            for path, digest in sorted(self._all_hashes().items())
+        }
+        return Document(orjson.dumps({"paths": paths}), "text/plain; charset=utf-8")
+
+    def hash_of(self, path: str) -> str | None:
+        """The hash of the document at /openapi/v3/{path}; None if there is none."""
+        return self._all_hashes().get(path)
+
+    def document(self, path: str) -> Document | None:
+        """The document of a path such as api/v1 or apis/apps/v1; its etag is its quoted hash."""
+        digest = self.hash_of(path)
+        if digest is None:
+            return None
+        kept = self._documents.get(path)
+        if kept is None or kept.etag != f'"{digest}"':
+            body = orjson.dumps(self._build(self._resources(path)))
+            kept = self._documents[path] = Document(body, etag=f'"{digest}"')
+        return kept
+
+    def _all_hashes(self) -> dict[str, str]:
+        index = self._catalog.index
+        if self._hashes[0] != index.generation:
+            hashes = {
+                f"apis/{group}/{version}" if group else f"api/{version}": self._hash(resources)
+                for (group, version), resources in index.versions.items()
+            }
+            self._hashes = (index.generation, hashes)
+            self._documents = {p: d for p, d in self._documents.items() if p in hashes}
+        return self._hashes[1]
+
+    def _hash(self, resources: tuple[Resource, ...]) -> str:
+        parts = [_FORM, self._facts.kubernetes]
+        for resource in resources:
+            parts += [resource.plural, resource.kind]
+            if resource.definition is not None:
+                parts.append(orjson.dumps(resource.definition["spec"]).decode())
+        return sha512("\0".join(parts).encode()).hexdigest().upper()
+
+    def _resources(self, path: str) -> tuple[Resource, ...]:
+        *_, group, version = ["", *path.split("/")[1:]]
+        return self._catalog.index.versions[group, version]
+
+    def _build(self, resources: tuple[Resource, ...]) -> Object:
+        """One document: the paths of these resources, and every schema they mention."""
+        custom = all(resource.custom for resource in resources)
+        paths: Object = {}
+        schemas: Object = {}
+        roots = list(_SHARED_ROOTS)
+        for resource in resources:
+            definition = self._definition(resource)
+            paths.update(paths_of(resource, definition))
+            if resource.custom:
+                schemas |= custom_schemas(resource, definition)
+                roots.append(META + "ObjectMeta")
+            else:
+                roots += [definition, f"{definition}List"]
+            if resource.strategy.scale is not None:
+                roots.append(SCALE)
+        place = (resources[0].group, resources[0].version)
+        for name in self._facts.closure(roots):
+            schemas[name] = self._facts.openapi(name, *place)
+        title, version = "Kubernetes", self._facts.kubernetes
+        if custom:
+            title, version = "Kubernetes CRD Swagger", "v0.1.0"
+        return {
+            "openapi": "3.0.0",
+            "info": {"title": title, "version": version},
+            "paths": dict(sorted(paths.items())),
+            "components": {"schemas": dict(sorted(schemas.items()))},
+        }
+
+    def _definition(self, resource: Resource) -> str:
+        if resource.custom:
+            return custom_name(resource)
+        return self._kinds[resource.group, resource.version, resource.kind]
+
+
+def custom_name(resource: Resource) -> str:
+    """What a custom kind is called among schemas: io.example.v1.Widget for example.io."""
+    reversed_group = ".".join(reversed(resource.group.split(".")))
+    return f"{reversed_group}.{resource.version}.{resource.kind}"
+
+
+def custom_schemas(resource: Resource, name: str) -> Object:
+    """The schemas of a custom kind and of its lists, as published."""
+    listed = f"{resource.kind}List" if not resource.list_kind else resource.list_kind
+    return {
+        name: _published(resource) | {_GVK: [_kind(resource, resource.kind)]},
+        f"{name}List": {
+            "description": f"{listed} is a list of {resource.kind}",
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "apiVersion": {"type": "string"},
+                "items": {"type": "array", "items": {"$ref": REF + name}},
+                "kind": {"type": "string"},
+                "metadata": {"allOf": [{"$ref": f"{REF}{META}ListMeta"}]},
+            },
+            _GVK: [_kind(resource, listed)],
+        },
+    }
+
+
+def _kind(resource: Resource, kind: str) -> Object:
+    return {"group": resource.group, "kind": kind, "version": resource.version}
+
+
+def _published(resource: Resource) -> Object:
+    """The schema of a version of a CRD, with what every object has."""
+    assert resource.definition is not None
+    versions = resource.definition["spec"]["versions"]
+    version = next(v for v in versions if v["name"] == resource.version)
+    declared = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    schema: Object = _plain(declared)
+    schema["properties"] = {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"allOf": [{"$ref": f"{REF}{META}ObjectMeta"}]},
+        **{
+            key: value
+            for key, value in schema.get("properties", {}).items()
+            if key not in ("apiVersion", "kind", "metadata")
+        },
+    }
+    return schema
+
+
+def _plain(schema: Any) -> Any:
+    """A CRD's schema in the words of OpenAPI v3; either-or types are spelled out."""
+    if isinstance(schema, list):
+        return [_plain(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _plain(value) for key, value in schema.items()}
+    if plain.get("x-kubernetes-int-or-string") is True and "anyOf" not in plain:
+        plain["anyOf"] = [{"type": "integer"}, {"type": "string"}]
+    return plain
