@@ -6,6 +6,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 # The rule that was broken: (reason in causes, words in the message).
@@ -48,7 +49,23 @@ def shown(value: Any) -> str:
     """The value as Go prints it in such messages: strings quoted, the rest as JSON."""
     if value is None:
         return "null"
+    if isinstance(value, float):
+        return shown_number(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def shown_number(number: int | float) -> str:
+    """A number as Go prints it with %v: a float from a million on has an exponent."""
+    if isinstance(number, int):
+        return str(number)
+    shortest = repr(number)
+    exponent = Decimal(shortest).adjusted()
+    if number and not -4 <= exponent < 6:
+        digits = "".join(filter(str.isdigit, shortest.partition("e")[0])).strip("0") or "0"
+        sign = "-" if number < 0 else ""
+        fraction = f".{digits[1:]}" if digits[1:] else ""
+        return f"{sign}{digits[0]}{fraction}e{exponent:+03d}"
+    return shortest.removesuffix(".0")
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:

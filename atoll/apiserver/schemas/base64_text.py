@@ -19,6 +19,9 @@ def canonical_base64(text: str) -> str:
         data = binascii.a2b_base64(text.encode("ascii"), strict_mode=True)
     except (binascii.Error, UnicodeEncodeError):
         data = _decode_loosely(text)
+    else:
+        if len(text) % 4:  # Python takes a superfluous = at the end
+            data = _decode_loosely(text)
     return base64.b64encode(data).decode("ascii")
 
 
@@ -31,27 +34,33 @@ def _decode_loosely(text: str) -> bytes:
 
 def _first_fault(text: str) -> int | None:
     """The position Go complains of, if it does."""
-    group: list[int] = []
+    given = 0  # characters of the current group of four
     for at, character in enumerate(text):
         if character in "\r\n":
             continue
         if character == "=":
-            return _padding_fault(text, at, len(group))
+            return _padding_fault(text, at, given)
         if character not in _ALPHABET:
             return at
-        group = [*group, at] if len(group) < 4 else [at]
-        if len(group) == 4:
-            group = []
-    return group[-1] + 1 - len(group) if group else None
+        given = (given + 1) % 4
+    return len(text) - given if given else None
 
 
 def _padding_fault(text: str, at: int, given: int) -> int | None:
-    rest = text[at:].replace("\r", "").replace("\n", "")
+    """What follows the first = must be the second, if two are needed, and then nothing."""
     if given < 2:
         return at
-    wanted = "=" * (4 - given)
-    if rest == wanted:
-        return None
-    if len(rest) < len(wanted):
-        return len(text)
-    return at + len(wanted)
+    rest = _skip_breaks(text, at + 1)
+    if given == 2:
+        if rest == len(text):
+            return rest
+        if text[rest] != "=":
+            return rest - 1
+        rest = _skip_breaks(text, rest + 1)
+    return rest if rest < len(text) else None
+
+
+def _skip_breaks(text: str, at: int) -> int:
+    while at < len(text) and text[at] in "\r\n":
+        at += 1
+    return at

@@ -214,45 +214,36 @@ def _check_multiple(factor: int | float, value: int | float, path: str) -> Resul
         return Result()
     used = int(factor) if isinstance(value, int) else factor
     if used <= 0:
-        sentence = f"factor MultipleOf declared for {path} must be positive: {shown_number(used)}"
+        sentence = (
+            f"factor MultipleOf declared for {path} must be positive: {fields.shown_number(used)}"
+        )
         return Result([fields.invalid(_shown(path), used, sentence)])
-    return _broken(path, value, f"should be a multiple of {shown_number(used)}")
+    return _broken(path, value, f"should be a multiple of {fields.shown_number(used)}")
 
 
-def bound(limit: int | float, value: int | float) -> int | float:
-    """The limit as Kubernetes compares it: integers with its whole part."""
-    return math.trunc(limit) if isinstance(value, int) else float(limit)
+def bound(rules: Rules, limit: int | float, value: int | float) -> int | float:
+    """The limit as Kubernetes compares it: integers with its whole part, if that makes sense."""
+    kind = rules.types[0] if len(rules.types) == 1 else ""
+    whole = isinstance(value, int) and in_range(kind, rules.format, limit)
+    return math.trunc(limit) if whole else float(limit)
 
 
 def _check_minimum(rules: Rules, value: int | float, path: str) -> Result:
     assert rules.minimum is not None
-    limit = bound(rules.minimum, value)
+    limit = bound(rules, rules.minimum, value)
     if value > limit or (value == limit and not rules.exclusive_minimum):
         return Result()
     words = "greater than" if rules.exclusive_minimum else "greater than or equal to"
-    return _broken(path, value, f"should be {words} {shown_number(limit)}")
+    return _broken(path, value, f"should be {words} {fields.shown_number(limit)}")
 
 
 def _check_maximum(rules: Rules, value: int | float, path: str) -> Result:
     assert rules.maximum is not None
-    limit = bound(rules.maximum, value)
+    limit = bound(rules, rules.maximum, value)
     if value < limit or (value == limit and not rules.exclusive_maximum):
         return Result()
     words = "less than" if rules.exclusive_maximum else "less than or equal to"
-    return _broken(path, value, f"should be {words} {shown_number(limit)}")
-
-
-def shown_number(number: int | float) -> str:
-    """A number as Go prints it with %v: floats from a million on with an exponent."""
-    if isinstance(number, int):
-        return str(number)
-    digits, _, power = f"{number:e}".partition("e")
-    shortest = repr(number)
-    exponent = int(power)
-    if number and not -4 <= exponent < 21:
-        digits = shortest.partition("e")[0].removesuffix(".0")
-        return f"{digits}e{exponent:+03d}"
-    return shortest.removesuffix(".0")
+    return _broken(path, value, f"should be {words} {fields.shown_number(limit)}")
 
 
 def _check_list(rules: Rules, value: list[Any], path: str) -> Result:

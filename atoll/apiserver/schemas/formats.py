@@ -6,6 +6,7 @@ Kubernetes checks these and ignores all others. Names are compared without dashe
 import base64
 import binascii
 import ipaddress
+import unicodedata
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -32,11 +33,6 @@ _mac = re2.compile(
     "|[0-9a-f]{2}(?:-[0-9a-f]{2}){5}(?:(?:-[0-9a-f]{2}){2})?(?:(?:-[0-9a-f]{2}){12})?"
     r"|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}(?:\.[0-9a-f]{4})?(?:(?:\.[0-9a-f]{4}){6})?)"
 )
-_HOST = r"a-zA-Z0-9\p{S}\p{L}"  # symbols and letters of any script, but not in the last part
-_hostname = re2.compile(
-    rf"[{_HOST}](?:-?[{_HOST}]{{0,62}})?"
-    rf"|(?:[{_HOST}](?:[{_HOST}-]{{0,61}}[{_HOST}])?\.)+[a-zA-Z\p{{L}}]{{2,63}}"
-)
 _go_duration = re2.compile(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _scala_duration = re2.compile(
     r"(?:\d+\s*(?:ns|nano|nanosecond|us|µs|micro|microsecond|ms|milli|millisecond|s|sec|second"
@@ -46,6 +42,7 @@ _date_time = re2.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
+_bad_escape = re2.compile("%(?:[^0-9a-fA-F]|[0-9a-fA-F](?:[^0-9a-fA-F]|$)|$)")
 _scheme = re2.compile("[a-zA-Z][a-zA-Z0-9+.-]*:")
 _email = re2.compile(r"(?:[^<>]*<)?[^\s<>@]+@[^\s<>@]+>?")
 
@@ -63,18 +60,16 @@ def _is_date_time(text: str) -> bool:
 
 def _is_byte(text: str) -> bool:
     try:
-        base64.b64decode(text, validate=True)
+        return bool(base64.b64decode(text, validate=True))
     except (binascii.Error, ValueError):
         return False
-    return True
 
 
 def _is_ipv4(text: str) -> bool:
-    try:
-        ipaddress.IPv4Address(text)
-    except ValueError:
-        return False
-    return True
+    """Leading zeros are taken, as Kubernetes always has."""
+    parts = text.split(".")
+    numbers = [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 9]
+    return len(parts) == len(numbers) == 4 and max(numbers) <= 255
 
 
 def _is_ipv6(text: str) -> bool:
@@ -95,13 +90,31 @@ def _is_uri(text: str) -> bool:
     """What Go's url.ParseRequestURI takes: an absolute URI or an absolute path."""
     if any(ord(character) < 0x20 or ord(character) == 0x7F for character in text):
         return False
-    if text.startswith("/"):
-        return True
-    return _scheme.match(text) is not None and " " not in text.partition("?")[0].partition("/")[0]
+    scheme = _scheme.match(text)
+    if scheme is None and not text.startswith("/"):
+        return False
+    rest = text[scheme.end() :] if scheme is not None else text
+    located = rest.partition("?")[0]
+    host = located[2:].partition("/")[0] if scheme is not None and rest[:2] == "//" else ""
+    return " " not in host and _bad_escape.search(located) is None
 
 
 def _is_hostname(text: str) -> bool:
-    return len(text) <= 255 and _hostname.fullmatch(text) is not None
+    """Labels of letters, digits and symbols of any script; the last of several has letters only."""
+    *labels, last = text.split(".")
+    if len(text) > 255 or not all(1 <= len(label) <= 63 for label in (*labels, last)):
+        return False
+    for label in labels if labels else [last]:
+        plain = label.strip("-")
+        if plain != label or not all(map(_may_be_in_hostname, label)):
+            return False
+    return not labels or (len(last) >= 2 and all(map(str.isalpha, last)))
+
+
+def _may_be_in_hostname(character: str) -> bool:
+    if character.isascii():
+        return character.isalnum() or character in "-$+<>^`|~="
+    return unicodedata.category(character)[0] in "LS"
 
 
 def _is_isbn10(text: str) -> bool:

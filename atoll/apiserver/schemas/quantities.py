@@ -1,18 +1,23 @@
-"""Amounts of a resource (500m, 1Gi, 1e3) in their canonical form.
+"""Amounts of a resource (500m, 1Gi, 1e3) as a Kubernetes server writes them.
 
-A client may write the same amount in many ways; a Kubernetes server answers with the one that has
-the largest suffix and no fraction. Precision ends at a billionth, rounded away from zero.
+A client may write the same amount in many ways. An amount that has no shorter form is left as it
+was written; any other gets the largest suffix that leaves no fraction. Precision ends at a
+billionth (in a list of resources, at a thousandth), rounded away from zero.
 """
+
+from dataclasses import dataclass
 
 import re2
 
-_form = re2.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([a-zA-Z]*)([-+]?[0-9]*)")
+_form = re2.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*(?:[-+]?[0-9]*))")
+_exponent = re2.compile(r"[eE]([-+]?[0-9]+)")
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_SUFFIX_BY_EXPONENT = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
-_BINARY_BY_POWER = {power: suffix for suffix, power in _BINARY.items()}
-_NANO = 10**9
-_EXPONENT_MAX = 10_000
+_DECIMAL_SUFFIX = {power: suffix for suffix, power in _DECIMAL.items()}
+_BINARY_SUFFIX = {power: suffix for suffix, power in _BINARY.items()}
+_NANO = -9
+_POWER_MAX = 1000  # beyond any use, and before numbers get slow
+_BINARY_MAX = 2**63 - 1
 
 WRONG_FORMAT = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -24,54 +29,83 @@ class NotAQuantity(Exception):
     """The text is no amount; the message is Go's."""
 
 
-def canonical_quantity(text: str) -> str:
-    """The amount as a Kubernetes server writes it."""
-    found = _form.fullmatch(text)
-    if found is None or not (found[2] or found[3]):
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An amount as it was written: digits times ten to the power, times 1024 to the binary one."""
+
+    sign: int
+    digits: str
+    places: int  # of the digits, those after the point
+    power: int
+    binary: int
+    exponential: bool
+
+    def is_kept(self, power_min: int) -> bool:
+        """Whether this is as good as any other form; Go's reasons, in Go's order."""
+        if self.binary:
+            room = 15 - len(self.digits) - self.binary * 3 - 1
+            return room >= 0 and not self.places and int(self.digits) & 7 != 0
+        scale = self.power - self.places
+        fits = len(self.digits) <= 18 and scale >= max(power_min, _NANO)
+        tight = scale % 3 == 0 and not self.digits.endswith("000") and self.digits[0] != "0"
+        return fits and tight
+
+
+def canonical_quantity(text: str, power_min: int = _NANO) -> str:
+    """The amount as a Kubernetes server writes it, with no digit below ten to `power_min`."""
+    text = text.strip()
+    written = _read(text)
+    if written.is_kept(power_min):
+        return text
+    if written.binary:
+        return _binary(written, power_min)
+    amount = _scaled(int(written.digits), written.power - written.places, power_min)
+    return _decimal(written.sign, amount, power_min, exponential=written.exponential)
+
+
+def _read(text: str) -> _Written:
+    found = _form.fullmatch(text) if text else None
+    if found is None:
         raise NotAQuantity(WRONG_FORMAT)
     sign = -1 if found[1] == "-" else 1
-    suffix, exponent = found[4], found[5]
-    digits, places = (found[2] or "") + (found[3] or ""), len(found[3] or "")
-    if exponent:
-        if suffix not in ("e", "E") or not exponent.strip("+-"):
-            raise NotAQuantity(WRONG_FORMAT if not suffix else WRONG_SUFFIX)
-        power = max(-_EXPONENT_MAX, min(_EXPONENT_MAX, int(exponent)))
-        return _decimal(sign, _nanos(digits, power - places), exponential=True)
+    digits, places, suffix = (found[2] or "0") + (found[3] or ""), len(found[3] or ""), found[4]
+    exponent = _exponent.fullmatch(suffix)
+    if suffix in _DECIMAL:
+        return _Written(sign, digits, places, _DECIMAL[suffix], 0, exponential=False)
     if suffix in _BINARY:
-        return _binary(sign, int(digits) * 1024 ** _BINARY[suffix], places)
-    if suffix not in _DECIMAL:
-        raise NotAQuantity(WRONG_SUFFIX if set(suffix) <= set("eEinumkKMGTP") else WRONG_FORMAT)
-    return _decimal(sign, _nanos(digits, _DECIMAL[suffix] - places))
+        return _Written(sign, digits, places, 0, _BINARY[suffix], exponential=False)
+    if exponent is None or len(exponent[1]) > 9:
+        raise NotAQuantity(WRONG_SUFFIX)
+    power = max(-_POWER_MAX, min(_POWER_MAX, int(exponent[1])))
+    return _Written(sign, digits, places, power, 0, exponential=True)
 
 
-def _nanos(digits: str, power: int) -> int:
-    """The amount in billionths, rounded up."""
-    power += 9
-    amount = int(digits)
-    unit: int = 10 ** abs(power)
-    return amount * unit if power >= 0 else -(-amount // unit)
+def _scaled(amount: int, power: int, power_min: int) -> int:
+    """The amount in units of ten to `power_min`, rounded up."""
+    unit: int = 10 ** abs(power - power_min)
+    return amount * unit if power >= power_min else -(-amount // unit)
 
 
-def _decimal(sign: int, nanos: int, *, exponential: bool = False) -> str:
-    if nanos == 0:
+def _decimal(sign: int, amount: int, power: int, *, exponential: bool = False) -> str:
+    if amount == 0:
         return "0"
-    exponent, amount = -9, nanos
-    while amount % 1000 == 0 and (exponential or exponent < 18):
+    while amount % 1000 == 0 and (exponential or power < 18):
         amount //= 1000
-        exponent += 3
-    shown = f"{sign * amount}"
+        power += 3
     if exponential:
-        return f"{shown}e{exponent}" if exponent else shown
-    return shown + _SUFFIX_BY_EXPONENT[exponent]
+        return f"{sign * amount}e{power}" if power else f"{sign * amount}"
+    return f"{sign * amount}{_DECIMAL_SUFFIX[power]}"
 
 
-def _binary(sign: int, scaled: int, places: int) -> str:
+def _binary(written: _Written, power_min: int) -> str:
     """An amount given with a binary suffix; small and broken ones are shown in decimal."""
-    unit = 10**places
+    unit: int = 10**written.places
+    scaled = min(int(written.digits) * 1024**written.binary, _BINARY_MAX * unit)
     if scaled < 1024 * unit or scaled % unit:
-        return _decimal(sign, -(-scaled * _NANO // unit))
+        amount = _scaled(scaled, -written.places, power_min)
+        return _decimal(written.sign, amount, power_min)
     amount, power = scaled // unit, 0
     while amount % 1024 == 0 and power < 6:
         amount //= 1024
         power += 1
-    return f"{sign * amount}" + _BINARY_BY_POWER.get(power, "")
+    return f"{written.sign * amount}{_BINARY_SUFFIX.get(power, '')}"

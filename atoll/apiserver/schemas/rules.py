@@ -109,4 +109,5 @@ def quiet_options() -> Any:
     """RE2 as Go's regexp behaves, and without complaints on standard error."""
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = 64 << 20
     return options

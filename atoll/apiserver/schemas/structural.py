@@ -60,7 +60,7 @@ def _type(schema: Json) -> Type:
         return _SCALARS[kind]
     if schema.get("properties") or schema.get("x-kubernetes-embedded-resource") is True:
         return "object"
-    if schema.get("additionalProperties"):
+    if schema.get("additionalProperties") is not None:
         return "map"
     return "object" if kind == "object" else "any"
 
@@ -79,7 +79,8 @@ def _fill_object(node: Schema, schema: Json) -> None:
     rest = schema.get("additionalProperties")
     if isinstance(rest, dict):
         node.element = structural_schema(rest)
-    elif rest is True:
+    elif rest is not None:
+        # Also if it is false: pruning keeps such fields, and validation then refuses them.
         node.element = UNSPECIFIED
     if node.embedded:
         node.fields.setdefault("apiVersion", Schema("string"))

@@ -10,17 +10,30 @@ import re2
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
-_form = re2.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(?:Z|([+-])(\d\d):(\d\d))")
-_micro_form = re2.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{6})(?:Z|([+-])(\d\d):(\d\d))"
+_DATE = r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)"
+_ZONE = r"(?:Z|([+-])(\d\d):(\d\d))"
+_form = re2.compile(_DATE + r"([.,]\d+)?" + _ZONE)
+_micro_form = re2.compile(_DATE + r"([.,]\d{6})" + _ZONE)
+# The parts of the layout in order: what each looks like, its name, and what it may say.
+_Part = tuple[str, str, str, int, int]
+_DASH, _COLON = ("-", "-", "", 0, 0), (":", ":", "", 0, 0)
+_PARTS: tuple[_Part, ...] = (
+    (r"\d{4}", "2006", "year", 0, 9999),
+    _DASH,
+    (r"\d\d", "01", "month", 1, 12),
+    _DASH,
+    (r"\d\d", "02", "day", 0, 99),  # known to be wrong only when the month is known
+    ("T", "T", "", 0, 0),
+    (r"\d\d?", "15", "hour", 0, 23),
+    _COLON,
+    (r"\d\d", "04", "minute", 0, 59),
+    _COLON,
+    (r"\d\d", "05", "second", 0, 59),
 )
-_PARTS = (
-    *((r"\d{4}", "2006"), ("-", "-"), (r"\d\d", "01"), ("-", "-"), (r"\d\d", "02"), ("T", "T")),
-    *((r"\d\d", "15"), (":", ":"), (r"\d\d", "04"), (":", ":"), (r"\d\d", "05")),
-)
-_steps = tuple((re2.compile(pattern), name) for pattern, name in _PARTS)
-_fraction = re2.compile(r"\.\d+")
-_micro_fraction = re2.compile(r"\.\d{6}")
+_steps = tuple((re2.compile(pattern), *rest) for pattern, *rest in _PARTS)
+_fraction = re2.compile(r"[.,]\d+")
+_micro_fraction = re2.compile(r"[.,]\d{6}")
+_zone_form = re2.compile(r"Z|([+-])(\d\d):(\d\d)")
 
 
 class NotATime(Exception):
@@ -42,19 +55,14 @@ def canonical_micro_time(text: str) -> str:
 def _parse(text: str, form: "re2._Regexp[str]", layout: str) -> datetime:
     found = form.fullmatch(text)
     if found is None:
-        raise NotATime(_explain(text, layout))
+        raise NotATime(f'parsing time "{text}"{_explain(text, layout)}')
     year, month, day, hour, minute, second = (int(found[i]) for i in range(1, 7))
-    limits = {"month": (1, month, 12), "day": (1, day, 31), "hour": (0, hour, 23)}
-    limits |= {"minute": (0, minute, 59), "second": (0, second, 59)}
-    for name, (low, value, high) in limits.items():
-        if not low <= value <= high:
-            raise NotATime(f'parsing time "{text}": {name} out of range')
     micro = int(((found[7] or ".0")[1:] + "000000")[:6])
     try:
         moment = datetime(year, month, day, hour, minute, second, micro, _zone(found))
         return moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise NotATime(f'parsing time "{text}": day out of range') from None
+        raise NotATime(f'parsing time "{text}"{_explain(text, layout)}') from None
 
 
 def _zone(found: "re2._Match[str]") -> timezone:
@@ -65,18 +73,31 @@ def _zone(found: "re2._Match[str]") -> timezone:
 
 
 def _explain(text: str, layout: str) -> str:
-    """Which part of the layout the text does not follow."""
+    """Which part of the layout the text does not follow, or which says too much."""
     rest = text
-    for pattern, name in _steps:
+    for pattern, name, unit, low, high in _steps:
         found = pattern.match(rest)
         if found is None:
-            return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{name}"'
+            return f' as "{layout}": cannot parse "{rest}" as "{name}"'
+        if unit and not low <= int(found[0]) <= high:
+            return f": {unit} out of range"
         rest = rest[found.end() :]
     fraction = (_micro_fraction if layout == _MICRO_LAYOUT else _fraction).match(rest)
     if fraction is not None:
         rest = rest[fraction.end() :]
     elif layout == _MICRO_LAYOUT:
-        return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as ".000000"'
-    if rest.startswith("Z"):
-        return f'parsing time "{text}": extra text: "{rest[1:]}"'
-    return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "Z07:00"'
+        return f' as "{layout}": cannot parse "{rest}" as ".000000"'
+    return _explain_zone(rest, layout)
+
+
+def _explain_zone(rest: str, layout: str) -> str:
+    zone = _zone_form.match(rest)
+    if zone is None:
+        return f' as "{layout}": cannot parse "{rest}" as "Z07:00"'
+    if zone[1] and int(zone[2]) > 24:
+        return ": time zone offset hour out of range"
+    if zone[1] and int(zone[3]) > 59:
+        return ": time zone offset minute out of range"
+    if zone.end() < len(rest):
+        return f': extra text: "{rest[zone.end() :]}"'
+    return ": day out of range"

@@ -159,7 +159,9 @@ def _inside(key: str, complaints: list[Complaint], start: int) -> None:
 def _map_reader(schema: Schema) -> Reader:
     element, wanted = schema.element, go_type(schema)
     assert element is not None, "a map says what its values are"
-    read_value = _reader(element)
+    # A map of amounts is a ResourceList, and those are kept in thousandths.
+    is_resources = element.format == "quantity"
+    read_value = _read_resource if is_resources else _reader(element)
 
     def read(value: Any, complaints: list[Complaint]) -> Object:
         if not isinstance(value, dict):
@@ -274,9 +276,17 @@ def _read_micro_time(value: Any, complaints: list[Complaint]) -> str:
 
 
 def _read_quantity(value: Any, _: list[Complaint]) -> str:
+    return _amount(value, power_min=-9)
+
+
+def _read_resource(value: Any, _: list[Complaint]) -> str:
+    return _amount(value, power_min=-3)
+
+
+def _amount(value: Any, power_min: int) -> str:
     text = value if isinstance(value, str) else str(value).lower()
     try:
-        return canonical_quantity(text)
+        return canonical_quantity(text, power_min)
     except NotAQuantity as reason:
         raise Mismatch(str(reason)) from None
 

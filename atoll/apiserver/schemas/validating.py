@@ -127,11 +127,11 @@ def _number_check(rules: Rules) -> Check | None:
 
 def _within(rules: Rules, value: int | float) -> bool:
     if rules.minimum is not None:
-        low = bound(rules.minimum, value)
+        low = bound(rules, rules.minimum, value)
         if value < low or (value == low and rules.exclusive_minimum):
             return False
     if rules.maximum is not None:
-        high = bound(rules.maximum, value)
+        high = bound(rules, rules.maximum, value)
         if value > high or (value == high and rules.exclusive_maximum):
             return False
     return rules.multiple_of is None or is_multiple(value, rules.multiple_of)
