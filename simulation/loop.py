@@ -113,9 +113,11 @@ class SimLoop(Enclosed):
         *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        return self._call_at_ns(
-            round(when * NS), asyncio.TimerHandle(when, callback, args, self, context)
-        )
+        due_ns = round(when * NS)
+        # Never early, not by half a nanosecond: who waits for a time must find that it has come.
+        if due_ns / NS < when:
+            due_ns += 1
+        return self._call_at_ns(due_ns, asyncio.TimerHandle(when, callback, args, self, context))
 
     def _call_at_ns(self, due_ns: int, handle: asyncio.TimerHandle) -> asyncio.TimerHandle:
         self._check_usable()
@@ -146,10 +148,14 @@ class SimLoop(Enclosed):
         """Run the next callback; False if there is none, now or ever."""
         if not self._ready and not self._advance():
             return False
-        handle = self._ready.popleft()
+        handle = self._ready[0]
         if not handle.cancelled():
-            self._count(label := label_of(handle._callback))  # type: ignore[attr-defined]
+            label = label_of(handle._callback)  # type: ignore[attr-defined]
+            # Before it is taken: what is not run now must be there when the run is wound up.
+            self._count(label)
             self.trace.step(self.now_ns, label)
+        self._ready.popleft()
+        if not handle.cancelled():
             handle._run()
         self.raise_failure()
         return True

@@ -8,6 +8,8 @@ from time import perf_counter
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulation.loop import SimLoop
 from simulation.outside import OutsideReached
@@ -79,6 +81,21 @@ def test_a_tenth_of_a_second_adds_up_without_drift():
         return now()
 
     assert run(main) == 100.0
+
+
+@given(
+    start=st.floats(0, 1e7), delay=st.floats(0, 1e5) | st.sampled_from((0.1, 0.2, 0.3, 1e-9, 1e-12))
+)
+def test_a_timer_is_never_early(start, delay):
+    async def main():
+        await asyncio.sleep(start)
+        when, fired = now() + delay, asyncio.Event()
+        asyncio.get_running_loop().call_at(when, fired.set)
+        await fired.wait()
+        return when, now()
+
+    when, at = run(main)
+    assert when <= at <= when + 1e-8
 
 
 def test_a_cancelled_timer_neither_fires_nor_moves_the_clock():

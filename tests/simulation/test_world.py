@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from contextlib import aclosing
 from datetime import UTC, datetime
 
 import pytest
@@ -46,6 +47,27 @@ def test_a_loop_that_takes_no_time_is_reported_and_not_hung():
 
     with pytest.raises(HotLoop, match=r"100000 steps and time stands still.*spinner#\d+ \(\d+\)"):
         simulate(main, seed=0)
+
+
+def test_a_hot_generator_is_reported_and_closed_where_it_is_used():
+    closed = []
+
+    async def spin():
+        try:
+            while True:
+                await asyncio.sleep(0)
+                yield None
+        finally:
+            closed.append("yes")
+
+    async def main(world):
+        async with aclosing(spin()) as ticks:
+            async for _ in ticks:
+                pass
+
+    with pytest.raises(HotLoop, match="main"):
+        simulate(main, seed=0)
+    assert closed == ["yes"]
 
 
 def test_many_steps_are_fine_as_long_as_time_passes():
