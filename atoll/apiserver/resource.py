@@ -32,6 +32,10 @@ def nothing_kept(_new: Object, _old: Object) -> None:
     """An update of a kind that has nothing to take over from the old object."""
 
 
+def no_warnings(_: Object) -> list[str]:
+    return []
+
+
 def unconverted(stored: Object) -> Object:
     return stored
 
@@ -80,6 +84,7 @@ class Strategy:
     default: Callable[[Object], None] = nothing  # fills in what the user left out, in place
     errors: Callable[[Object], list[FieldError]] = no_errors
     update_errors: Callable[[Object, Object], list[FieldError]] = no_update_errors  # (new, old)
+    warnings: Callable[[Object], list[str]] = no_warnings  # what its writer should be told
     prepare_create: Callable[[Object], None] = nothing  # in place: what a user may not set at birth
     prepare_update: Callable[[Object, Object], None] = nothing_kept  # (new, old), new in place
     begin_delete: Callable[[Object, str], Object] = (

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from atoll.apiserver.authentication import Identity, Tokens, authenticate
 from atoll.apiserver.authorization import Attributes, authorize, authorize_path
+from atoll.apiserver.catalog import subresources
 from atoll.apiserver.documents import Documents
 from atoll.apiserver.negotiation import negotiate
 from atoll.apiserver.options import check_timeout, first, flag, list_options, parse_query
@@ -97,6 +98,8 @@ class ApiServer:
         verb = _verb_name(request.method, target, watching=flag(query, "watch"))
         authorize(identity, _attributes(verb, target))
         resource = self._find(target)
+        if resource is None:
+            return self.documents.missing()
         check_timeout(query)
         call = Call(
             request=request,
@@ -113,21 +116,25 @@ class ApiServer:
             raise method_not_allowed()
         return await serve(self.api, call)
 
-    def _find(self, target: ResourceRoute) -> Resource:
-        """The resource a path names; ApiError 404, worded by how much of the path is known."""
+    def _find(self, target: ResourceRoute) -> Resource | None:
+        """The resource a path names; None if its group is not served, ApiError if it is."""
         catalog = self.api.catalog
         resource = catalog.find(target.group, target.version, target.plural)
         if resource is None:
             if not catalog.serves(target.group, target.version):
-                raise self.documents.no_such_page()
+                return None
             raise unknown_resource()
         if (target.namespace and not resource.namespaced) or target.rest:
             raise unknown_resource()
         if resource.namespaced and target.name and not target.namespace:
             raise unknown_resource()
-        if target.subresource and target.subresource not in catalog.subresources(resource):
+        if target.subresource and target.subresource not in _subresource_names(resource):
             raise unknown_resource()
         return resource
+
+
+def _subresource_names(resource: Resource) -> list[str]:
+    return [subresource.name for subresource in subresources(resource)]
 
 
 def _verb_name(method: str, target: ResourceRoute, *, watching: bool) -> str:

@@ -55,7 +55,7 @@ class Shaper:
         obj = orjson.loads(value)
         match self.wanted.shape:
             case "Table":
-                obj = table(self.resource, [obj], self._now, self._include, self.wanted.version)
+                obj = self._table([obj])
             case "PartialObjectMetadata":
                 obj = partial(obj, self.wanted.version)
         return self.encode(obj)
@@ -65,11 +65,14 @@ class Shaper:
         if self.wanted.shape != "Table":
             return self.one(value)
         obj = orjson.loads(value)
-        shown = table(self.resource, [obj], self._now, self._include, self.wanted.version)
+        shown = self._table([obj])
         if self._columns_told:
             shown["columnDefinitions"] = None
         self._columns_told = True
         return orjson.dumps(shown)
+
+    def _table(self, objects: list[Object]) -> Object:
+        return table(self.resource, objects, self._now, self._include, self.wanted.version)
 
     def many(self, values: Sequence[bytes], head: Object) -> bytes:
         """A list with this metadata."""
@@ -86,8 +89,7 @@ class Shaper:
     def _list(self, objects: list[Object], head: Object) -> Object:
         match self.wanted.shape:
             case "Table":
-                shown = table(self.resource, objects, self._now, self._include, self.wanted.version)
-                return {**shown, "metadata": head}
+                return {**self._table(objects), "metadata": head}
             case "PartialObjectMetadataList":
                 return {**partial_list(objects, self.wanted.version), "metadata": head}
         return {

@@ -7,7 +7,7 @@ It knows bytes, names and revisions; what the bytes mean, and who may write, is 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +46,10 @@ KEEP: Final = Keep()
 # Given the newest record (None if there is none) and the revision the write would get, say what
 # to do, or raise. It may be called again if what it was shown turned out not to be durable.
 Decide = Callable[[Record | None, int], Put | Remove | Keep]
+
+
+# Told of every committed group, before watchers and before the writers are answered.
+Listener = Callable[[Sequence[Event]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class Store:
         self._running = False
         self._closing = False
         self._compact_not_before = 0.0
+        self._listeners: list[Listener] = []
         self.found = Found(
             objects=sum(len(one.objects) for one in self._collections.values()),
             revision=self.revision,
@@ -112,6 +117,14 @@ class Store:
     def oldest(self) -> int:
         """The oldest revision that can still be listed, and watched from."""
         return self._history.compacted
+
+    def listen(self, listener: Listener) -> None:
+        """Tell this listener of every event from now on, in order."""
+        self._listeners.append(listener)
+
+    def collections(self) -> list[str]:
+        """Give the names of the collections that have held anything."""
+        return list(self._collections)
 
     def get(self, collection: str, name: str) -> Record | None:
         """Give the committed record."""
@@ -299,6 +312,8 @@ class Store:
             self._history.add(collection.track, event)
             touched[collection.name] = collection
         self._history.note_time(asyncio.get_running_loop().time())
+        for listener in self._listeners:
+            listener(events)
         for collection in touched.values():
             collection.track.wake()
         for waiter, revision in self._reached.items():

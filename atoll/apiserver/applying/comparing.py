@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from atoll.apiserver.applying.fieldset import FieldSet, in_order
+from atoll.apiserver.applying.fieldset import FieldSet, fields_in_order, items_in_order
 from atoll.apiserver.applying.typed import (
     everything,
     is_list,
     is_map,
+    item_elements,
     item_schema,
-    items_by_element,
 )
 from atoll.apiserver.schemas.schema import ANY, Schema
+
+_FIELDS = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"  # of managedFields, never compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def _loose(schema: Schema) -> bool:
     waiting = [schema]
     while waiting:
         node = waiting.pop()
-        if id(node) in seen:
+        if id(node) in seen or node.definition == _FIELDS:
             continue
         seen.add(id(node))
         free = node.type == "object" and not node.fields and node.element is None
@@ -76,15 +78,19 @@ def _entries(
     removed: FieldSet = {}
     fields = schema.fields
     other = schema.element or ANY
+    added = 0
     for key, new in after.items():
         within = fields.get(key, other)
         if key not in before:
+            added += 1
             changed["f:" + key] = everything(new, within)
         elif not _equal(before[key], new, within):
             _pair("f:" + key, before[key], new, within, (changed, removed))
-    for key in before.keys() - after.keys():
-        removed["f:" + key] = everything(before[key], fields.get(key, other))
-    return in_order(changed), in_order(removed)
+    if len(before) + added > len(after):
+        for key, old in before.items():
+            if key not in after:
+                removed["f:" + key] = everything(old, fields.get(key, other))
+    return fields_in_order(changed), fields_in_order(removed)
 
 
 def _pair(
@@ -126,7 +132,7 @@ def _items(before: list[Any], after: list[Any], schema: Schema) -> tuple[FieldSe
     changed: FieldSet = {}
     removed: FieldSet = {}
     within = item_schema(schema)
-    old, new = items_by_element(schema, before), items_by_element(schema, after)
+    old, new = _by_element(before, schema), _by_element(after, schema)
     for element in {**old, **new}:
         was, now = old.get(element, []), new.get(element, [])
         if len(was) == 1 and len(now) == 1:
@@ -140,4 +146,11 @@ def _items(before: list[Any], after: list[Any], schema: Schema) -> tuple[FieldSe
                 changed[element] = everything(now[0], within) if len(now) == 1 else {}
             if was:
                 removed[element] = everything(was[0], within) if len(was) == 1 else {}
-    return in_order(changed), in_order(removed)
+    return items_in_order(changed), items_in_order(removed)
+
+
+def _by_element(items: list[Any], schema: Schema) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for element, item in zip(item_elements(schema, items), items, strict=True):
+        found.setdefault(element, []).append(item)
+    return found

@@ -29,11 +29,11 @@ class BadElement(Exception):
 
 def written(value: Any) -> str:
     """A value as Go writes it in JSON: keys sorted, characters that matter in HTML escaped."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+    if type(value) is float and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-    for plain, escaped in _ESCAPED.items():
-        if plain in text:
+    if "<" in text or ">" in text or "&" in text or not text.isascii():
+        for plain, escaped in _ESCAPED.items():
             text = text.replace(plain, escaped)
     return text
 
@@ -48,8 +48,8 @@ def of_value(scalar: Any) -> str:
 
 def of_keys(keys: dict[str, Any]) -> str:
     """The element for an item's keys, given in any order."""
-    inner = ",".join(f"{written(name)}:{written(keys[name])}" for name in sorted(keys))
-    return f"k:{{{inner}}}"
+    parts = [f"{written(name)}:{written(keys[name])}" for name in sorted(keys)]
+    return "k:{" + ",".join(parts) + "}"
 
 
 def parse(text: str) -> str | None:
@@ -75,9 +75,18 @@ def parse(text: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)
 def order(element: str) -> tuple[Any, ...]:
     """The sort key of an element among its siblings; the node itself comes first."""
+    # What clients choose must not make the cache big.
+    return _remembered_order(element) if len(element) < 256 else _order(element)
+
+
+@lru_cache(maxsize=4096)
+def _remembered_order(element: str) -> tuple[Any, ...]:
+    return _order(element)
+
+
+def _order(element: str) -> tuple[Any, ...]:
     kind = element[0]
     if kind == "k":
         keys: dict[str, Any] = orjson.loads(element[2:])

@@ -14,8 +14,8 @@ from atoll.apiserver.applying.typed import (
     is_list,
     is_map,
     item_element,
+    item_elements,
     item_schema,
-    items_by_element,
 )
 from atoll.apiserver.schemas.schema import Schema
 
@@ -74,10 +74,10 @@ class _Merging:
 
     def __init__(self, live: list[Any], applied: list[Any], schema: Schema) -> None:
         self.within = item_schema(schema)
-        self.old = items_by_element(schema, live)
-        applied_items = items_by_element(schema, applied).items()
-        self.new = {element: items[0] for element, items in applied_items}
-        self.elements = [item_element(schema, item) for item in live]
+        self.elements = item_elements(schema, live)
+        self.old = dict(zip(self.elements, live, strict=True))
+        self.new = dict(zip(item_elements(schema, applied), applied, strict=True))
+        self.several = len(self.old) < len(live)
         self.waiting = deque(self.new)
         self.shared = deque(element for element in self.new if element in self.old)
         self.done: set[str] = set()
@@ -93,11 +93,10 @@ class _Merging:
         if self.shared and self.shared[0] == element:
             self.shared.popleft()
         self.done.add(element)
-        known = self.old.get(element, [])
-        if len(known) == 1:
-            self.result.append(merge(known[0], self.new[element], self.within))
-        else:  # several live items with the same keys cannot be merged with: they give way
-            self.result.append(self.new[element])
+        known, item = self.old.get(element), self.new[element]
+        if self.several and self.elements.count(element) > 1:
+            known = None  # live items that cannot be told apart give way
+        self.result.append(merge(known, item, self.within))
 
 
 def remove_fields(value: Any, fields: FieldSet, schema: Schema) -> Any:

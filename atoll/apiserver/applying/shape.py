@@ -5,7 +5,7 @@ server-side apply itself insists on: declared fields, kinds of values, and items
 apart. Everything else is for validation to say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from atoll.apiserver.applying.elements import shown
@@ -16,7 +16,8 @@ from atoll.apiserver.schemas.schema import Schema
 
 def misfits(value: Any, schema: Schema) -> list[str]:
     """What is wrong, as "path: message"; in the order of the keys."""
-    return [f"{path}: {text}" if path else text for path, text in _misfits(value, schema, False)]
+    found = _misfits(value, schema, schema.preserve_unknown)
+    return [f"{path}: {text}" if path else text for path, text in found]
 
 
 def joined(errors: list[str]) -> str:
@@ -26,68 +27,68 @@ def joined(errors: list[str]) -> str:
     return "\n".join(["errors:", *(f"  {error}" for error in errors)])
 
 
-Found = Iterator[tuple[str, str]]
+Found = Sequence[tuple[str, str]]
+_NOTHING: Found = ()
 
 
-def _misfits(value: Any, schema: Schema, open_: Any) -> Found:
+def _misfits(value: Any, schema: Schema, lax: object) -> Found:
+    """The faults of a value; `lax` is true where fields need not be declared."""
     if value is None:
-        return
-    open_ = open_ or schema.preserve_unknown
-    if schema.type in ("object", "map"):
-        if isinstance(value, dict):
-            yield from _entries(value, schema, open_)
-        else:
-            yield "", f"expected map, got {_printed(value)}"
-    elif schema.type == "list":
-        if isinstance(value, list):
-            yield from _items(value, schema, open_)
-        else:
-            yield "", f"expected list, got {_printed(value)}"
-    else:
-        text = _scalar_misfit(value, schema)
-        if text:
-            yield "", text
+        return _NOTHING
+    lax = lax or schema.preserve_unknown
+    if schema.type == "object" or schema.type == "map":
+        if type(value) is dict:
+            return _entries(value, schema, lax)
+        return [("", f"expected map, got {_printed(value)}")]
+    if schema.type == "list":
+        if type(value) is list:
+            return _items(value, schema, lax)
+        return [("", f"expected list, got {_printed(value)}")]
+    text = _scalar_misfit(value, schema)
+    return [("", text)] if text else _NOTHING
 
 
-def _entries(value: dict[str, Any], schema: Schema, open_: Any) -> Found:
-    closed = bool(schema.fields) and schema.element is None and not open_
+def _entries(value: dict[str, Any], schema: Schema, lax: object) -> Found:
+    closed = schema.fields and schema.element is None and not lax
+    found: list[tuple[str, str]] = []
     for key in sorted(value):
         if closed and key not in schema.fields:
-            yield f".{key}", "field not declared in schema"
-            return
-        for path, text in _misfits(value[key], entry_schema(schema, key), open_):
-            yield f".{key}{path}", text
+            return [*found, (f".{key}", "field not declared in schema")]
+        inner = _misfits(value[key], entry_schema(schema, key), lax)
+        found.extend((f".{key}{path}", text) for path, text in inner)
+    return found
 
 
-def _items(value: list[Any], schema: Schema, open_: Any) -> Found:
+def _items(value: list[Any], schema: Schema, lax: object) -> Found:
+    found: list[tuple[str, str]] = []
     seen: set[str] = set()
     for index, item in enumerate(value):
-        step = f"[{index}]"
+        element = f"i:{index}"
         if schema.list_type != "atomic":
             try:
                 element = item_element(schema, item)
             except Untypable as error:
-                yield "", f"element {index}: {error}"
-                return
-            step = shown(element)
+                return [*found, ("", f"element {index}: {error}")]
             if element in seen:
-                yield "", f"duplicate entries for key {step}"
+                found.append(("", f"duplicate entries for key {shown(element)}"))
             seen.add(element)
-        for path, text in _misfits(item, item_schema(schema), open_):
-            yield f"{step}{path}", text
+        inner = _misfits(item, item_schema(schema), lax)
+        found.extend((f"{shown(element)}{path}", text) for path, text in inner)
+    return found
 
 
 def _scalar_misfit(value: Any, schema: Schema) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if schema.type in ("integer", "number") and not number:
-        return f"expected numeric (int or float), got {go_type(value)}"
-    if schema.type == "boolean" and not isinstance(value, bool):
-        return f"expected boolean, got {_printed(value)}"
+    kind = type(value)
     if schema.type == "string":
         if schema.format in ("", "byte"):
-            return "" if isinstance(value, str) else f"expected string, got {_go_syntax(value)}"
-        if isinstance(value, dict | list):
+            return "" if kind is str else f"expected string, got {_go_syntax(value)}"
+        if kind is dict or kind is list:
             return f"expected any scalar, got {_printed(value)}"
+    elif schema.type == "integer" or schema.type == "number":
+        if kind is not int and kind is not float:
+            return f"expected numeric (int or float), got {go_type(value)}"
+    elif schema.type == "boolean" and kind is not bool:
+        return f"expected boolean, got {_printed(value)}"
     return ""
 
 

@@ -5,11 +5,12 @@ keys, objects and maps unless they are atomic. What no Schema describes is deduc
 maps are looked into, lists are not.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-from atoll.apiserver.applying.elements import of_keys, of_value, written
-from atoll.apiserver.applying.fieldset import FieldSet, Node, in_order
+from atoll.apiserver.applying.elements import of_value, written
+from atoll.apiserver.applying.fieldset import FieldSet, Node, items_in_order
 from atoll.apiserver.schemas.schema import ABSENT, ANY, Schema
 
 _RAW = "io.k8s.apimachinery.pkg.runtime.RawExtension"
@@ -21,9 +22,7 @@ class Untypable(Exception):
 
 def is_map(schema: Schema, value: Any) -> bool:
     """Whether the value is one whose entries are owned one by one."""
-    if type(value) is not dict or schema.atomic:
-        return False
-    return schema.definition != _RAW
+    return type(value) is dict and not schema.atomic and schema.definition != _RAW
 
 
 def is_list(schema: Schema, value: Any) -> bool:
@@ -67,44 +66,55 @@ def item_element(schema: Schema, item: Any) -> str:
 
 
 def _keyed_element(schema: Schema, item: dict[str, Any]) -> str:
-    names = schema.list_keys
-    keys: dict[str, Any] = {}
-    for name in names:
+    parts: list[str] = []
+    for name, start, default in _key_plan(schema):
         if name in item:
-            keys[name] = item[name]
-        else:
-            default = entry_schema(item_schema(schema), name).default
-            if default is not ABSENT and default is not None:
-                keys[name] = default
-    if not keys:
-        listed = " ".join(written(name) for name in names)
+            parts.append(start + written(item[name]))
+        elif default:
+            parts.append(start + default)
+    if not parts:
+        listed = " ".join(written(name) for name in schema.list_keys)
         raise Untypable(
             f"associative list with keys has an element that omits all key fields [{listed}] "
             "(and doesn't have default values for any key fields)"
         )
-    return of_keys(keys)
+    return "k:{" + ",".join(parts) + "}"
 
 
-def items_by_element(schema: Schema, items: Iterable[Any]) -> dict[str, list[Any]]:
-    """The items of a list under their path elements; usually one each."""
-    found: dict[str, list[Any]] = {}
+@lru_cache(maxsize=1024)
+def _key_plan(schema: Schema) -> tuple[tuple[str, str, str], ...]:
+    """Each key of a list: its name, how its text starts, and the text of its default."""
+    plan: list[tuple[str, str, str]] = []
+    for name in sorted(schema.list_keys):
+        default = entry_schema(item_schema(schema), name).default
+        known = default is not ABSENT and default is not None
+        plan.append((name, f"{written(name)}:", written(default) if known else ""))
+    return tuple(plan)
+
+
+def item_elements(schema: Schema, items: Sequence[Any]) -> list[str]:
+    """The path elements of a list's items, in their order."""
+    found: list[str] = []
+    plan = _key_plan(schema)
+    name, start, _ = plan[0] if len(plan) == 1 else ("", "", "")
     for index, item in enumerate(items):
+        # Most lists have one key, a string; the others may take longer.
+        if name and type(item) is dict and type(item.get(name)) is str:
+            found.append("k:{" + start + written(item[name]) + "}")
+            continue
         try:
-            element = item_element(schema, item)
+            found.append(item_element(schema, item))
         except Untypable as error:
             raise Untypable(f"element {index}: {error}") from None
-        known = found.get(element)
-        if known is None:
-            found[element] = [item]
-        else:
-            known.append(item)
     return found
 
 
 def everything(value: Any, schema: Schema) -> Node:
     """The node of a value that is wholly new: it and all within it."""
+    if not value:
+        return {}
     if type(value) is dict:
-        if not value or not is_map(schema, value):
+        if schema.atomic or schema.definition == _RAW:
             return {}
         node: Node = {".": {}}
         fields = schema.fields
@@ -116,13 +126,14 @@ def everything(value: Any, schema: Schema) -> Node:
             else:
                 node["f:" + key] = {}
         return node
-    if not value or not is_list(schema, value):
+    if type(value) is not list or schema.type != "list" or schema.list_type == "atomic":
         return {}
-    within = item_schema(schema)
+    within = schema.element or ANY
     node = {".": {}}
-    for element, items in items_by_element(schema, value).items():
-        node[element] = everything(items[0], within) if len(items) == 1 else {}
-    return in_order(node)
+    for element, item in zip(item_elements(schema, value), value, strict=True):
+        # Items that cannot be told apart are owned together, and not looked into.
+        node[element] = {} if element in node else everything(item, within)
+    return items_in_order(node)
 
 
 def mentioned(value: Any, schema: Schema) -> FieldSet:
@@ -133,16 +144,19 @@ def mentioned(value: Any, schema: Schema) -> FieldSet:
         return {}
     found: FieldSet = {}
     within = item_schema(schema)
-    for element, items in items_by_element(schema, value).items():
-        inner = mentioned(items[0], within) if len(items) == 1 else {}
+    for element, item in zip(item_elements(schema, value), value, strict=True):
+        inner = {} if element in found else mentioned(item, within)
         found[element] = {".": {}, **inner} if inner else {}
-    return in_order(found)
+    return items_in_order(found)
 
 
 def _mentioned_entries(value: dict[str, Any], schema: Schema) -> FieldSet:
     found: FieldSet = {}
     for key in sorted(value):
         child = value[key]
+        if type(child) is not dict and type(child) is not list:
+            found["f:" + key] = {}
+            continue
         within = entry_schema(schema, key)
         inner = mentioned(child, within)
         if not is_named(schema, key):

@@ -56,7 +56,7 @@ def read_yaml(text: bytes) -> YamlText:
 
 def _explain(failure: yaml.YAMLError) -> str:
     if not isinstance(failure, yaml.MarkedYAMLError):
-        return str(getattr(failure, "reason", failure)).lower()
+        return str(getattr(failure, "reason", failure))
     line = 0
     for mark in (failure.context_mark, failure.problem_mark):
         line = line or (mark.line if mark is not None else 0)

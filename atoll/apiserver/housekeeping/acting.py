@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from atoll.apiserver.authentication import ITSELF
-from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.housekeeping.graph import Node
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, WriteOptions
@@ -31,14 +30,9 @@ def call_on(resource: Resource, namespace: str, name: str) -> Call:
     return Call(_OURSELVES, resource, ITSELF, namespace=namespace, name=name)
 
 
-def resource_of(catalog: Catalog, collection: str) -> Resource | None:
-    """A resource that serves this collection, in any version."""
-    return catalog.of_collection(collection)
-
-
 async def delete_one(api: Api, node: Node, propagation: str) -> None:
     """Delete this very object, if it is still there."""
-    resource = resource_of(api.catalog, node.collection)
+    resource = api.catalog.of_collection(node.collection)
     if resource is None:
         return
     call = call_on(resource, node.metadata.namespace, node.metadata.name)
@@ -80,7 +74,7 @@ def _with_metadata(obj: Object, key: str, value: list[Any]) -> Object:
 
 
 async def _revise(api: Api, node: Node, change: Callable[[Object], Object]) -> None:
-    resource = resource_of(api.catalog, node.collection)
+    resource = api.catalog.of_collection(node.collection)
     if resource is None:
         return
     call = call_on(resource, node.metadata.namespace, node.metadata.name)

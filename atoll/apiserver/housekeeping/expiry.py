@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from atoll.apiserver.housekeeping.acting import delete_one
-from atoll.apiserver.housekeeping.graph import Node
+from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api
@@ -62,5 +62,4 @@ class Expiry:
                 self._more.clear()
             record = self._api.store.get(COLLECTION, name)
             if record is not None and record.revision == revision:
-                node = Node(COLLECTION, name, metadata_of(record))
-                await delete_one(self._api, node, "Background")
+                await delete_one(self._api, node_of(record), "Background")

@@ -62,7 +62,9 @@ def plan(node: Node, graph: Graph, is_served: Callable[[OwnerReference], bool]) 
 def _plan_dependent(
     node: Node, graph: Graph, is_served: Callable[[OwnerReference], bool]
 ) -> list[Action]:
-    absent, waiting, solid = [], [], []
+    absent: list[str] = []
+    waiting: list[str] = []
+    solid: list[str] = []
     for reference in node.metadata.owner_references:
         owner = graph.node(reference.uid)
         if owner is None or not _within_reach(owner, node):

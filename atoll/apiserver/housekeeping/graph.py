@@ -23,6 +23,10 @@ class Node:
         return self.metadata.deletion_timestamp is not None
 
 
+def node_of(record: Record) -> Node:
+    return Node(record.collection, record.name, metadata_of(record))
+
+
 class Graph:
     """Objects by uid, and dependents by the uid of their owner. Dicts keep the order of arrival."""
 
@@ -42,7 +46,7 @@ class Graph:
         """Take in an object as it is now."""
         metadata = metadata_of(record)
         self._forget_owners(metadata.uid)
-        node = Node(record.collection, record.name, metadata)
+        node = node_of(record)
         self._nodes[metadata.uid] = node
         for reference in metadata.owner_references:
             self._dependents.setdefault(reference.uid, {})[metadata.uid] = reference

@@ -10,7 +10,8 @@ from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.housekeeping.acting import call_on, delete_one, revise
-from atoll.apiserver.housekeeping.graph import Node
+from atoll.apiserver.housekeeping.graph import Node, node_of
+from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.resource import Resource
@@ -53,34 +54,17 @@ def _conditions(left: Mapping[str, Sequence[Node]]) -> list[Object]:
             for finalizer in node.metadata.finalizers:
                 held[finalizer] = held.get(finalizer, 0) + 1
     holders = [f"{name} in {count} resource instances" for name, count in sorted(held.items())]
-    return [
-        _condition(
-            "NamespaceContentRemaining",
-            ("SomeResourcesRemain", "Some resources are remaining: " + ", ".join(counts))
-            if counts
-            else ("ContentRemoved", "All content successfully removed"),
-            holds=bool(counts),
-        ),
-        _condition(
-            "NamespaceFinalizersRemaining",
-            (
-                "SomeFinalizersRemain",
-                "Some content in the namespace has finalizers remaining: " + ", ".join(holders),
-            )
-            if holders
-            else ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
-            holds=bool(holders),
-        ),
-    ]
-
-
-def _condition(kind: str, said: tuple[str, str], *, holds: bool) -> Object:
-    return {
-        "type": kind,
-        "status": "True" if holds else "False",
-        "reason": said[0],
-        "message": said[1],
-    }
+    if counts:
+        said = ("SomeResourcesRemain", "Some resources are remaining: " + ", ".join(counts))
+    else:
+        said = ("ContentRemoved", "All content successfully removed")
+    remaining = condition("NamespaceContentRemaining", *said, holds=bool(counts))
+    if holders:
+        text = "Some content in the namespace has finalizers remaining: " + ", ".join(holders)
+        said = ("SomeFinalizersRemain", text)
+    else:
+        said = ("ContentHasNoFinalizers", "All content-preserving finalizers finished")
+    return [remaining, condition("NamespaceFinalizersRemaining", *said, holds=bool(holders))]
 
 
 class Sweeper:
@@ -129,10 +113,7 @@ class Sweeper:
     def _content(self, namespace: str) -> dict[str, list[Node]]:
         store = self._api.store
         return {
-            collection: [
-                Node(collection, record.name, metadata_of(record))
-                for record in store.page(collection, f"{namespace}/").records
-            ]
+            collection: list(map(node_of, store.page(collection, f"{namespace}/").records))
             for collection in self._api.catalog.namespaced_collections()
         }
 
@@ -159,21 +140,12 @@ class Sweeper:
 
         def told(obj: Object) -> Object:
             status = obj.get("status") or {}
-            known = {one["type"]: one for one in status.get("conditions") or []}
-            fresh = [
-                _since(condition, known.get(condition["type"]), now) for condition in conditions
-            ]
+            known = status.get("conditions") or []
+            fresh = [since(one, known, now) for one in conditions]
             return {**obj, "status": {**status, "conditions": fresh}}
 
         call = call_on(self._resource(), "", name)
         await revise(self._api, call.on("status"), told)
-
-
-def _since(condition: Object, before: Object | None, now: str) -> Object:
-    """A condition keeps the time of its last change of status."""
-    if before is not None and before["status"] == condition["status"]:
-        now = before.get("lastTransitionTime", now)
-    return {**condition, "lastTransitionTime": now}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,15 @@ What a definition says about others (schemas, names, columns) is the business of
 """
 
 from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts, text
+from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.resource import Strategy
-from atoll.apiserver.schemas.definitions import definition_errors, definition_update_errors
+from atoll.apiserver.schemas.definitions import (
+    definition_errors,
+    definition_update_errors,
+    definition_warnings,
+)
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
 def _default_definition(definition: Object) -> None:
@@ -31,6 +38,19 @@ def _begin(definition: Object) -> None:
     }
 
 
+def _end(definition: Object, now: str) -> Object:
+    """A definition that is deleted waits until its objects are gone, and says so."""
+    metadata, status = definition["metadata"], definition.get("status") or {}
+    message = "CustomResource deletion is in progress"
+    ending = condition("Terminating", "InstanceDeletionInProgress", message, holds=True)
+    known = status.get("conditions") or []
+    return {
+        **definition,
+        "metadata": {**metadata, "finalizers": [*(metadata.get("finalizers") or []), CLEANUP]},
+        "status": {**status, "conditions": [*known, since(ending, known, now)]},
+    }
+
+
 DEFINITION = Strategy(
     tracks_generation=True,
     has_status=True,
@@ -39,4 +59,6 @@ DEFINITION = Strategy(
     errors=definition_errors,
     update_errors=definition_update_errors,
     prepare_create=_begin,
+    begin_delete=_end,
+    warnings=definition_warnings,
 )

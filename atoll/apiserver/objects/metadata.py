@@ -52,11 +52,17 @@ def stamped(obj: Object, resource: Resource, *, namespace: str, uid: str, now: s
     if resource.strategy.tracks_generation:
         meta["generation"] = 1
     _tidy_owners(meta)
-    return {**obj, "metadata": meta}
+    return _headed(obj, resource, meta)
+
+
+def _headed(obj: Object, resource: Resource, meta: Object) -> Object:
+    """The object with its kind, which clients may leave out, and this metadata."""
+    head = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": meta}
+    return head | {key: value for key, value in obj.items() if key not in head}
 
 
 def _tidy_owners(meta: Object) -> None:
-    """Drop repeated owner references, as kube-apiserver does; `repeated_owners` is for the warning."""
+    """Drop repeated owner references, as kube-apiserver does; `repeated_owners` tells."""
     owners = meta.get("ownerReferences")
     if owners:
         meta["ownerReferences"] = [
@@ -85,7 +91,7 @@ def carried_over(new: Object, old: Object, resource: Resource) -> Object:
         else:
             meta.pop(key, None)
     _tidy_owners(meta)
-    return {**new, "metadata": meta}
+    return _headed(new, resource, meta)
 
 
 def with_generation(new: Object, old: Object, resource: Resource) -> Object:

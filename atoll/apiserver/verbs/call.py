@@ -15,9 +15,9 @@ from atoll.exchange import Request
 from atoll.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Api:
-    """The parts that verbs work on."""
+    """The parts that verbs work on. Hooks are set once, by who puts the parts together."""
 
     store: Store
     catalog: Catalog

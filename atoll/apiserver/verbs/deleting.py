@@ -8,7 +8,7 @@ from atoll.apiserver.objects.ending import Ending, ending
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, delete_options
 from atoll.apiserver.resource import Resource
-from atoll.apiserver.status import ApiError, conflict, not_found, qualified, success
+from atoll.apiserver.status import ApiError, conflict, not_found, success
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.reading import list_objects
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write
@@ -85,13 +85,7 @@ def _precondition_failed(
         f"the {what} in the precondition ({wanted}) does not match the {what} in record ({there})."
         f" The object might have been {after}"
     )
-    error = conflict(resource.kind, resource.group, name, why)
-    error.message = (
-        f'Operation cannot be fulfilled on {qualified(resource.plural, resource.group)} "{name}": {why}'
-        if what == "ResourceVersion"
-        else error.message
-    )
-    return error
+    return conflict(resource.kind, resource.group, name, why)
 
 
 async def delete_collection(api: Api, call: Call) -> list[Object]:

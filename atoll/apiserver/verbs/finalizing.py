@@ -16,7 +16,7 @@ Object = dict[str, Any]
 async def finalize(api: Api, call: Call) -> Written:
     """Take the namespace's holders (spec.finalizers) from the request's body."""
     options = write_options(call.query, "UpdateOptions")
-    proposed = read_plain(call)
+    proposed = read_plain(call, "Namespace")
     holders = (proposed.get("spec") or {}).get("finalizers") or []
 
     def decide(old: Object | None) -> Verdict:

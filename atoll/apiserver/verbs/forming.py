@@ -1,14 +1,14 @@
 """From what a client proposes to what is stored: the one pipeline of creations and updates.
 
 metadata rules -> status kept apart -> defaults -> mutating hooks -> generation -> ownership of
-fields -> validation -> validating hooks. Pure but for what the hooks look up.
+fields -> what the server sets -> validation -> validating hooks. Pure but for what hooks look up.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 from atoll.apiserver.admission import Admission, Operation
-from atoll.apiserver.applying.ownership import Writer, after_update
+from atoll.apiserver.applying.updates import Writer, after_update
 from atoll.apiserver.objects.ending import is_over
 from atoll.apiserver.objects.metadata import (
     carried_over,
@@ -73,15 +73,16 @@ def formed_new(form: Form, proposed: Object, *, uid: str) -> Object:
     obj = stamped(proposed, resource, namespace=call.namespace, uid=uid, now=now)
     if resource.strategy.has_status:
         obj.pop("status", None)
-    resource.strategy.prepare_create(obj)
     resource.strategy.default(obj)
     obj = _mutated(form, "CREATE", obj, None)
     if not form.applied:
         obj = _owned(form, None, obj, now)
+    resource.strategy.prepare_create(obj)  # after ownership: nobody owns what the server sets
     errors = errors_of_new(obj, resource) + resource.strategy.errors(obj)
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj).get("name", ""), errors)
     _check(form, "CREATE", obj, None)
+    call.warnings.extend(resource.strategy.warnings(obj))
     return obj
 
 
@@ -100,6 +101,7 @@ def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj)["name"], errors)
     _check(form, "UPDATE", obj, old)
+    form.call.warnings.extend(resource.strategy.warnings(obj))
     if is_over(obj, resource):
         return Drop(obj)
     unversioned = {**obj, "metadata": {**obj["metadata"]}}
@@ -129,7 +131,7 @@ def _apart(form: Form, proposed: Object, old: Object) -> Object:
 
 def _owned(form: Form, old: Object | None, obj: Object, now: str) -> Object:
     ignored = untracked(form.resource, form.call.subresource)
-    return after_update(form.resource.schema, old, obj, form.writer(), now, ignored)
+    return after_update(form.resource.schema, old, obj, form.writer(), now, ignored=ignored)
 
 
 def _mutated(form: Form, operation: Operation, obj: Object, old: Object | None) -> Object:

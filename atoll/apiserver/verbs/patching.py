@@ -4,14 +4,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from atoll.apiserver.applying.ownership import after_apply
+from atoll.apiserver.applying.applies import after_apply
+from atoll.apiserver.bodies import Patch
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.intake import checked_object, read_patch
+from atoll.apiserver.intake import fitted, read_patch
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import WriteOptions, parse_revision, write_options
 from atoll.apiserver.patching.json_patch import apply_json_patch
 from atoll.apiserver.patching.merge_patch import apply_merge_patch
 from atoll.apiserver.patching.strategic import apply_strategic_patch
+from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import (
     MODIFIED,
     bad_request,
@@ -44,16 +46,17 @@ async def patch(api: Api, call: Call) -> Written:
     """Change an object by the patch in the request's body."""
     media_type = patch_type(call)
     options = write_options(call.query, "PatchOptions")
-    _check_options(media_type, options)
+    check_options(media_type, options)
     if media_type == APPLY:
         return await _apply(api, call, options)
-    change = patcher(call, media_type)
+    content = read_patch(call, media_type, options.field_validation)
+    change = patcher(content, media_type, call.resource.schema)
     form = Form(api, call, options)
 
     def decide(old: Object | None) -> Verdict:
         if old is None:
             raise not_found(call.resource.plural, call.resource.group, call.name)
-        proposed = checked_object(call, change(old), options.field_validation)
+        proposed = fitted(call, change(old), content, options.field_validation)
         check_patched(call, proposed, old)
         return formed_update(form, proposed, old)
 
@@ -67,7 +70,7 @@ def patch_type(call: Call) -> str:
     return media_type
 
 
-def _check_options(media_type: str, options: WriteOptions) -> None:
+def check_options(media_type: str, options: WriteOptions) -> None:
     errors = []
     if media_type != APPLY and options.force is not None:
         errors.append(fields.forbidden("force", "may not be specified for non-apply patch"))
@@ -77,16 +80,13 @@ def _check_options(media_type: str, options: WriteOptions) -> None:
         raise invalid("PatchOptions", "meta.k8s.io", "", errors)
 
 
-def patcher(call: Call, media_type: str) -> Callable[[Object], Object]:
-    """The change that the request's body asks for, as a function of the object."""
-    content = read_patch(call)
-    match media_type:
-        case "application/json-patch+json":
-            return lambda old: apply_json_patch(old, content)
-        case "application/merge-patch+json":
-            return lambda old: apply_merge_patch(old, content)
-    schema = call.resource.schema
-    return lambda old: apply_strategic_patch(old, content, schema)
+def patcher(content: Patch, media_type: str, schema: Schema) -> Callable[[Object], Object]:
+    """The change a patch asks for, as a function of the object."""
+    if media_type == JSON:
+        return lambda old: apply_json_patch(old, content.value)
+    if media_type == MERGE:
+        return lambda old: apply_merge_patch(old, content.value)
+    return lambda old: apply_strategic_patch(old, content.value, schema)
 
 
 def check_patched(call: Call, proposed: Object, old: Object) -> None:
@@ -116,7 +116,8 @@ def _check_version(call: Call, meta: Object, before: Object) -> None:
 
 
 async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
-    applied = read_patch(call)
+    content = read_patch(call, APPLY, options.field_validation)
+    applied: Object = content.value
     _check_applied(call, applied)
     form = Form(api, call, options, applied=True)
     writer = replace(form.writer(), manager=options.field_manager)
@@ -133,7 +134,7 @@ async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
             force=bool(options.force),
             ignored=ignored,
         )
-        return checked_object(call, result, options.field_validation)
+        return fitted(call, result, content, options.field_validation)
 
     def decide(old: Object | None) -> Verdict:
         if old is not None:

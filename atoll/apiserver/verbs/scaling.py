@@ -1,22 +1,29 @@
 """The scale subresource: how many replicas an object asks for, whatever its kind."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from atoll.apiserver.applying.applies import after_apply
+from atoll.apiserver.applying.scaling import SCALE_VERSION, after_scale, scale_entries
+from atoll.apiserver.applying.updates import Writer, after_update
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.intake import read_plain
+from atoll.apiserver.intake import read_patch, read_plain
 from atoll.apiserver.objects.metadata import metadata
-from atoll.apiserver.options import WriteOptions, parse_revision, write_options
+from atoll.apiserver.options import parse_revision, write_options
 from atoll.apiserver.resource import Path, Scale
+from atoll.apiserver.schemas.facts import load
+from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import MODIFIED, bad_request, conflict, invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.forming import Form, formed_update
-from atoll.apiserver.verbs.patching import APPLY, patch_type, patcher
+from atoll.apiserver.verbs.patching import APPLY, check_options, patch_type, patcher
 from atoll.apiserver.verbs.reading import get
 from atoll.apiserver.verbs.writing import Verdict, stored_object, write
 
 Object = dict[str, Any]
 
+_DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -34,6 +41,10 @@ def scale_of(scale: Scale, obj: Object) -> Object:
         "spec": {"replicas": spec} if spec else {},
         "status": status,
     }
+
+
+def _schema() -> Schema:
+    return load().schema(_DEFINITION)
 
 
 def at(obj: Any, path: Path) -> Any:
@@ -89,39 +100,67 @@ def get_scale(api: Api, call: Call) -> Object:
 async def update_scale(api: Api, call: Call) -> Object:
     """Take the number of replicas from the Scale in the request's body."""
     options = write_options(call.query, "UpdateOptions")
-    proposed = read_plain(call)
+    proposed = read_plain(call, "Scale")
     if metadata(proposed).get("name") not in (None, call.name):
         raise bad_request("the name of the object does not match the name on the URL")
-    return await _rescale(api, call, options, lambda _: proposed)
+    return await _rescale(Form(api, call, options), lambda _: proposed)
 
 
 async def patch_scale(api: Api, call: Call) -> Object:
     """Change the object's Scale by the patch in the request's body."""
     options = write_options(call.query, "PatchOptions")
     media_type = patch_type(call)
+    check_options(media_type, options)
+    content = read_patch(call, media_type, options.field_validation)
+    form = Form(api, call, options)
     if media_type == APPLY:
-        applied = read_plain(call)
-        return await _rescale(
-            api, call, options, lambda scale: {**scale, "spec": applied.get("spec") or {}}
-        )
-    return await _rescale(api, call, options, patcher(call, media_type))
+        return await _rescale(form, lambda scale: _applied(form, scale, content.value))
+    return await _rescale(form, patcher(content, media_type, _schema()))
 
 
-async def _rescale(
-    api: Api, call: Call, options: WriteOptions, change: Callable[[Object], Object]
-) -> Object:
-    form, scale = Form(api, call, options), _scale(call)
+def _applied(form: Form, scale: Object, applied: Object) -> Object:
+    now, force = form.api.timestamp(), bool(form.options.force)
+    return after_apply(_schema(), scale, applied, _writer(form), now, force=force)
+
+
+def _writer(form: Form) -> Writer:
+    return replace(form.writer(), api_version=SCALE_VERSION)
+
+
+async def _rescale(form: Form, change: Callable[[Object], Object]) -> Object:
+    """Write the parent of a changed Scale; its owners of replicas are those of the Scale."""
+    call, scale = form.call, _scale(form.call)
+    resource, now = call.resource, form.api.timestamp()
 
     def decide(old: Object | None) -> Verdict:
         if old is None:
-            raise not_found(call.resource.plural, call.resource.group, call.name)
-        proposed = change(scale_of(scale, old))
+            raise not_found(resource.plural, resource.group, call.name)
+        before = _tracked(scale, old)
+        proposed = change(before)
         _check_version(call, proposed, old)
-        replicas = _replicas(call, proposed)
-        return formed_update(form, _put(old, scale.spec_replicas, replicas), old)
+        spec = {"replicas": _replicas(call, proposed)}
+        after = {**before, "metadata": _entries_of(before, proposed), "spec": spec}
+        if metadata(proposed).get("managedFields") == metadata(before).get("managedFields"):
+            after = after_update(_schema(), before, after, _writer(form), now)
+        parent = _put(old, scale.spec_replicas, spec["replicas"])
+        parent = after_scale(parent, after, scale.spec_replicas, resource.api_version)
+        return formed_update(replace(form, applied=True), parent, old)
 
-    written = await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
+    written = await write(form.api, resource, call.key(), decide, dry_run=form.options.dry_run)
     return scale_of(scale, written.object)
+
+
+def _entries_of(before: Object, proposed: Object) -> Object:
+    entries = metadata(proposed).get("managedFields", metadata(before).get("managedFields"))
+    return {**metadata(before), **({"managedFields": entries} if entries else {})}
+
+
+def _tracked(scale: Scale, parent: Object) -> Object:
+    """The parent's Scale, with the owners of its replicas."""
+    shown = scale_of(scale, parent)
+    if entries := scale_entries(parent, scale.spec_replicas):
+        shown["metadata"]["managedFields"] = entries
+    return shown
 
 
 def _replicas(call: Call, proposed: Object) -> int:

@@ -1,0 +1,77 @@
+"""An API server put together from its parts, over a store that is open.
+
+The plane, every simulated member, the tests and the simulation are built by this one function. It
+starts no task itself: `services` are for a supervisor to run, next to the store's own `run`.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from atoll.apiserver.admission import Hooks
+from atoll.apiserver.authentication import Tokens
+from atoll.apiserver.catalog import Catalog
+from atoll.apiserver.discovery import Discovery
+from atoll.apiserver.documents import Documents
+from atoll.apiserver.housekeeping.bootstrap import bootstrap
+from atoll.apiserver.housekeeping.definitions import Definitions
+from atoll.apiserver.housekeeping.expiry import Expiry
+from atoll.apiserver.housekeeping.garbage import Collector
+from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
+from atoll.apiserver.kinds.builtin import builtin_resources
+from atoll.apiserver.openapi import OpenApi
+from atoll.apiserver.schemas.facts import load
+from atoll.apiserver.server import ApiServer
+from atoll.apiserver.verbs.call import Api
+from atoll.effects import Effects
+from atoll.exchange import Handler
+from atoll.store.store import Store
+
+Service = Callable[[], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Assembly:
+    """A server and what must run for it. It is ready once `start` has returned."""
+
+    handle: Handler
+    api: Api
+    services: dict[str, Service]
+    _load: tuple[Callable[[], None], ...]
+    _ready: list[bool] = field(default_factory=list)
+
+    async def start(self) -> None:
+        """Take in what the store has, and make what every cluster has. The store must be running."""
+        for load_one in self._load:
+            load_one()
+        await bootstrap(self.api)
+        self._ready.append(True)
+
+
+def assemble(store: Store, effects: Effects, tokens: Tokens | None = None) -> Assembly:
+    """Build an API server over a store."""
+    facts = load()
+    catalog = Catalog(builtin_resources(facts), facts)
+    api = Api(store, catalog, effects)
+    definitions = Definitions(api)
+    collector, sweeper, expiry = Collector(api), Sweeper(api), Expiry(api)
+    api.hooks = Hooks(
+        mutating=(definitions.mutate,),
+        validating=(Lifecycle(store), definitions.refuse_in_ending),
+    )
+    # Definitions come first: whoever follows must find the resources that an event is about.
+    for follower in (definitions, collector, sweeper, expiry):
+        store.listen(follower.follow)
+    ready: list[bool] = []
+    documents = Documents(Discovery(catalog), OpenApi(catalog, facts), lambda: bool(ready))
+    return Assembly(
+        handle=ApiServer(api, documents, tokens or Tokens({})).handle,
+        api=api,
+        services={
+            "custom resource definitions": definitions.run,
+            "garbage collection": collector.run,
+            "namespaces": sweeper.run,
+            "expiry of events": expiry.run,
+        },
+        _load=(definitions.load, collector.load, sweeper.load, expiry.load),
+        _ready=ready,
+    )

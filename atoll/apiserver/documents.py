@@ -1,0 +1,113 @@
+"""Everything the server tells about itself: discovery, OpenAPI, health and version.
+
+In: a path's parts and the request's headers. Out: a Response. What is served is the catalog's
+business; here are only the paths and the rules of caching (ETag, hash, 304).
+"""
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from atoll import __version__
+from atoll.apiserver.discovery import Discovery, Document
+from atoll.apiserver.negotiation import wants_aggregated_discovery
+from atoll.apiserver.openapi import OpenApi
+from atoll.apiserver.options import first, parse_query
+from atoll.apiserver.responding import json_response, text_response
+from atoll.apiserver.status import method_not_allowed
+from atoll.exchange import Request, Response
+
+# The Kubernetes whose behaviour is served; clients compare it with what they need.
+KUBERNETES = "v1.36.4"
+_HEALTH = frozenset(["healthz", "livez", "readyz"])
+_FOREVER = "public, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents of one server. `is_ready` says whether all of it is up."""
+
+    discovery: Discovery
+    openapi: OpenApi
+    is_ready: Callable[[], bool]
+
+    def respond(self, request: Request, parts: tuple[str, ...]) -> Response:
+        """Answer a request for a document; a path that has none is answered in plain text."""
+        response = self._find(request, parts)
+        if response is None:
+            return self.missing()
+        if request.method != "GET":
+            raise method_not_allowed()
+        return response
+
+    def missing(self) -> Response:
+        return text_response("404 page not found\n", 404)
+
+    def _find(self, request: Request, parts: tuple[str, ...]) -> Response | None:
+        match parts:
+            case ("version",):
+                return json_response(version())
+            case (check,) if check in _HEALTH:
+                return self._health(request, check)
+            case ("api" | "apis", *_):
+                return self._discovery(request, parts)
+            case ("openapi", "v3"):
+                return _document(self.openapi.index())
+            case ("openapi", "v3", *rest):
+                return self._openapi(request, "/".join(rest))
+        return None
+
+    def _health(self, request: Request, check: str) -> Response:
+        if not self.is_ready():
+            return text_response(f"{check} check failed: starting or stopping\n", 500)
+        if "verbose" in parse_query(request.query):
+            return text_response(f"[+]store ok\n{check} check passed\n")
+        return text_response("ok")
+
+    def _discovery(self, request: Request, parts: tuple[str, ...]) -> Response | None:
+        aggregated = wants_aggregated_discovery(request.headers.get("accept", ""))
+        document = self.discovery.document(parts, aggregated)
+        if document is None:
+            return None
+        headers = {"Content-Type": document.content_type}
+        if not document.etag:
+            return Response(200, headers, document.body)
+        headers |= {"ETag": document.etag, "Vary": "Accept", "Cache-Control": "public"}
+        if request.headers.get("if-none-match") == document.etag:
+            return Response(304, headers)
+        return Response(200, headers, document.body)
+
+    def _openapi(self, request: Request, path: str) -> Response | None:
+        document = self.openapi.document(path)
+        if document is None:
+            return None
+        asked = first(parse_query(request.query), "hash")
+        if asked and asked != self.openapi.hash_of(path):
+            return Response(
+                301, {"Location": f"/openapi/v3/{path}?hash={self.openapi.hash_of(path)}"}
+            )
+        headers = {"Content-Type": document.content_type, "ETag": document.etag}
+        if asked:
+            headers |= {"Cache-Control": _FOREVER}
+        if request.headers.get("if-none-match") == headers["ETag"]:
+            return Response(304, headers)
+        return Response(200, headers, document.body)
+
+
+def _document(document: Document) -> Response:
+    return Response(200, {"Content-Type": document.content_type}, document.body)
+
+
+def version() -> dict[str, str]:
+    major, minor, _ = KUBERNETES.removeprefix("v").split(".")
+    return {
+        "major": major,
+        "minor": minor,
+        "gitVersion": f"{KUBERNETES}+atoll-{__version__}",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": f"{platform.python_implementation()} {platform.python_version()}",
+        "compiler": platform.python_implementation().lower(),
+        "platform": f"{platform.system().lower()}/{platform.machine()}",
+    }

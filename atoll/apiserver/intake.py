@@ -1,0 +1,50 @@
+"""A call's body, read as the verb needs it; what strict reading complains of becomes warnings."""
+
+from typing import Any
+
+from atoll.apiserver.bodies import (
+    Patch,
+    conform_patched,
+    decode_body,
+    decode_options,
+    decode_patch,
+)
+from atoll.apiserver.options import Validation
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.verbs.call import Call
+
+Object = dict[str, Any]
+
+
+def read_object(call: Call, validation: Validation) -> Object:
+    """The object in the request's body, fit for its resource."""
+    request = call.request
+    content_type = request.headers.get("content-type", "")
+    body = decode_body(request.body, content_type, call.resource, validation=validation)
+    call.warnings.extend(body.warnings)
+    return body.object
+
+
+def read_options(call: Call) -> Object | None:
+    """The DeleteOptions in the request's body; None where there is no body."""
+    if not call.request.body:
+        return None
+    return read_plain(call, "DeleteOptions")
+
+
+def read_plain(call: Call, kind: str) -> Object:
+    """The body as it is, not checked against any schema."""
+    content_type = call.request.headers.get("content-type", "")
+    return decode_options(call.request.body, content_type, kind)
+
+
+def read_patch(call: Call, patch_type: str, validation: Validation) -> Patch:
+    return decode_patch(call.request.body, patch_type, validation=validation)
+
+
+def fitted(call: Call, obj: Object, patch: Patch, validation: Validation) -> Object:
+    """The result of a patch, fit for its resource."""
+    resource: Resource = call.resource
+    fitting, warnings = conform_patched(resource, obj, patch, validation=validation)
+    call.warnings.extend(text for text in warnings if text not in call.warnings)
+    return fitting

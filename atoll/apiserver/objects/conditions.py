@@ -1,0 +1,24 @@
+"""Conditions in an object's status: what holds, why, and since when."""
+
+from typing import Any
+
+Object = dict[str, Any]
+
+
+def condition(kind: str, reason: str, message: str, *, holds: bool) -> Object:
+    status = "True" if holds else "False"
+    return {"type": kind, "status": status, "reason": reason, "message": message}
+
+
+def since(fresh: Object, known: list[Object], now: str) -> Object:
+    """A condition with the time of its last change of status, which may lie before this write."""
+    before = next((one for one in known if one.get("type") == fresh["type"]), {})
+    if before.get("status") == fresh["status"]:
+        now = before.get("lastTransitionTime", now)
+    return {**fresh, "lastTransitionTime": now}
+
+
+def is_true(obj: Object, kind: str) -> bool:
+    """Whether the object's status says that this condition holds."""
+    known = (obj.get("status") or {}).get("conditions") or []
+    return any(one.get("type") == kind and one.get("status") == "True" for one in known)
