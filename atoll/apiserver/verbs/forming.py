@@ -1,7 +1,7 @@
 """From what a client proposes to what is stored: the one pipeline of creations and updates.
 
-metadata rules -> status kept apart -> defaults -> mutating hooks -> generation -> ownership of
-fields -> what the server sets -> validation -> validating hooks. Pure but for what hooks look up.
+metadata rules -> status kept apart -> defaults -> mutating hooks -> ownership of fields -> what the
+server sets -> validation -> validating hooks. Pure but for what hooks look up.
 """
 
 from dataclasses import dataclass
@@ -93,9 +93,11 @@ def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     obj = carried_over(_apart(form, proposed, old), old, resource)
     resource.strategy.default(obj)
     obj = _mutated(form, "UPDATE", obj, old)
-    obj = with_generation(obj, old, resource)
     if not form.applied:
         obj = _owned(form, old, obj, now)
+    if not form.call.subresource:
+        resource.strategy.prepare_update(obj, old)
+    obj = with_generation(obj, old, resource)
     errors = errors_of_update(obj, old) + resource.strategy.errors(obj)
     errors += resource.strategy.update_errors(obj, old)
     if errors:
