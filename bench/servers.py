@@ -1,0 +1,106 @@
+"""The servers that are measured, each as its users run it, for the length of a `with` block.
+
+Ours is `atoll up` with a data directory of its own; the other is kube-apiserver with etcd from the
+testenv. Both listen on loopback, with TLS and client certificates, and write to the disk for good
+before they answer.
+"""
+
+import os
+import shlex
+import ssl
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.client.https import client_context
+from atoll.client.kubeconfig import read_kubeconfig
+from atoll.config import Config
+from atoll.errors import UsageError
+from bench.processes import Usage, children, usage
+from testenv.build import Binaries
+from testenv.cluster import kubernetes
+from testenv.process import running
+
+OURS = "atoll"
+THEIRS = "kubernetes"
+START_TIMEOUT_S = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A running server: how to reach it as administrator, what it costs, how long it took."""
+
+    name: str
+    url: str
+    tls: ssl.SSLContext
+    roots: frozenset[int]  # its processes
+    started_s: float  # from the command to the first time it said that it is ready
+
+    def usage(self) -> Usage:
+        return usage(self.roots)
+
+
+@contextmanager
+def atoll(directory: Path) -> Iterator[Target]:
+    """Our server, with its data in this directory, which may have been used before."""
+    config = Config(directory / "data")
+    config.kubeconfig.unlink(missing_ok=True)  # of an earlier start
+    command = [sys.executable, "-m", "atoll", "up", "--foreground", "--port", "0"]
+    command += ["--data-dir", str(config.data_dir)]
+    before = children(os.getpid())
+    begun = time.monotonic()
+    with running("atoll", command, directory / "atoll.log") as server:
+        server.wait_until(lambda: _is_ready(config.kubeconfig), START_TIMEOUT_S)
+        yield _target(OURS, config.kubeconfig, before, begun)
+
+
+@contextmanager
+def kubernetes_with_etcd(binaries: Binaries) -> Iterator[Target]:
+    with tempfile.TemporaryDirectory(prefix="atoll-bench-") as directory:
+        durable = _with_durable_etcd(binaries, Path(directory))
+        before = children(os.getpid())
+        begun = time.monotonic()
+        with kubernetes(durable) as cluster:
+            yield _target(THEIRS, cluster.kubeconfig, before, begun)
+
+
+def _with_durable_etcd(binaries: Binaries, directory: Path) -> Binaries:
+    """The same binaries, but an etcd that waits for the disk, which the testenv's need not do."""
+    (directory / "kube-apiserver").symlink_to(binaries.kube_apiserver)
+    (directory / "kubectl").symlink_to(binaries.kubectl)
+    wrapper = directory / "etcd"
+    wrapper.write_text(
+        "#!/bin/sh\n"
+        'for flag; do shift; [ "$flag" = --unsafe-no-fsync ] || set -- "$@" "$flag"; done\n'
+        f'exec {shlex.quote(str(binaries.etcd))} "$@"\n'
+    )
+    wrapper.chmod(0o700)
+    return Binaries(directory)
+
+
+def _target(name: str, kubeconfig: Path, before: set[int], begun: float) -> Target:
+    endpoint = read_kubeconfig(kubeconfig)
+    return Target(
+        name=name,
+        url=endpoint.server,
+        tls=client_context(endpoint),
+        roots=frozenset(children(os.getpid()) - before),
+        started_s=time.monotonic() - begun,
+    )
+
+
+def _is_ready(kubeconfig: Path) -> bool:
+    """Whether the server says so itself; it writes its kubeconfig on the way there."""
+    try:
+        endpoint = read_kubeconfig(kubeconfig)
+        context = client_context(endpoint)
+        with urllib.request.urlopen(f"{endpoint.server}/readyz", timeout=5, context=context):
+            return True
+    except (UsageError, OSError, urllib.error.HTTPError):
+        return False

@@ -1,0 +1,49 @@
+"""How much of everything a run does. Every server does the same, so that memory compares too."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Counts per round, unless said otherwise."""
+
+    rounds: int
+    starts: int  # of each server, in all
+    stored: int  # objects in the store that a start finds
+    configmaps: int  # created, updated, patched
+    deployments: int
+    gets: int
+    pool: int  # objects of each kind that are updated and read
+    listed: int  # objects in the namespace that is listed
+    lists: int
+    bursts: int  # of one event per client
+    watchers: int = 500
+    page: int = 500
+    clients: int = 32
+    list_clients: int = 4  # a list is megabytes; more at a time would measure the machine's memory
+
+
+FULL = Sizes(
+    rounds=5,
+    starts=3,
+    stored=100_000,
+    configmaps=1_500,
+    deployments=600,
+    gets=4_000,
+    pool=640,
+    listed=10_000,
+    lists=8,
+    bursts=4,
+)
+QUICK = Sizes(
+    rounds=2,
+    starts=1,
+    stored=20_000,
+    configmaps=600,
+    deployments=250,
+    gets=1_500,
+    pool=320,
+    listed=2_000,
+    lists=8,
+    bursts=1,
+)
