@@ -7,15 +7,16 @@ import argparse
 from functools import partial
 
 from simulation.exercise import exercise
+from simulation.serving import api_under_clients
 from simulation.storing import store_under_faults
 from simulation.world import simulate
 
-SCENARIOS = {"store": store_under_faults, "exercise": exercise}
+SCENARIOS = {"api": api_under_clients, "store": store_under_faults, "exercise": exercise}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m simulation", description=__doc__)
-    parser.add_argument("scenario", nargs="?", choices=SCENARIOS, default="store")
+    parser.add_argument("scenario", nargs="?", choices=SCENARIOS, default="api")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--virtual-s", type=float, default=600.0, help="virtual seconds to run")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
