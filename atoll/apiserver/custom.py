@@ -16,7 +16,7 @@ from atoll.apiserver.fields.jsonpath import BadPath, Find, compile_path, simple_
 from atoll.apiserver.resource import Column, Path, Resource, Scale, Strategy, unconverted
 from atoll.apiserver.schemas.defaulting import compile_defaults, fill_in_place
 from atoll.apiserver.schemas.embedded import embedded_errors, has_embedded
-from atoll.apiserver.schemas.list_types import has_list_types, list_type_errors
+from atoll.apiserver.schemas.list_types import compile_list_types
 from atoll.apiserver.schemas.pruning import drop_nulls, prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import has_rules, root_schema
@@ -104,8 +104,9 @@ def _errors(
         checks.append(lambda obj: _scale_errors(scale, obj))
     if has_embedded(schema):
         checks.append(lambda obj: embedded_errors(schema, obj))
-    if has_list_types(schema):
-        checks.append(lambda obj: list_type_errors(schema, obj))
+    list_types = compile_list_types(schema)
+    if list_types is not None:
+        checks.append(list_types)
     rules = has_rules(raw)
 
     def errors(obj: Object) -> list[FieldError]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.embedded import has_embedded, read_embedded
-from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.pruning import drop_nulls, prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import object_meta
@@ -29,25 +28,32 @@ class Conformed:
     complaints: list[str]
 
 
-def conform(resource: Resource, obj: Object, *, patched: bool = False) -> Conformed:
-    """Make an object fit. Of a patched one, complaints are sorted: its order is nobody's."""
+def conform(
+    resource: Resource, obj: Object, *, patched: bool = False, may_have_nulls: bool = True
+) -> Conformed:
+    """Make an object fit. Of a patched one, complaints are sorted: its order is nobody's.
+
+    The numbers of a custom object must be settled already (`json_values.settle_numbers`).
+    """
     if resource.custom:
-        return conform_custom(resource.schema, obj)
+        return _conform_custom(resource.schema, obj, may_have_nulls=may_have_nulls)
     read, complaints = read_typed(resource.schema, obj)
     texts = list(dict.fromkeys(map(str, complaints)))
     return Conformed(read, (sorted(texts) if patched else texts)[:COMPLAINTS_MAX])
 
 
-def conform_custom(schema: Schema, obj: Object) -> Conformed:
+def _conform_custom(schema: Schema, obj: Object, *, may_have_nulls: bool) -> Conformed:
     """Make a custom object fit the shape its CRD gives it."""
     dropped: list[str] = []
-    result = settle_numbers(obj)
+    result = obj
     if "metadata" in result:
         given = result["metadata"]
         metadata, complaints = read_typed(object_meta(), {} if given is None else given)
         dropped += sorted(f"metadata.{complaint.path}" for complaint in complaints)
         result = {**result, "metadata": metadata}
-    result = drop_nulls(schema, prune(schema, result, dropped))
+    result = prune(schema, result, dropped)
+    if may_have_nulls:
+        result = drop_nulls(schema, result)
     if has_embedded(schema):
         result = read_embedded(schema, result, dropped)
     unknown = [f'unknown field "{path}"' for path in dict.fromkeys(dropped)]

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from atoll.apiserver.bodies.conforming import Conformed, conform
 from atoll.apiserver.bodies.json_text import (
     Malformed,
+    may_have_floats,
     may_repeat,
     read_json,
     read_literally,
@@ -180,8 +181,10 @@ def _conform(text: _Text, obj: Object, expected: Resource, *, strict: bool) -> C
             repeated = [f'duplicate field "{path}"' for path in repeated_paths(tree)]
         else:
             obj = _envelope(tree)
+    if expected.custom and text.is_json and may_have_floats(text.raw):
+        obj = settle_numbers(obj)
     try:
-        fitting = conform(expected, obj)
+        fitting = conform(expected, obj, may_have_nulls=not text.is_json or b"null" in text.raw)
     except WrongType as wrong:
         if text.is_json and isinstance(wrong.value, int | float):
             conform(expected, read_literally(text.raw))  # says the same, and quotes the number

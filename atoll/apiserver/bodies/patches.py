@@ -10,7 +10,13 @@ from typing import Any
 from atoll.apiserver.bodies.conforming import conform
 from atoll.apiserver.bodies.decoding import Validation, read_yaml_or_json
 from atoll.apiserver.bodies.encoding import encode_json
-from atoll.apiserver.bodies.json_text import Malformed, may_repeat, read_json, read_repeating
+from atoll.apiserver.bodies.json_text import (
+    Malformed,
+    may_have_floats,
+    may_repeat,
+    read_json,
+    read_repeating,
+)
 from atoll.apiserver.bodies.repetition import repeated_paths
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.resource import Resource
@@ -55,7 +61,7 @@ def decode_patch(body: bytes, patch_type: str, *, validation: Validation = "Warn
     if validation != "Ignore" and may_repeat(body, value):
         words = "json patch duplicate field" if patch_type == JSON_PATCH else "duplicate field"
         complaints = [f'{words} "{path}"' for path in repeated_paths(read_repeating(body))]
-    return Patch(settle_numbers(value), complaints)
+    return Patch(settle_numbers(value) if may_have_floats(body) else value, complaints)
 
 
 def _decode_apply(body: bytes, validation: Validation) -> Patch:

@@ -18,7 +18,7 @@ from atoll.apiserver.schemas.rules import Rules
 
 _NOWHERE = "<nil>"  # how Kubernetes prints the path of an error that has none
 _JSON_INTEGER_MAX = 2.0**53 - 1
-_FLOAT32_MAX = 3.4028235677973366e38
+FLOAT32_MAX = 3.4028235677973366e38
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ def in_range(kind: str, format_name: str, number: int | float) -> bool:
     if kind == "integer":
         low, high = (-(2**31), 2**31 - 1) if format_name == "int32" else (INT_MIN, INT_MAX)
         return float(number).is_integer() and low <= number <= high
-    return kind != "number" or format_name != "float" or abs(number) <= _FLOAT32_MAX
+    return kind != "number" or format_name != "float" or abs(number) <= FLOAT32_MAX
 
 
 def is_multiple(value: int | float, factor: int | float) -> bool:

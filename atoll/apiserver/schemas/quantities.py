@@ -6,6 +6,7 @@ billionth (in a list of resources, at a thousandth), rounded away from zero.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import re2
 
@@ -54,6 +55,10 @@ class _Written:
 def canonical_quantity(text: str, power_min: int = _NANO) -> str:
     """The amount as a Kubernetes server writes it, with no digit below ten to `power_min`."""
     text = text.strip()
+    return _remembered(text, power_min) if len(text) <= 32 else _canonical(text, power_min)
+
+
+def _canonical(text: str, power_min: int) -> str:
     written = _read(text)
     if written.is_kept(power_min):
         return text
@@ -61,6 +66,10 @@ def canonical_quantity(text: str, power_min: int = _NANO) -> str:
         return _binary(written, power_min)
     amount = _scaled(int(written.digits), written.power - written.places, power_min)
     return _decimal(written.sign, amount, power_min, exponential=written.exponential)
+
+
+# The same few amounts are written again and again.
+_remembered = lru_cache(maxsize=4096)(_canonical)
 
 
 def _read(text: str) -> _Written:

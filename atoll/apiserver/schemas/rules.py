@@ -32,7 +32,7 @@ class Rules:
     length_min: int | None
     length_max: int | None
     pattern: str
-    matches: Callable[[str], Any] | None  # searches the pattern
+    matches: Callable[[str], bool] | None  # searches the pattern
     items_min: int | None
     items_max: int | None
     unique: bool
@@ -98,11 +98,14 @@ def _types(schema: Json) -> tuple[str, ...]:
     return (kind,) if kind else ()
 
 
-def _search(pattern: str) -> Callable[[str], Any] | None:
+def _search(pattern: str) -> Callable[[str], bool] | None:
     if not pattern:
         return None
-    search: Callable[[str], Any] = re2.compile(pattern, quiet_options()).search
-    return search
+    options = quiet_options()
+    options.never_capture = True
+    # On bytes the search need not translate positions that nobody asks for.
+    search = re2.compile(pattern.encode(), options).search
+    return lambda text: search(text.encode("utf-8", "replace")) is not None
 
 
 def quiet_options() -> Any:

@@ -6,7 +6,7 @@ canonical form; and the paths of what was dropped. A value that does not fit rai
 Which fields must be there is not asked here, and nothing is filled in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -111,7 +111,8 @@ def _object_reader(schema: Schema) -> Reader:
         if not isinstance(value, dict):
             raise WrongType(value, wanted)
         result: Object = {}
-        for key, item in _pairs(value, complaints, schema):
+        plain = value.__class__ is dict
+        for key, item in value.items() if plain else _pairs(value, complaints, schema):
             known = readers.get(key) or learn(key)
             if known is None:
                 complaints.append(Complaint("unknown", key))
@@ -133,14 +134,8 @@ def _object_reader(schema: Schema) -> Reader:
     return read
 
 
-def _pairs(value: Object, complaints: list[Complaint], schema: Schema) -> Any:
+def _pairs(value: Object, complaints: list[Complaint], schema: Schema) -> Iterator[tuple[str, Any]]:
     """The fields of an object in order; complains of repeated ones as it comes to them."""
-    if value.__class__ is dict:
-        return value.items()
-    return _repeated_pairs(value, complaints, schema)
-
-
-def _repeated_pairs(value: Object, complaints: list[Complaint], schema: Schema) -> Any:
     seen: set[str] = set()
     for key, item in value.pairs if isinstance(value, Repeating) else value.items():
         # A field the kind does not have is unknown each time, never repeated.
@@ -167,7 +162,8 @@ def _map_reader(schema: Schema) -> Reader:
         if not isinstance(value, dict):
             raise WrongType(value, wanted)
         result: Object = {}
-        for key, item in _pairs(value, complaints, schema):
+        plain = value.__class__ is dict
+        for key, item in value.items() if plain else _pairs(value, complaints, schema):
             before = len(complaints)
             result[key] = _zero(element) if item is None else read_value(item, complaints)
             if len(complaints) > before:
