@@ -1,14 +1,17 @@
 """The repository keeps the house rules, and each rule can be broken."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tidy_rules import (
     CODE_RULES,
-    TEST_RULES,
     dead_references,
     machine_paths,
     makefile_targets,
+    missing_assertion,
+    shared_checkers,
+    skip_without_reason,
     unused_definitions,
 )
 from tidy_source import CODE, ROOT, Problem, Source, read_sources, tracked_files
@@ -44,9 +47,12 @@ def test_the_code_keeps_the_rule(rule):
     check_rule(rule, SOURCES)
 
 
-@pytest.mark.parametrize("rule", TEST_RULES, ids=lambda rule: rule.__name__)
-def test_the_tests_keep_the_rule(rule):
-    check_rule(rule, TESTS)
+def test_every_test_asserts_something():
+    check_rule(partial(missing_assertion, checkers=shared_checkers(TESTS)), TESTS)
+
+
+def test_every_test_that_is_skipped_says_why():
+    check_rule(skip_without_reason, TESTS)
 
 
 def test_everything_defined_is_used():
@@ -86,7 +92,7 @@ BROKEN = {
     "missing_assertion": (
         "tests/test_a.py",
         "def test_a():\n    f()",
-        "def test_a():\n    check_f()\ndef test_b():\n    with pytest.raises(E):\n        f()",
+        "def test_a():\n    check_f()\ndef test_b():\n    assert f()",
     ),
 }
 # rule, path, bad line, good line
@@ -136,7 +142,7 @@ BROKEN_LINES = [
     ),
 ]
 EXAMPLES = [(rule, *example) for rule, example in BROKEN.items()] + BROKEN_LINES
-RULES = {rule.__name__: rule for rule in (*CODE_RULES, *TEST_RULES)}
+RULES = {rule.__name__: rule for rule in (*CODE_RULES, missing_assertion, skip_without_reason)}
 
 
 def test_every_rule_has_an_example_that_breaks_it():
@@ -164,6 +170,16 @@ def test_the_rule_finds_the_bad_and_lets_the_good_pass(rule, path, bad, good):
 )
 def test_the_rule_knows_its_exceptions(rule, path, text):
     assert not list(RULES[rule](Source(path, text)))
+
+
+def test_a_function_beside_the_tests_that_asserts_may_be_called_instead():
+    beside = Source("tests/a/backends.py", "def refused(x):\n    assert x\ndef sent(x): ...")
+    checkers = shared_checkers([beside, Source("tests/a/test_a.py", "def run():\n    assert 1")])
+    assert checkers == {"raises", "warns", "refused"}
+    calls = Source(
+        "tests/a/test_a.py", "def test_a():\n    it.refused(1)\ndef test_b():\n    sent(1)"
+    )
+    assert [line for line, _ in missing_assertion(calls, checkers)] == [3]
 
 
 def test_an_unused_definition_is_found():

@@ -158,18 +158,30 @@ CODE_RULES = (
 )
 
 
-def missing_assertion(source: Source) -> Found:
+def missing_assertion(source: Source, checkers: frozenset[str] = frozenset()) -> Found:
     for node in source.each(ast.FunctionDef, ast.AsyncFunctionDef):
-        if node.name.startswith("test_") and not any(map(_asserts, ast.walk(node))):
+        if node.name.startswith("test_") and not _asserts(node, checkers):
             yield node.lineno, f"{node.name} asserts nothing; it can only fail by accident"
 
 
-def _asserts(node: ast.AST) -> bool:
-    if isinstance(node, ast.Call):
-        called = node.func
-        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-        return name in ("raises", "warns") or name.startswith(("check", "assert", "expect"))
-    return isinstance(node, ast.Assert)
+def _asserts(function: ast.AST, checkers: frozenset[str]) -> bool:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            return True
+        if isinstance(node, ast.Call):
+            called = node.func
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            if name in checkers or name.startswith(("check", "assert", "expect")):
+                return True
+    return False
+
+
+def shared_checkers(tests: Iterable[Source]) -> frozenset[str]:
+    """What asserts on a test's behalf: pytest's own, and functions beside the tests that assert."""
+    shared = [source for source in tests if "/test_" not in source.path]
+    named = (node for source in shared for node in source.each(ast.FunctionDef))
+    asserting = (node.name for node in named if any(isinstance(n, ast.Assert) for n in node.body))
+    return frozenset(["raises", "warns", *asserting])
 
 
 def skip_without_reason(source: Source) -> Found:
@@ -183,9 +195,6 @@ def skip_without_reason(source: Source) -> Found:
         name = source.dotted(node)
         if re.fullmatch(r"pytest\.(mark\.)?(skip|skipif|xfail)", name) and node not in reasoned:
             yield node.lineno, f"{name}: say why, in the words the next reader needs"
-
-
-TEST_RULES = (missing_assertion, skip_without_reason)
 
 
 def unused_definitions(defining: Iterable[Source], using: Iterable[Source]) -> Iterator[Problem]:
