@@ -66,10 +66,10 @@ def _all() -> Iterator[_Process]:
             text = (entry / "stat").read_text()
         except (FileNotFoundError, ProcessLookupError):
             continue  # it has ended meanwhile
-        yield _parsed(text)
+        yield parse_stat(text)
 
 
-def _parsed(stat: str) -> _Process:
+def parse_stat(stat: str) -> _Process:
     """One line of /proc/<pid>/stat; a name may contain anything, also spaces and brackets."""
     pid, _, rest = stat.partition(" (")
     name, _, rest = rest.rpartition(") ")
