@@ -1,0 +1,114 @@
+"""What an administrator asks the server itself: how it is, and a copy of its store.
+
+A handler around the API's handler: paths below /atoll are answered here, for them only,
+everything else is passed on. Not part of the Kubernetes API.
+"""
+
+import itertools
+import os
+import resource
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+
+from atoll import __version__
+from atoll.apiserver.authentication import MASTERS, Tokens, authenticate
+from atoll.apiserver.responding import json_response, status_response
+from atoll.apiserver.status import ApiError, method_not_allowed, unavailable, unknown_resource
+from atoll.errors import NotDurable
+from atoll.exchange import Handler, Request, Response
+from atoll.store.store import Store
+
+PREFIX = "/atoll/"
+PIECE_BYTES = 256 * 1024
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """Answers administrators, and hands all other requests to `api`."""
+
+    api: Handler
+    store: Store
+    tokens: Tokens
+    passing_dir: Path
+    url: str
+    started: str
+    connection_count: Callable[[], int]
+
+    async def handle(self, request: Request) -> Response:
+        if not request.path.startswith(PREFIX):
+            return await self.api(request)
+        try:
+            self._check(request)
+            match request.path.removeprefix(PREFIX):
+                case "status":
+                    return json_response(self._status())
+                case "backup":
+                    return await self._backup()
+            raise unknown_resource()
+        except ApiError as error:
+            return status_response(error)
+        except NotDurable as error:
+            return status_response(unavailable(str(error)))
+
+    def _check(self, request: Request) -> None:
+        identity = authenticate(request, self.tokens)
+        if MASTERS not in identity.groups:
+            verb, path = request.method.lower(), request.path
+            message = f'forbidden: User "{identity.name}" cannot {verb} path "{path}"'
+            raise ApiError(403, "Forbidden", message, details={})
+        if request.method != "GET":
+            raise method_not_allowed()
+
+    def _status(self) -> dict[str, object]:
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "url": self.url,
+            "started": self.started,
+            "revision": self.store.revision,
+            "objects": self.store.object_count,
+            "memoryBytes": memory_bytes(),
+            "connections": self.connection_count(),
+        }
+
+    async def _backup(self) -> Response:
+        path = self.passing_dir / f"backup-{self.store.revision}-{next(_numbers)}"
+        await self.store.backup(path)
+        file = path.open("rb")
+        path.unlink()  # what is open can be read on, and nothing stays behind
+        headers = {"Content-Type": "application/octet-stream"}
+        return Response(200, headers, stream=_Pieces(file))
+
+
+class _Pieces:
+    """A file, piece by piece; closed even if nobody reads it."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        self._file = file
+
+    def __aiter__(self) -> "_Pieces":
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = self._file.read(PIECE_BYTES)
+        if not piece:
+            raise StopAsyncIteration
+        return piece
+
+    async def aclose(self) -> None:
+        self._file.close()
+
+
+def memory_bytes() -> int:
+    """How much memory this process holds now; at its height, where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize()
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

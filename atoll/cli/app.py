@@ -1,0 +1,85 @@
+"""The command line: one module per command, imported only when that command is used.
+
+Parse, call, print. Whatever goes wrong on purpose ends as one line; only a bug shows a traceback.
+"""
+
+import importlib
+import os
+import sys
+
+import click
+
+from atoll import __version__
+from atoll.cli.failing import ERROR, INTERRUPTED, CommandFailed
+from atoll.cli.printing import tell, tell_error
+from atoll.errors import AtollError
+
+# In the order in which a user meets them.
+COMMANDS = {
+    "up": "atoll.cli.up",
+    "status": "atoll.cli.status",
+    "down": "atoll.cli.down",
+    "kubeconfig": "atoll.cli.kubeconfig",
+    "backup": "atoll.cli.backup",
+    "restore": "atoll.cli.backup",
+    "version": "atoll.cli.version",
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        found: click.Command = getattr(importlib.import_module(COMMANDS[name]), name)
+        return found
+
+
+@click.group(
+    cls=_Commands,
+    help="A multi-cluster control plane for Kubernetes. Start with: atoll up",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="atoll", message="%(prog)s %(version)s")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colour: on a terminal (auto), always, or never. NO_COLOR is honoured.",
+)
+def app(color: str) -> None:
+    """Say it the way every program understands, so that an error after all this knows it too."""
+    if color != "auto":
+        os.environ.pop("NO_COLOR", None)
+        os.environ["NO_COLOR" if color == "never" else "CLICOLOR_FORCE"] = "1"
+
+
+def run(arguments: list[str]) -> int:
+    """Carry out a command line and give its exit code."""
+    try:
+        code = app.main(arguments, prog_name="atoll", standalone_mode=False)
+    except click.exceptions.Abort:
+        tell("")
+        return INTERRUPTED
+    except click.ClickException as error:
+        _tell_usage(error)
+        return error.exit_code
+    except CommandFailed as error:
+        tell_error(str(error))
+        return error.code
+    except AtollError as error:
+        tell_error(str(error))
+        return ERROR
+    except BrokenPipeError:
+        # Whoever read our output has enough. Python must not try to flush it at exit.
+        sys.stdout = None
+        return ERROR
+    return code if isinstance(code, int) else 0
+
+
+def _tell_usage(error: click.ClickException) -> None:
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context else "atoll"
+    tell_error(f"{error.format_message().rstrip('.')}; try: {where} --help")

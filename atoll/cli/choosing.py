@@ -1,0 +1,24 @@
+"""The options that say which instance a command is about."""
+
+import os
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from atoll.config import Config, read_config
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def data_dir_option(function: F) -> F:
+    return click.option(
+        "--data-dir",
+        metavar="DIR",
+        help="Where the instance keeps its data [default: $ATOLL_DATA_DIR, "
+        "else $XDG_STATE_HOME/atoll/default, else ~/.local/state/atoll/default].",
+    )(function)
+
+
+def chosen(data_dir: str | None) -> Config:
+    return read_config(os.environ, data_dir=data_dir)

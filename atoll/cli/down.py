@@ -1,0 +1,115 @@
+"""`atoll down`: stop the server in good order, and, if asked, remove what it kept."""
+
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from atoll.cli.choosing import chosen, data_dir_option
+from atoll.cli.failing import TIMEOUT, USAGE, CommandFailed, command, unusable
+from atoll.cli.instance import Note, running
+from atoll.cli.printing import show, tell
+from atoll.config import Config
+
+LOOK_EVERY_S = 0.02
+FORCE_AFTER_S = 5.0
+
+
+@click.command(help="Stop the server. Data is kept, unless --purge is given.")
+@data_dir_option
+@click.option("--timeout", default=30.0, show_default=True, help="Seconds to wait for the end.")
+@click.option("--force", is_flag=True, help="Kill it if it does not stop; no stored data is lost.")
+@click.option("--purge", is_flag=True, help="Remove all data of the instance afterwards.")
+@click.option("--yes", is_flag=True, help="Do not ask before removing data.")
+def down(data_dir: str | None, timeout: float, *, force: bool, purge: bool, yes: bool) -> None:
+    config = chosen(data_dir)
+    doomed = _confirm_purge(config, yes=yes) if purge else []
+    note = running(config)
+    if note is None:
+        tell(f"atoll is not running · data in {config.data_dir}")
+    else:
+        _stop(config, note, timeout, force=force)
+    for path in doomed:
+        _remove(config, path)
+    if purge:
+        show(f"Removed the data in {config.data_dir}")
+
+
+def _stop(config: Config, note: Note, timeout_s: float, *, force: bool) -> None:
+    if not note.pid:
+        raise CommandFailed(
+            "cannot tell which process is running", f"{config.state_file} cannot be read"
+        )
+    started = time.monotonic()
+    _signal(note.pid, signal.SIGTERM)
+    patience_s = min(timeout_s, FORCE_AFTER_S) if force else timeout_s
+    if not _ends_within(config, patience_s) and force:
+        tell(f"Process {note.pid} does not stop; killing it")
+        _signal(note.pid, signal.SIGKILL)
+        _ends_within(config, FORCE_AFTER_S)
+    if running(config) is not None:
+        raise CommandFailed(
+            f"process {note.pid} has not stopped within {timeout_s:g} s",
+            "it may still be writing",
+            command(config, "down --force"),
+            code=TIMEOUT,
+        )
+    took = time.monotonic() - started
+    show(f"Stopped in {took:.1f} s · data kept in {config.data_dir}")
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+    except PermissionError as error:
+        why = "it belongs to another user"
+        raise CommandFailed(f"cannot stop process {pid}", why) from error
+
+
+def _ends_within(config: Config, limit_s: float) -> bool:
+    deadline = time.monotonic() + limit_s
+    while running(config) is not None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(LOOK_EVERY_S)
+    return True
+
+
+def _confirm_purge(config: Config, *, yes: bool) -> list[Path]:
+    """What would be removed, after the user has seen it and agreed. Only what is ours."""
+    ours = (config.pki_dir, config.kubeconfig, config.port_file, config.passing_dir)
+    patterns = ("store.db*", "atoll.log*", "server.*", ".server.*")
+    found = [path for path in ours if path.exists()]
+    for pattern in patterns:
+        found += sorted(config.data_dir.glob(pattern))
+    if not found:
+        return []
+    tell(f"This removes, in {config.data_dir}: {', '.join(path.name for path in found)}")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise CommandFailed(
+                "nothing was removed",
+                "there is no terminal to ask on",
+                command(config, "down --purge --yes"),
+                code=USAGE,
+            )
+        click.confirm("Remove them for good?", abort=True, err=True)
+    return found
+
+
+def _remove(config: Config, path: Path) -> None:
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        if not any(config.data_dir.iterdir()):
+            config.data_dir.rmdir()
+    except OSError as error:
+        raise unusable(config, error) from error

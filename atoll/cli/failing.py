@@ -1,0 +1,42 @@
+"""How a command ends badly: one line that says what, why, and what to try; and an exit code.
+
+0 done   1 error   2 wrong usage   124 out of time   130 interrupted
+"""
+
+import shlex
+from pathlib import Path
+
+from atoll.config import Config
+from atoll.errors import AtollError
+
+ERROR = 1
+USAGE = 2
+TIMEOUT = 124
+INTERRUPTED = 130
+
+
+class CommandFailed(AtollError):
+    """The command could not do what it was asked; the user is told in one line."""
+
+    def __init__(self, what: str, why: str = "", attempt: str = "", *, code: int = ERROR) -> None:
+        parts = [what, why, f"try: {attempt}" if attempt else ""]
+        super().__init__("; ".join(part for part in parts if part))
+        self.code = code
+
+
+def command(config: Config, words: str) -> str:
+    """A command on this instance, as the user would type it."""
+    if config.is_default:
+        return f"atoll {words}"
+    return f"atoll {words} --data-dir {shlex.quote(str(config.data_dir))}"
+
+
+def unusable(config: Config, error: OSError) -> CommandFailed:
+    """The data directory, or something in it, cannot be used."""
+    reason = (error.strerror or str(error)).lower()
+    where = error.filename or config.data_dir
+    return CommandFailed(
+        f"cannot use {config.data_dir}",
+        f"{where}: {reason}" if Path(where) != config.data_dir else reason,
+        "atoll up --data-dir DIR, with a directory that you may write to",
+    )

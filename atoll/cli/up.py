@@ -1,0 +1,201 @@
+"""`atoll up`: start the server in the background and say how to use it, or be the server here.
+
+The background server is this same command in a process of its own. It tells through a pipe when it
+is ready, or why it will never be; nothing is guessed from a file or a port.
+"""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+import atoll
+from atoll.cli.choosing import data_dir_option
+from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
+from atoll.cli.instance import Note, claim, running, write_note
+from atoll.cli.printing import done, seconds, show, size, tell
+from atoll.config import Config, read_config
+from atoll.errors import AtollError, Damaged
+
+LOG_LINES_SHOWN = 5
+
+
+@click.command(help="Start the server, or find it running, and say how to use it.")
+@data_dir_option
+@click.option("--port", type=int, help="Insist on this port [default: the last one, if free].")
+@click.option("--host", metavar="ADDRESS", help="Listen here [default: 127.0.0.1].")
+@click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds to wait for the start.")
+@click.option("--notify-fd", type=int, hidden=True)
+def up(
+    data_dir: str | None,
+    port: int | None,
+    host: str | None,
+    timeout: float,
+    notify_fd: int | None,
+    *,
+    foreground: bool,
+) -> None:
+    config = read_config(os.environ, data_dir=data_dir, host=host, port=port)
+    if notify_fd is not None:
+        _be_background_server(config, notify_fd)
+    elif (note := running(config)) is not None:
+        _say_running(config, note)
+    elif foreground:
+        _be_foreground_server(config)
+    else:
+        _start(config, timeout)
+
+
+def _say_running(config: Config, note: Note) -> None:
+    if config.port not in (None, 0) and not note.url.endswith(f":{config.port}"):
+        raise CommandFailed(
+            f"atoll is already running at {note.url}",
+            f"so it cannot be started on port {config.port}",
+            command(config, "down"),
+        )
+    where = f" at {note.url}" if note.url else ", and still starting"
+    show(f"atoll is already running{where} (process {note.pid}) · data in {config.data_dir}")
+    show(f"Stop it: {command(config, 'down')}")
+
+
+# The server process.
+
+
+def _be_foreground_server(config: Config) -> None:
+    from atoll.cli.logs import log_to_terminal
+
+    log_to_terminal()
+    started = time.monotonic()
+
+    def on_ready(facts: dict[str, Any]) -> None:
+        _say_ready(config, facts, time.monotonic() - started, stop="Ctrl-C")
+
+    _be_server(config, on_ready)
+
+
+def _be_background_server(config: Config, notify_fd: int) -> None:
+    from atoll.cli.logs import log_to_file
+
+    log_to_file(config.log_file)
+    with open(notify_fd, "w") as pipe:
+
+        def notify(message: dict[str, Any]) -> None:
+            # Whoever started us may be gone by now; that is no reason to stop.
+            with contextlib.suppress(OSError), pipe:
+                print(json.dumps(message), file=pipe)
+
+        try:
+            _be_server(config, lambda facts: notify({"ready": facts}))
+        except AtollError as error:
+            if not pipe.closed:
+                notify({"error": str(error)})
+            raise
+
+
+def _be_server(config: Config, on_ready: Callable[[dict[str, Any]], None]) -> None:
+    """Serve until stopped, as the only one in this directory."""
+    descriptor = claim(config)
+    # Only now: this imports everything there is, and a second server needs none of it.
+    from atoll.apiserver.administration import memory_bytes
+    from atoll.effects import system_effects
+    from atoll.main import Ready, run_process
+
+    def ready(facts: Ready) -> None:
+        write_note(config, Note(os.getpid(), facts.url, facts.started, atoll.__version__))
+        known = {"url": facts.url, "found": facts.found, "busyPort": facts.busy_port}
+        on_ready({**known, "memoryBytes": memory_bytes()})
+
+    try:
+        run_process(config, system_effects(), ready)
+    except Damaged as error:
+        attempt = command(config, "restore BACKUP --force")
+        raise CommandFailed(str(error), "nothing was changed", attempt) from error
+    except OSError as error:
+        raise unusable(config, error) from error
+    finally:
+        config.state_file.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+# The process that starts it.
+
+
+def _start(config: Config, timeout_s: float) -> None:
+    tell(f"atoll {atoll.__version__} · embedded control plane")
+    started = time.monotonic()
+    reading, writing = os.pipe()
+    try:
+        process = _spawn(config, writing)
+    except OSError as error:
+        raise unusable(config, error) from error
+    finally:
+        os.close(writing)
+    with open(reading, "rb", buffering=0) as pipe:
+        if not select.select([pipe], [], [], timeout_s)[0]:
+            raise CommandFailed(
+                f"the server is not ready after {timeout_s:g} s",
+                "it goes on starting in the background",
+                command(config, "status"),
+                code=TIMEOUT,
+            )
+        line = pipe.readline()
+    if not line:
+        raise _ended_early(config, process)
+    message = json.loads(line)
+    if "error" in message:
+        raise CommandFailed(message["error"])
+    _say_ready(config, message["ready"], time.monotonic() - started, command(config, "down"))
+
+
+def _spawn(config: Config, notify_fd: int) -> subprocess.Popen[bytes]:
+    config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    words = ["up", "--data-dir", str(config.data_dir), "--notify-fd", str(notify_fd)]
+    words += ["--host", config.host]
+    words += ["--port", str(config.port)] if config.port is not None else []
+    # The server must find this very package, and nothing that lies around where it runs.
+    root = str(Path(atoll.__file__).parent.parent)
+    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    with config.log_file.open("ab") as log:
+        config.log_file.chmod(0o600)
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "atoll", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=config.data_dir,
+            env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,
+            pass_fds=(notify_fd,),
+        )
+
+
+def _ended_early(config: Config, process: subprocess.Popen[bytes]) -> CommandFailed:
+    code = process.wait()
+    lines = config.log_file.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+    for line in lines:
+        tell(f"  {line}")
+    return CommandFailed(
+        f"the server ended with exit code {code} before it was ready",
+        f"its last words are above, the rest is in {config.log_file}",
+        command(config, "up --foreground"),
+    )
+
+
+def _say_ready(config: Config, facts: dict[str, Any], took_s: float, stop: str) -> None:
+    if facts["busyPort"] is not None:
+        tell(f" ! port {facts['busyPort']} is taken by another program; using another one")
+    tell(done("store", facts["found"]))
+    tell(done("api server", facts["url"]))
+    memory = size(facts["memoryBytes"])
+    show(f"Ready in {seconds(took_s)} · {memory} · data in {config.data_dir} · stop: {stop}")
+    path = command(config, "kubeconfig path")
+    show(f"Next: export KUBECONFIG=$({path}) && kubectl get namespaces")

@@ -1,0 +1,97 @@
+"""What the user may choose, as one frozen value, and where everything of an instance is kept.
+
+The only reader of environment variables; flags come in as arguments. It touches no file: whether
+the places it names exist, and may be written, is found out by those who use them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.errors import UsageError
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 41443
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One instance: where its data is, and where it listens.
+
+    `port` is None unless the user insists on one: then the instance's last port is taken if it is
+    free, and any free port if not.
+    """
+
+    data_dir: Path
+    host: str = DEFAULT_HOST
+    port: int | None = None
+    is_default: bool = False
+
+    @property
+    def store_file(self) -> Path:
+        return self.data_dir / "store.db"
+
+    @property
+    def pki_dir(self) -> Path:
+        return self.data_dir / "pki"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.data_dir / "kubeconfig"
+
+    @property
+    def port_file(self) -> Path:
+        return self.data_dir / "port"
+
+    @property
+    def log_file(self) -> Path:
+        return self.data_dir / "atoll.log"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.data_dir / "server.lock"
+
+    @property
+    def state_file(self) -> Path:
+        return self.data_dir / "server.json"
+
+    @property
+    def passing_dir(self) -> Path:
+        """For files that live as long as one request; emptied at every start."""
+        return self.data_dir / "passing"
+
+    @property
+    def address(self) -> str:
+        """Where a client on this machine finds the server."""
+        here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"[{here}]" if ":" in here else here
+
+
+def read_config(
+    environment: Mapping[str, str],
+    *,
+    data_dir: str | None = None,
+    host: str | None = None,
+    port: int | None = None,
+) -> Config:
+    """What holds: flags, else the environment, else the defaults; UsageError if it cannot be."""
+    if port is not None and not 0 <= port <= 65535:
+        raise UsageError(f"there is no port {port}; ports go from 1 to 65535")
+    chosen = data_dir or environment.get("ATOLL_DATA_DIR")
+    return Config(
+        data_dir=Path(chosen).expanduser().absolute() if chosen else _default_dir(environment),
+        host=host or DEFAULT_HOST,
+        port=port,
+        is_default=data_dir is None,
+    )
+
+
+def _default_dir(environment: Mapping[str, str]) -> Path:
+    state = environment.get("XDG_STATE_HOME", "")
+    # The XDG specification wants a relative path to be ignored.
+    if state.startswith("/"):
+        return Path(state) / "atoll" / "default"
+    home = environment.get("HOME")
+    if not home:
+        raise UsageError("there is no home directory to keep data in; give one with --data-dir")
+    return Path(home).absolute() / ".local" / "state" / "atoll" / "default"

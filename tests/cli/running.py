@@ -1,0 +1,91 @@
+"""Running the real command, in processes of its own, on directories of its own."""
+
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Shell:
+    """A user at a command line, with a home of their own."""
+
+    home: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def data(self) -> Path:
+        return self.home / ".local" / "state" / "atoll" / "default"
+
+    def env(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        return {**kept, "HOME": str(self.home), "PYTHONUTF8": "1", **self.environment}
+
+    def atoll(self, *words: str, timeout: float = 60) -> Result:
+        done = subprocess.run(
+            [sys.executable, "-m", "atoll", *words],
+            env=self.env(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def up(self, *words: str) -> Result:
+        result = self.atoll("up", *words)
+        assert result.code == 0, result.err
+        return result
+
+    def note(self) -> dict[str, Any]:
+        read: dict[str, Any] = json.loads((self.data / "server.json").read_text())
+        return read
+
+    def kill(self) -> None:
+        """What a power failure does to the server."""
+        pid = int(self.note()["pid"])
+        os.kill(pid, signal.SIGKILL)
+
+    def clean_up(self) -> None:
+        self.atoll("down", "--force")
+
+    def request(self, method: str, path: str, body: Any = None) -> Any:
+        """Ask the API as the administrator."""
+        pki = self.data / "pki"
+        context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+        request = urllib.request.Request(
+            self.note()["url"] + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, context=context, timeout=10) as response:
+            return json.loads(response.read())
+
+    def create(self, name: str) -> None:
+        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+        self.request("POST", "/api/v1/namespaces/default/configmaps", obj)
+
+    def names(self) -> list[str]:
+        listing = self.request("GET", "/api/v1/namespaces/default/configmaps")
+        return [item["metadata"]["name"] for item in listing["items"]]
