@@ -40,7 +40,7 @@ class Assembly:
     _ready: list[bool] = field(default_factory=list)
 
     async def start(self) -> None:
-        """Take in what the store has, and make what every cluster has. The store must be running."""
+        """Take in what the store has, make what every cluster has. The store must be running."""
         for load_one in self._load:
             load_one()
         await bootstrap(self.api)

@@ -14,7 +14,7 @@ from atoll.apiserver.negotiation import wants_aggregated_discovery
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.options import first, parse_query
 from atoll.apiserver.responding import json_response, text_response
-from atoll.apiserver.status import method_not_allowed
+from atoll.apiserver.status import method_not_allowed, unknown_resource
 from atoll.exchange import Request, Response
 
 # The Kubernetes whose behaviour is served; clients compare it with what they need.
@@ -61,13 +61,15 @@ class Documents:
         if not self.is_ready():
             return text_response(f"{check} check failed: starting or stopping\n", 500)
         if "verbose" in parse_query(request.query):
-            return text_response(f"[+]store ok\n{check} check passed\n")
+            return text_response(f"[+]ping ok\n[+]store ok\n{check} check passed\n")
         return text_response("ok")
 
     def _discovery(self, request: Request, parts: tuple[str, ...]) -> Response | None:
         aggregated = wants_aggregated_discovery(request.headers.get("accept", ""))
         document = self.discovery.document(parts, aggregated)
         if document is None:
+            if self.discovery.document(parts[:-1]) is not None and parts[:-1] != ("apis",):
+                raise unknown_resource()  # a version that a group we serve does not have
             return None
         headers = {"Content-Type": document.content_type}
         if not document.etag:

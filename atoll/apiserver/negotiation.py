@@ -65,15 +65,16 @@ def negotiate(accept: str, shapes: frozenset[str]) -> Representation:
         pretty = clause.parameters.get("pretty") in ("1", "true")
         version = clause.parameters.get("v", "v1")
         return Representation(media_type, shape, version, pretty)
-    raise not_acceptable([*MEDIA_TYPES, *_offered(shapes)])
+    raise not_acceptable(MEDIA_TYPES, understood=any(map(_understood, clauses(accept))))
 
 
-def _offered(shapes: frozenset[str]) -> list[str]:
-    return [f"application/json;as={shape};v=v1;g=meta.k8s.io" for shape in sorted(shapes)]
+def _understood(clause: Clause) -> bool:
+    """Whether the form itself could be served, and only what it is turned into could not."""
+    return _served(clause.media_type) is not None
 
 
 def _served(media_type: str) -> str | None:
-    if media_type in ("*/*", "application/*"):
+    if media_type == "*/*":
         return "application/json"
     return media_type if media_type in MEDIA_TYPES else None
 

@@ -100,7 +100,8 @@ def write_options(query: Query, kind: str) -> WriteOptions:
     asked = first(query, "fieldValidation") or "Warn"
     validation = next((choice for choice in _VALIDATIONS if choice == asked), None)
     if validation is None:
-        errors.append(fields.not_supported("fieldValidation", asked, list(_VALIDATIONS)))
+        allowed = ["", *sorted(_VALIDATIONS)]
+        errors.append(fields.not_supported("fieldValidation", asked, allowed))
     if errors or validation is None:
         raise _options_invalid(kind, errors)
     return WriteOptions(
@@ -224,6 +225,12 @@ def list_options(query: Query) -> ListOptions:
         token=first(query, "continue"),
         initial_events=initial,
     )
+    if not _is_revision(options.revision):
+        unreadable = f'strconv.ParseUint: parsing "{options.revision}": invalid syntax'
+        error = fields.invalid("resourceVersion", options.revision, unreadable)
+        if options.watch:
+            raise plain_500(str(error))
+        raise bad_request(f"invalid resource version: {error}")
     errors = _watch_errors(options) if options.watch else _list_errors(options)
     if errors:
         raise _options_invalid("ListOptions", errors)
@@ -279,9 +286,11 @@ def _watch_errors(options: ListOptions) -> list[FieldError]:
 
 
 def parse_revision(text: str) -> int:
-    """A resourceVersion as a number; as kube-apiserver does, 500 for one that is none."""
-    if not text:
-        return 0
-    if not (text.isascii() and text.isdigit()):
+    """The resourceVersion in an object, as a number; kube-apiserver answers 500 if it is none."""
+    if not _is_revision(text):
         raise plain_500(f'strconv.ParseUint: parsing "{text}": invalid syntax')
-    return int(text)
+    return int(text or 0)
+
+
+def _is_revision(text: str) -> bool:
+    return not text or (text.isascii() and text.isdigit())

@@ -56,7 +56,7 @@ def parse_label_selector(text: str) -> Selector:
     while tokens.peek() == ",":
         tokens.take()
         if tokens.peek() == "":
-            raise _unreadable("found '', expected: identifier after ','")
+            raise bad_request("found '', expected: identifier after ','")
         requirements.append(_requirement(tokens))
     if tokens.peek():
         raise _unreadable(f"found '{tokens.peek()}', expected: ',' or 'end of string'")
@@ -91,7 +91,7 @@ def _requirement(tokens: _Tokens) -> Requirement:
 def _key(tokens: _Tokens) -> str:
     word = tokens.take()
     if word in _SYMBOLS or not word:
-        raise _unreadable(f"found '{word}', expected: !, identifier, or 'end of string'")
+        raise bad_request(f"found '{word}', expected: !, identifier, or 'end of string'")
     reasons = name_is_qualified(word)
     if reasons:
         raise _unreadable(f'<nil>: Invalid value: "{word}": {"; ".join(reasons)}')
@@ -119,13 +119,14 @@ def _number(tokens: _Tokens, key: str) -> str:
     value = _value(tokens, key)
     if as_integer(value) is None:
         detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-        raise _unreadable(f'values[0][{key}]: Invalid value: "{value}": {detail}')
+        raise _unreadable(f'values[0]: Invalid value: "{value}": {detail}')
     return value
 
 
 def _values(tokens: _Tokens, key: str) -> tuple[str, ...]:
-    if tokens.take() != "(":
-        raise _unreadable("found '', expected: '('")
+    opening = tokens.take()
+    if opening != "(":
+        raise _unreadable(f"found '{opening}' expected: '('")
     values: list[str] = []
     while True:
         word = tokens.peek()

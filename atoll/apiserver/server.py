@@ -12,6 +12,7 @@ from atoll.apiserver.authentication import Identity, Tokens, authenticate
 from atoll.apiserver.authorization import Attributes, authorize, authorize_path
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.documents import Documents
+from atoll.apiserver.fields import error as fields
 from atoll.apiserver.negotiation import negotiate
 from atoll.apiserver.options import check_timeout, first, flag, list_options, parse_query
 from atoll.apiserver.resource import Resource
@@ -33,6 +34,7 @@ from atoll.apiserver.status import (
     bad_request,
     internal_error,
     method_not_allowed,
+    too_large,
     unavailable,
     unknown_resource,
 )
@@ -50,6 +52,7 @@ from atoll.exchange import Request, Response
 
 log = logging.getLogger("atoll.apiserver")
 
+BODY_MAX = 3 * 1024 * 1024
 INCLUDES = ("None", "Metadata", "Object")
 
 Verb = Callable[[Api, Call], Awaitable[Response]]
@@ -79,6 +82,8 @@ class ApiServer:
         return with_headers(response, audit_id, warnings)
 
     async def _respond(self, request: Request, warnings: list[str]) -> Response:
+        if len(request.body) > BODY_MAX:
+            raise too_large(f"Request entity too large: limit is {BODY_MAX}")
         identity = authenticate(request, self.tokens)
         try:
             target = route(request.path)
@@ -121,7 +126,7 @@ class ApiServer:
         catalog = self.api.catalog
         resource = catalog.find(target.group, target.version, target.plural)
         if resource is None:
-            if not catalog.serves(target.group, target.version):
+            if not catalog.versions(target.group):
                 return None
             raise unknown_resource()
         if (target.namespace and not resource.namespaced) or target.rest:
@@ -167,13 +172,20 @@ def _serving(resource: Resource, target: ResourceRoute, verb: str) -> Verb | Non
     return _MANY.get(verb) if verb in resource.verbs else None
 
 
+def _is_a_person(request: Request) -> bool:
+    """Whether a person is likely to read the answer as it is."""
+    return request.headers.get("user-agent", "").startswith(("curl", "Wget", "Mozilla/5.0"))
+
+
 def _shaper(api: Api, call: Call, shapes: frozenset[str]) -> Shaper:
     wanted = negotiate(call.request.headers.get("accept", ""), shapes)
-    if flag(call.query, "pretty"):
+    if flag(call.query, "pretty") or _is_a_person(call.request):
         wanted = replace(wanted, pretty=True)
     include = first(call.query, "includeObject") or "Metadata"
     if include not in INCLUDES:
-        raise bad_request(f'invalid object in Table: unrecognized includeObject value: "{include}"')
+        allowed = "must be 'Metadata', 'Object', 'None', or empty"
+        error = fields.invalid("includeObject", include, allowed)
+        raise bad_request(f"Unable to convert to Table as requested: {error}")
     return Shaper(call.resource, wanted, api.now(), include)
 
 

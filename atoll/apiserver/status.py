@@ -98,9 +98,14 @@ def method_not_allowed() -> ApiError:
     return ApiError(405, "MethodNotAllowed", message, details={})
 
 
-def not_acceptable(accepted: Sequence[str]) -> ApiError:
-    message = f"only the following media types are accepted: {', '.join(accepted)}"
-    return ApiError(406, "NotAcceptable", message)
+def not_acceptable(accepted: Sequence[str], *, understood: bool) -> ApiError:
+    """No form the client takes can be served; or, if understood, none in the shape it wants."""
+    listed = ", ".join(accepted)
+    if understood:
+        message = f"only the following media types are accepted: {listed}"
+        return ApiError(406, "NotAcceptable", message)
+    message = f"406: Not Acceptable\n\nAvailable representations: {listed}"
+    return ApiError(406, "NotAcceptable", message, details={})
 
 
 def already_exists(plural: str, group: str, name: str, *, deleting: bool = False) -> ApiError:

@@ -19,8 +19,8 @@ _label_value = re2.compile(f"({_QUALIFIED})?")
 _rfc1035 = re2.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
-def _too_long(limit: int) -> str:
-    return f"must be no more than {limit} bytes"
+def _too_long(limit: int, unit: str = "bytes") -> str:
+    return f"must be no more than {limit} {unit}"
 
 
 def _explain(rule: str, pattern: str, *examples: str) -> str:
@@ -30,7 +30,7 @@ def _explain(rule: str, pattern: str, *examples: str) -> str:
 
 def name_is_label(name: str) -> list[str]:
     """An RFC 1123 label: what namespaces are called."""
-    reasons = [_too_long(LABEL_MAX)] if len(name.encode()) > LABEL_MAX else []
+    reasons = [_too_long(LABEL_MAX, "characters")] if len(name.encode()) > LABEL_MAX else []
     if not _label.fullmatch(name):
         rule = (
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-',"
@@ -40,9 +40,10 @@ def name_is_label(name: str) -> list[str]:
     return reasons
 
 
-def name_is_subdomain(name: str) -> list[str]:
+def name_is_subdomain(name: str, *, unit: str = "characters") -> list[str]:
     """An RFC 1123 subdomain: what most objects are called."""
-    reasons = [_too_long(SUBDOMAIN_MAX)] if len(name.encode()) > SUBDOMAIN_MAX else []
+    too_long = len(name.encode()) > SUBDOMAIN_MAX
+    reasons = [_too_long(SUBDOMAIN_MAX, unit)] if too_long else []
     if not _subdomain.fullmatch(name):
         rule = (
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters,"
@@ -54,7 +55,7 @@ def name_is_subdomain(name: str) -> list[str]:
 
 def name_is_rfc1035_label(name: str) -> list[str]:
     """An RFC 1035 label: what services are called."""
-    reasons = [_too_long(LABEL_MAX)] if len(name.encode()) > LABEL_MAX else []
+    reasons = [_too_long(LABEL_MAX, "characters")] if len(name.encode()) > LABEL_MAX else []
     if not _rfc1035.fullmatch(name):
         rule = (
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with"
@@ -81,7 +82,8 @@ def name_is_qualified(name: str) -> list[str]:
         if not prefix:
             reasons.append("prefix part must be non-empty")
         else:
-            reasons += [f"prefix part {reason}" for reason in name_is_subdomain(prefix)]
+            wrong = name_is_subdomain(prefix, unit="bytes")
+            reasons += [f"prefix part {reason}" for reason in wrong]
     if not rest:
         reasons.append("name part must be non-empty")
     elif len(rest.encode()) > LABEL_MAX:

@@ -70,9 +70,11 @@ def _tidy_owners(meta: Object) -> None:
         ]
 
 
-def repeated_owners(obj: Object) -> bool:
+def repeated_owners(obj: Object) -> list[str]:
+    """The uids of owners that the object names more than once."""
     owners = metadata(obj).get("ownerReferences") or []
-    return any(owner in owners[:index] for index, owner in enumerate(owners))
+    repeated = [owner for index, owner in enumerate(owners) if owner in owners[:index]]
+    return list(dict.fromkeys(str(owner.get("uid", "")) for owner in repeated))
 
 
 def carried_over(new: Object, old: Object, resource: Resource) -> Object:
@@ -192,14 +194,14 @@ def _owner_errors(owners: Sequence[Object]) -> list[FieldError]:
 
 
 def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
-    where = "metadata.finalizers"
     errors = []
-    for name in finalizers:
+    for index, name in enumerate(finalizers):
+        where = f"metadata.finalizers[{index}]"
         errors += [fields.invalid(where, name, reason) for reason in name_is_qualified(name)]
         if "/" not in name and name not in _STANDARD_FINALIZERS and not name_is_subdomain(name):
             why = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(fields.invalid(where, name, why))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
-        errors.append(fields.invalid(where, list(finalizers), why))
+        errors.append(fields.invalid("metadata.finalizers", list(finalizers), why))
     return errors

@@ -49,8 +49,8 @@ async def create_object(form: Form, proposed: Object) -> Written:
 
 async def _create_named(form: Form, proposed: Object) -> Written:
     resource = form.resource
-    if repeated_owners(proposed):
-        form.call.warnings.append(_REPEATED_OWNERS)
+    if repeated := repeated_owners(proposed):
+        form.call.warnings.append(_REPEATED_OWNERS + ", ".join(repeated))
     name = metadata(proposed).get("name") or ""
     uid = form.api.effects.chance.uuid("uid")
 
@@ -69,7 +69,8 @@ async def _create_named(form: Form, proposed: Object) -> Written:
 
 _REPEATED_OWNERS = (
     ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in"
-    " 1.20+, and may reject such requests as early as 1.24; please fix your requests"
+    " 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate"
+    " UID(s) observed: "
 )
 
 

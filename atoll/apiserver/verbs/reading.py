@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.options import ListOptions, list_options, parse_revision
-from atoll.apiserver.status import bad_request, expired, not_found, revision_too_large
+from atoll.apiserver.status import ApiError, bad_request, expired, not_found, revision_too_large
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.matching import Matcher, matcher, served
 from atoll.errors import Gone
@@ -19,6 +19,7 @@ Object = dict[str, Any]
 
 PATIENCE_S = 3.0  # how long a read waits for a revision that is not there yet
 _CHUNK = 1000
+_TOKEN_VERSION = "meta.k8s.io/v1"
 
 _TOO_OLD = "The resourceVersion for the provided list is too old."
 _CONTINUE_TOO_OLD = (
@@ -60,19 +61,29 @@ class Token:
 
 
 def encode_token(token: Token) -> str:
-    body = {"v": "meta.k8s.io/v1", "rv": token.revision, "start": token.after}
+    body = {"v": _TOKEN_VERSION, "rv": token.revision, "start": token.after}
     return base64.urlsafe_b64encode(orjson.dumps(body)).rstrip(b"=").decode()
 
 
 def decode_token(text: str) -> Token:
     try:
         body = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        revision, after = body["rv"], body["start"]
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise bad_request("continue key is not valid: it was not issued by this server") from error
+    except (binascii.Error, ValueError) as error:
+        raise _bad_token("it was not issued by this server") from error
+    if not isinstance(body, dict):
+        raise _bad_token("it was not issued by this server")
+    version, revision, after = body.get("v", ""), body.get("rv", 0), body.get("start", "")
+    if version != _TOKEN_VERSION:
+        raise _bad_token(f"server does not recognize this encoded version {version}")
+    if not after:
+        raise _bad_token(f"encoded start key empty (version {version})")
     if not isinstance(revision, int) or not isinstance(after, str) or revision < 0:
-        raise bad_request("continue key is not valid: it was not issued by this server")
+        raise _bad_token("it was not issued by this server")
     return Token(revision, after)
+
+
+def _bad_token(why: str) -> ApiError:
+    return bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
 async def list_records(api: Api, call: Call) -> Listing:
@@ -99,7 +110,7 @@ def _continued(api: Api, selection: Matcher, options: ListOptions) -> Listing:
         raise bad_request(why)
     token = decode_token(options.token)
     if not token.after.startswith(selection.prefix):
-        raise bad_request("continue key is not valid: it belongs to another list")
+        raise _bad_token(token.after)
     try:
         return _page(api, selection, token, options.limit)
     except Gone as error:

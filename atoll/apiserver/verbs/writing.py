@@ -102,6 +102,9 @@ async def write(
 
 
 def _tried(resource: Resource, current: Record | None, decide: Decision) -> Written:
+    """What a decision comes to, with the revision it was made on."""
     verdict = decide(stored_object(resource, current))
-    created = current is None
-    return Written(verdict.object, removed=isinstance(verdict, Drop), created=created)
+    removed = isinstance(verdict, Drop)
+    if current is None:
+        return Written(verdict.object, removed, created=True)
+    return Written(with_revision(verdict.object, current.revision), removed)
