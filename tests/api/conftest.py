@@ -10,13 +10,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from testenv.cluster import Cluster
+
 pytest.register_assert_rewrite("backends")
 
 from backends import Backend  # noqa: E402 (its assertions are to be explained)
 from differences import DIFFERENCES  # noqa: E402
-from transports import HttpBackend  # noqa: E402
-
-from testenv.cluster import Cluster
+from ours import Ours, running  # noqa: E402
+from transports import HttpBackend, ProcessBackend  # noqa: E402
 
 OURS = ("in-process", "https")
 EVERY = [*OURS, pytest.param("kubernetes", marks=pytest.mark.testenv)]
@@ -42,6 +43,24 @@ def plain_id(name: str) -> str:
 def api(request: pytest.FixtureRequest) -> Backend:
     found: Backend = request.getfixturevalue(FIXTURES[request.param])
     return found
+
+
+@pytest.fixture(scope="session")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ours]:
+    with running(tmp_path_factory.mktemp("ours")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def in_process(ours: Ours) -> ProcessBackend:
+    return ProcessBackend(ours.handler, ours.loop)
+
+
+@pytest.fixture(scope="session")
+def https(ours: Ours) -> Iterator[HttpBackend]:
+    backend = HttpBackend("https", ours.url, ours.authority, ours.pair, controllers=True)
+    yield backend
+    backend.forget()
 
 
 @pytest.fixture(scope="session")

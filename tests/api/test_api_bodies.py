@@ -66,7 +66,8 @@ def test_deep_unknown_fields_are_named_by_their_path(api: Backend, deployments: 
                      '({"metadata":{"name":"n"},"data ...)', id="not a number"),
         pytest.param(b"[]", "couldn't get version/kind; json parse error: json: cannot unmarshal "
                      'array into Go value of type struct { APIVersion string "json:\\"apiVersion,'
-                     'omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (5b5d)', id="a list"),
+                     'omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (5b5d)',
+                     id="a list"),
     ],
 )  # fmt: skip
 def test_a_body_that_is_no_json_object_is_refused(

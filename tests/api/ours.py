@@ -1,0 +1,91 @@
+"""Our server, whole: store on disk, controllers, HTTPS; on an event loop in a thread of its own.
+
+What a test gets is where it listens and the handler behind that, so that the same plane can be
+asked in process and over the wire.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from atoll.apiserver.authentication import MASTERS, Identity, Tokens
+from atoll.apiserver.certificates import ADMIN, ensure_credentials
+from atoll.apiserver.http.serving import HttpServer, listen
+from atoll.apiserver.http.tls import server_context
+from atoll.effects import system_effects
+from atoll.exchange import Handler
+from atoll.main import build, run
+from atoll.store.sqlite import SqliteLog
+
+START_TIMEOUT_S = 30
+TOKEN = "the-administrator"
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A running server of ours."""
+
+    url: str
+    authority: Path
+    pair: tuple[Path, Path]
+    handler: Handler
+    loop: asyncio.AbstractEventLoop
+
+
+@contextmanager
+def running(directory: Path) -> Iterator[Ours]:
+    """Our server over an empty store in this directory, until the end of the block."""
+    started: list[Ours] = []
+    failed: list[BaseException] = []
+    ready = threading.Event()
+    stop = asyncio.Event()
+
+    async def live() -> None:
+        async with AsyncExitStack() as stack:
+            started.append(await _start(directory, stack))
+            ready.set()
+            await stop.wait()
+
+    def work() -> None:
+        try:
+            asyncio.run(live())
+        except Exception as error:  # noqa: BLE001 (told to whoever waits, in the other thread)
+            failed.append(error)
+        ready.set()
+
+    thread = threading.Thread(target=work, name="ours")
+    thread.start()
+    ready.wait(START_TIMEOUT_S)
+    if failed:
+        raise failed[0]
+    (ours,) = started
+    try:
+        yield ours
+    finally:
+        ours.loop.call_soon_threadsafe(stop.set)
+        thread.join(START_TIMEOUT_S)
+    if failed:
+        raise failed[0]
+
+
+async def _start(directory: Path, stack: AsyncExitStack) -> Ours:
+    effects = system_effects()
+    credentials = ensure_credentials(directory / "pki", effects.now())
+    tokens = Tokens({TOKEN: Identity(ADMIN, (MASTERS,))})
+    plane = build(effects, SqliteLog(directory / "store"), tokens)
+    await run(plane, effects, stack)
+    listener = listen("127.0.0.1", 0)
+    server = HttpServer(plane.server.handle, effects.now)
+    tls = server_context(credentials.server, credentials.server_key, credentials.ca)
+    await server.start(listener, tls)
+    stack.push_async_callback(server.stop)
+    return Ours(
+        url=f"https://127.0.0.1:{listener.getsockname()[1]}",
+        authority=credentials.ca,
+        pair=(credentials.admin, credentials.admin_key),
+        handler=plane.server.handle,
+        loop=asyncio.get_running_loop(),
+    )
