@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.errors import UsageError
-
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 41443
 
@@ -74,9 +72,9 @@ def read_config(
     host: str | None = None,
     port: int | None = None,
 ) -> Config:
-    """What holds: flags, else the environment, else the defaults; UsageError if it cannot be."""
+    """What holds: flags, else the environment, else the defaults; ValueError if that cannot be."""
     if port is not None and not 0 <= port <= 65535:
-        raise UsageError(f"there is no port {port}; ports go from 1 to 65535")
+        raise ValueError(f"there is no port {port}; ports go from 1 to 65535")
     chosen = data_dir or environment.get("ATOLL_DATA_DIR")
     return Config(
         data_dir=Path(chosen).expanduser().absolute() if chosen else _default_dir(environment),
@@ -93,5 +91,5 @@ def _default_dir(environment: Mapping[str, str]) -> Path:
         return Path(state) / "atoll" / "default"
     home = environment.get("HOME")
     if not home:
-        raise UsageError("there is no home directory to keep data in; give one with --data-dir")
+        raise ValueError("there is no home directory to keep data in; give one with --data-dir")
     return Path(home).absolute() / ".local" / "state" / "atoll" / "default"

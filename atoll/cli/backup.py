@@ -100,9 +100,9 @@ def restore(file: Path, data_dir: str | None, *, force: bool) -> None:
 
 
 def _restore(config: Config, file: Path) -> None:
-    from atoll.store.backup import restore as put_back
+    from atoll.store import backup as copies
 
-    revision = put_back(file, config.store_file, overwrite=True)
+    revision = copies.restore(file, config.store_file, overwrite=True)
     show(f"Restored {file} to {config.data_dir}; it goes on at revision {revision}")
     show(f"Next: {command(config, 'up')}")
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 import click
 
 from atoll.config import Config, read_config
+from atoll.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -20,5 +21,8 @@ def data_dir_option(function: F) -> F:
     )(function)
 
 
-def chosen(data_dir: str | None) -> Config:
-    return read_config(os.environ, data_dir=data_dir)
+def chosen(data_dir: str | None, *, host: str | None = None, port: int | None = None) -> Config:
+    try:
+        return read_config(os.environ, data_dir=data_dir, host=host, port=port)
+    except ValueError as error:
+        raise UsageError(str(error)) from error

@@ -18,11 +18,11 @@ from typing import Any
 import click
 
 import atoll
-from atoll.cli.choosing import data_dir_option
+from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, claim, running, write_note
 from atoll.cli.printing import done, seconds, show, size, tell
-from atoll.config import Config, read_config
+from atoll.config import Config
 from atoll.errors import AtollError, Damaged
 
 LOG_LINES_SHOWN = 5
@@ -44,7 +44,7 @@ def up(
     *,
     foreground: bool,
 ) -> None:
-    config = read_config(os.environ, data_dir=data_dir, host=host, port=port)
+    config = chosen(data_dir, host=host, port=port)
     if notify_fd is not None:
         _be_background_server(config, notify_fd)
     elif (note := running(config)) is not None:

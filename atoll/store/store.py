@@ -126,6 +126,10 @@ class Store:
         """Give the names of the collections that have held anything."""
         return list(self._collections)
 
+    @property
+    def object_count(self) -> int:
+        return sum(len(collection.objects) for collection in self._collections.values())
+
     def get(self, collection: str, name: str) -> Record | None:
         """Give the committed record."""
         return self._collection(collection).objects.get(name)

@@ -12,7 +12,6 @@ from running import Shell
 
 from atoll import __version__
 from atoll.config import Config, read_config
-from atoll.errors import UsageError
 
 
 def test_status_tells_the_numbers(running_shell: Shell) -> None:
@@ -245,5 +244,5 @@ def test_where_a_client_here_finds_the_server(host: str, address: str) -> None:
 
 
 def test_a_port_beyond_all_ports_is_refused() -> None:
-    with pytest.raises(UsageError, match="there is no port 70000"):
+    with pytest.raises(ValueError, match="there is no port 70000"):
         read_config({"HOME": "/h"}, port=70_000)

@@ -349,5 +349,7 @@ def test_connections_that_are_closed_are_forgotten(
             for _ in range(5):
                 await open_and_close(it)
             await until(lambda: it.server.connection_count == 0)
+            client = await it.connect()
+            assert (await client.get("/")).status == 200
 
     run(loop_kind, main())
