@@ -87,6 +87,12 @@ def _fits(clause: Clause, shapes: frozenset[str]) -> bool:
     return shape in shapes and group == "meta.k8s.io" and version in _TABLE_VERSIONS
 
 
+def prefers_yaml(accept: str) -> bool:
+    """Whether the first form that can be served is YAML."""
+    served = (_served(clause.media_type) for clause in clauses(accept))
+    return next((form for form in served if form), "") == "application/yaml"
+
+
 def wants_aggregated_discovery(accept: str) -> str | None:
     """The version of aggregated discovery the client prefers over plain lists, if it does."""
     for clause in clauses(accept):

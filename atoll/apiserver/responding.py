@@ -6,6 +6,8 @@ from typing import Any
 
 import orjson
 
+from atoll.apiserver.bodies import encode_yaml
+from atoll.apiserver.negotiation import prefers_yaml
 from atoll.apiserver.shaping import Shaper
 from atoll.apiserver.status import ApiError
 from atoll.apiserver.verbs.matching import served
@@ -28,8 +30,11 @@ def text_response(text: str, status: int = 200) -> Response:
     return Response(status, {"Content-Type": "text/plain; charset=utf-8"}, text.encode())
 
 
-def status_response(error: ApiError) -> Response:
+def status_response(error: ApiError, accept: str = "") -> Response:
     """The Status a failed request ends with. It is never shaped: tools look for `kind: Status`."""
+    if prefers_yaml(accept):
+        headers = {"Content-Type": "application/yaml", **error.headers}
+        return Response(error.code, headers, encode_yaml(error.status()))
     return Response(error.code, {**JSON, **error.headers}, orjson.dumps(error.status()))
 
 

@@ -69,16 +69,17 @@ class ApiServer:
     async def handle(self, request: Request) -> Response:
         """Answer one request. Never raises: what goes wrong is a Status too."""
         audit_id = request.headers.get("audit-id") or self.api.effects.chance.uuid("audit")
+        accept = request.headers.get("accept", "")
         warnings: list[str] = []
         try:
             response = await self._respond(request, warnings)
         except ApiError as error:
-            response = status_response(error)
+            response = status_response(error, accept)
         except NotDurable as error:
-            response = status_response(unavailable(str(error)))
+            response = status_response(unavailable(str(error)), accept)
         except Exception as error:
             log.exception("%s %s failed", request.method, request.path)
-            response = status_response(internal_error(f"{type(error).__name__}: {error}"))
+            response = status_response(internal_error(f"{type(error).__name__}: {error}"), accept)
         return with_headers(response, audit_id, warnings)
 
     async def _respond(self, request: Request, warnings: list[str]) -> Response:

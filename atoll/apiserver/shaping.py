@@ -85,8 +85,7 @@ class Shaper:
                 orjson.dumps(head),
                 b",".join(map(self._item, values)),
             )
-        objects = [orjson.loads(self._item(value)) for value in values]
-        return self.encode(self._list(objects, head))
+        return self.encode(self._list(values, head))
 
     def _item(self, value: bytes) -> bytes:
         """An item of a list: of built-in kinds it does not say again what the list says."""
@@ -95,7 +94,8 @@ class Shaper:
             return b"{" + value[len(head) :]
         return value
 
-    def _list(self, objects: list[Object], head: Object) -> Object:
+    def _list(self, values: Sequence[bytes], head: Object) -> Object:
+        objects = [orjson.loads(value) for value in values]
         match self.wanted.shape:
             case "Table":
                 return {**self._table(objects), "metadata": head}
@@ -105,7 +105,7 @@ class Shaper:
             "kind": self.resource.list_kind,
             "apiVersion": self.resource.api_version,
             "metadata": head,
-            "items": objects,
+            "items": [orjson.loads(self._item(value)) for value in values],
         }
 
     def encode(self, obj: Object) -> bytes:

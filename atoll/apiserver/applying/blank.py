@@ -8,9 +8,10 @@ resources have no Go type: theirs is empty.
 from functools import lru_cache
 from typing import Any
 
-from atoll.apiserver.schemas.schema import ABSENT, Schema
+from atoll.apiserver.schemas.schema import Schema
 
 _BUILT_IN = ("io.k8s.api.", "io.k8s.apiextensions-apiserver.", "io.k8s.kube-aggregator.")
+_TIMES = ("date-time", "micro-time")  # some are structs held by value, written as null
 
 
 def is_built_in(schema: Schema) -> bool:
@@ -29,6 +30,8 @@ def _zero(schema: Schema) -> dict[str, Any]:
     for name, field in schema.fields.items():
         if field.type == "object" and field.default == {}:
             found[name] = _zero(field)
-        elif name in schema.required:
-            found[name] = None if field.default is ABSENT else field.default
+        elif field.default in ("", 0, False):
+            found[name] = field.default
+        elif name in schema.required or field.format in _TIMES:
+            found[name] = None
     return found

@@ -101,10 +101,10 @@ def _listed(obj: Object | None) -> list[Entry] | None:
     return metadata.get("managedFields") if isinstance(metadata, dict) else None
 
 
-def is_reset(obj: Object) -> bool:
-    """Whether a client asks to forget all owners: an empty list, or one empty entry."""
+def is_reset(obj: Object, *, typed: bool) -> bool:
+    """Whether a client asks to forget all owners: by one empty entry or, if typed, by none."""
     entries = _listed(obj)
-    return entries == [] or entries == [{}]
+    return entries == [{}] or (typed and entries == [])
 
 
 def sent(obj: Object, old: Object | None) -> Managers:

@@ -163,7 +163,7 @@ def _mentioned_entries(value: dict[str, Any], schema: Schema) -> FieldSet:
             found["f:" + key] = {".": {}, **inner} if inner else {}
         elif inner:
             found["f:" + key] = inner
-        elif not is_list(within, child):
+        elif not is_list(within, child) and (not child or not is_map(within, child)):
             found["f:" + key] = {}
     return found
 

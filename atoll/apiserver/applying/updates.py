@@ -83,7 +83,7 @@ def after_update(
 ) -> Object:
     """`new` with the managedFields that a create (no `old`), update or patch leaves it with."""
     try:
-        managers = _base(old, new, writer)
+        managers = _base(old, new, schema, writer)
         if managers.entries or old is None:
             record_update(managers, old, new, Write(schema, writer, now, ignored))
         return with_entries(new, managers)
@@ -93,11 +93,11 @@ def after_update(
         raise too_deep() from None
 
 
-def _base(old: Object | None, new: Object, writer: Writer) -> Managers:
+def _base(old: Object | None, new: Object, schema: Schema, writer: Writer) -> Managers:
     """The entries to start from: a client may send its own, though not to a subresource."""
     if writer.subresource:
         return stored(old)
-    return Managers() if is_reset(new) else sent(new, old)
+    return Managers() if is_reset(new, typed=is_built_in(schema)) else sent(new, old)
 
 
 def record_update(managers: Managers, old: Object | None, new: Object, write: Write) -> None:

@@ -103,18 +103,14 @@ def _node_errors(node: Object) -> list[FieldError]:
 
 
 def _default_limits(limits: Object) -> None:
-    """Limits stand in for each other: max for default, default and min for defaultRequest."""
+    """Limits stand in for each other: max for default, default and then min for defaultRequest."""
     for limit in parts(limits, "spec", "limits"):
         if limit.get("type") != "Container":
             continue
         default = {**part(limit, "max"), **part(limit, "default")}
-        request = {**part(limit, "min"), **part(limit, "defaultRequest")}
-        limit["default"] = default
-        limit["defaultRequest"] = {**default, **request}
-        if not limit["default"]:
-            del limit["default"]
-        if not limit["defaultRequest"]:
-            del limit["defaultRequest"]
+        request = {**part(limit, "min"), **default, **part(limit, "defaultRequest")}
+        limit |= {"default": default} if default else {}
+        limit |= {"defaultRequest": request} if request else {}
 
 
 def _limits_errors(limits: Object) -> list[FieldError]:

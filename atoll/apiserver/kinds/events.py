@@ -21,17 +21,25 @@ _NAMES = {
     "reportingComponent": "reportingController",
 }
 _BACK = {new: core for core, new in _NAMES.items()}
+# Written even if empty by core/v1, and by events.k8s.io/v1 only if there is something to write.
+_NEVER_ABSENT = ("reportingComponent", "reportingInstance")
 _ABOUT = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 
 
 def from_core(event: Object) -> Object:
     """A stored event as events.k8s.io/v1 shows it."""
-    return {_NAMES.get(key, key): value for key, value in event.items()} | _versioned(event, _NEW)
+    renamed = {
+        _NAMES.get(key, key): value
+        for key, value in event.items()
+        if value or key not in _NEVER_ABSENT
+    }
+    return renamed | _versioned(event, _NEW)
 
 
 def to_core(event: Object) -> Object:
     """An event of events.k8s.io/v1 as it is stored."""
-    return {_BACK.get(key, key): value for key, value in event.items()} | _versioned(event, _CORE)
+    renamed = {_BACK.get(key, key): value for key, value in event.items()}
+    return dict.fromkeys(_NEVER_ABSENT, "") | renamed | _versioned(event, _CORE)
 
 
 def _versioned(event: Object, version: str) -> Object:
@@ -44,7 +52,6 @@ def _default_core(event: Object) -> None:
 
 def _default_new(event: Object) -> None:
     _null_times(event, "eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp")
-    # What core/v1 writes in any case, and events.k8s.io/v1 only if there is something to write.
     event.setdefault("deprecatedSource", {})
 
 

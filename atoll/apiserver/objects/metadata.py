@@ -174,8 +174,8 @@ def _annotation_errors(annotations: Object) -> list[FieldError]:
 
 def _owner_errors(owners: Sequence[Object]) -> list[FieldError]:
     errors = []
-    for index, owner in enumerate(owners):
-        where = f"metadata.ownerReferences[{index}]"
+    where = "metadata.ownerReferences"  # kube-apiserver does not say which of them
+    for owner in owners:
         required = {"apiVersion": "version must not be empty"} | {
             key: f"{key} must not be empty" for key in ("kind", "name", "uid")
         }

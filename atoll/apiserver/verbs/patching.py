@@ -16,6 +16,7 @@ from atoll.apiserver.patching.strategic import apply_strategic_patch
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import (
     MODIFIED,
+    ApiError,
     bad_request,
     conflict,
     invalid,
@@ -65,6 +66,8 @@ async def patch(api: Api, call: Call) -> Written:
 
 def patch_type(call: Call) -> str:
     media_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in (JSON, MERGE, STRATEGIC, APPLY):
+        raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
     if media_type not in accepted(call):
         raise unsupported_media_type(accepted(call))
     return media_type

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import orjson
@@ -26,6 +27,7 @@ from atoll.store.watching import Watch
 Object = dict[str, Any]
 
 BOOKMARK_EVERY_S = 60.0
+LAST_BOOKMARK_S = 2.0  # before the end, so that the client can go on from there
 _SHORTEST_S, _LONGEST_S = 1800.0, 3600.0  # a watch that names no timeout ends somewhere between
 _BATCH = 500
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -68,7 +70,7 @@ class Watching:
 
     async def _live(self) -> AsyncGenerator[bytes, None]:
         loop = asyncio.get_running_loop()
-        bookmark_due = loop.time() + BOOKMARK_EVERY_S
+        bookmark_due = min(loop.time() + BOOKMARK_EVERY_S, self._deadline - LAST_BOOKMARK_S)
         while True:
             if events := self._watch.take(_BATCH):
                 if chunk := b"".join(map(self._frame, events)):
@@ -78,7 +80,8 @@ class Watching:
             if now >= self._deadline:
                 return
             if now >= bookmark_due:
-                bookmark_due = now + BOOKMARK_EVERY_S
+                last = self._deadline - LAST_BOOKMARK_S
+                bookmark_due = min(now + BOOKMARK_EVERY_S, last) if now < last else inf
                 if self._options.bookmarks:
                     yield self._bookmark()
                 continue
