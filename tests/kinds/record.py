@@ -159,6 +159,10 @@ def record_definitions() -> None:
     )
 
 
+def record_openapi() -> None:
+    write("openapi.json", {"openapi": call("/openapi/v3/apis/coordination.k8s.io/v1")[0]})
+
+
 def write(name: str, value: Any) -> None:
     (RECORDED / name).write_text(json.dumps(scrubbed(value), indent=1) + "\n")
 
@@ -240,6 +244,7 @@ def main() -> None:
             record_mistakes()
             record_definitions()
             record_discovery()
+            record_openapi()
         finally:
             for server in reversed(servers):
                 server.terminate()

@@ -3,7 +3,7 @@
 What a definition says about others (schemas, names, columns) is the business of `schemas`.
 """
 
-from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts, text
+from atoll.apiserver.kinds.reading import Object, fill, given, grown, parts, text
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.resource import Strategy
 from atoll.apiserver.schemas.definitions import (
@@ -23,8 +23,8 @@ def _default_definition(definition: Object) -> None:
         fill(names, singular=kind.lower(), listKind=f"{kind}List")
     conversion = grown(spec, "conversion")
     fill(conversion, strategy="None")
-    service = part(conversion, "webhook", "clientConfig", "service")
-    if service:
+    service = given(conversion, "webhook", "clientConfig", "service")
+    if service is not None:
         fill(service, port=443)
 
 

@@ -1,6 +1,6 @@
 """The defaults of pods and of the pod templates inside workloads, filled in in place."""
 
-from atoll.apiserver.kinds.reading import Object, fill, fill_zero, grown, part, parts, text
+from atoll.apiserver.kinds.reading import Object, fill, fill_zero, given, grown, part, parts, text
 from atoll.apiserver.kinds.volumes import default_claim_spec, default_volume
 
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
@@ -31,8 +31,8 @@ def default_pod_spec(spec: Object) -> None:
             default_container(container)
     for volume in parts(spec, "volumes"):
         default_volume(volume)
-        claim = part(volume, "ephemeral", "volumeClaimTemplate")
-        if claim:
+        claim = given(volume, "ephemeral", "volumeClaimTemplate")
+        if claim is not None:
             default_claim_spec(grown(claim, "spec"))
 
 
@@ -52,11 +52,11 @@ def default_container(container: Object) -> None:
     for moment in ("postStart", "preStop"):
         _default_handler(part(container, "lifecycle", moment))
     for variable in parts(container, "env"):
-        fieldref = part(variable, "valueFrom", "fieldRef")
-        if fieldref:
-            fill(fieldref, apiVersion="v1")
-        resource = part(variable, "valueFrom", "resourceFieldRef")
-        if resource:
+        field = given(variable, "valueFrom", "fieldRef")
+        if field is not None:
+            fill(field, apiVersion="v1")
+        resource = given(variable, "valueFrom", "resourceFieldRef")
+        if resource is not None:
             fill(resource, divisor="0")
 
 
@@ -72,8 +72,8 @@ def _pull_policy(image: str) -> str:
 def _default_probe(probe: Object) -> None:
     fill_zero(probe, timeoutSeconds=1, periodSeconds=10, successThreshold=1, failureThreshold=3)
     _default_handler(probe)
-    grpc = part(probe, "grpc")
-    if grpc and grpc.get("service") is None:
+    grpc = given(probe, "grpc")
+    if grpc is not None and grpc.get("service") is None:
         grpc["service"] = ""
 
 

@@ -24,6 +24,12 @@ def part(value: Any, *path: str) -> Object:
     return found if isinstance(found, dict) else {}
 
 
+def given(value: Any, *path: str) -> Object | None:
+    """The object at this path, which may be empty; None if there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, dict) else None
+
+
 def parts(value: Any, *path: str) -> list[Object]:
     """The objects in the list at this path."""
     return [item for item in items(value, *path) if isinstance(item, dict)]

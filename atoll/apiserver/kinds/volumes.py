@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from atoll.apiserver.kinds.reading import Object, fill, part, parts
+from atoll.apiserver.kinds.reading import Object, fill, given, part, parts
 
 _FILE_MODE = 0o644
 
@@ -31,8 +31,8 @@ def default_volume(volume: Object) -> None:
     default_source(volume)
     _default_downward(part(volume, "downwardAPI"))
     for source in parts(volume, "projected", "sources"):
-        token = part(source, "serviceAccountToken")
-        if token:
+        token = given(source, "serviceAccountToken")
+        if token is not None:
             fill(token, expirationSeconds=3600)
         _default_downward(part(source, "downwardAPI"))
 
