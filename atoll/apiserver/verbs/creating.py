@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from atoll.apiserver.intake import read_object
 from atoll.apiserver.objects.ending import is_ending
 from atoll.apiserver.objects.metadata import (
     GENERATED_ALPHABET,
@@ -14,6 +13,7 @@ from atoll.apiserver.options import write_options
 from atoll.apiserver.status import already_exists, bad_request, plain_500
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.forming import Form, formed_new
+from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
 
 Object = dict[str, Any]

@@ -3,13 +3,13 @@
 from typing import Any
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.intake import read_options
 from atoll.apiserver.objects.ending import Ending, ending
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, delete_options
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, conflict, not_found, success
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.intake import read_options
 from atoll.apiserver.verbs.reading import list_objects
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from atoll.apiserver.intake import read_plain
 from atoll.apiserver.objects.ending import is_over
 from atoll.apiserver.options import write_options
 from atoll.apiserver.status import not_found
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.intake import read_plain
 from atoll.apiserver.verbs.updating import check_current
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write
 

@@ -7,7 +7,6 @@ from typing import Any
 from atoll.apiserver.applying.applies import after_apply
 from atoll.apiserver.bodies import Patch
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.intake import fitted, read_patch
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import WriteOptions, parse_revision, write_options
 from atoll.apiserver.patching.json_patch import apply_json_patch
@@ -25,6 +24,7 @@ from atoll.apiserver.status import (
 )
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update, untracked
+from atoll.apiserver.verbs.intake import fitted, read_patch
 from atoll.apiserver.verbs.updating import check_uid
 from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
 

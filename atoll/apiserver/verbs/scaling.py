@@ -8,7 +8,6 @@ from atoll.apiserver.applying.applies import after_apply
 from atoll.apiserver.applying.scaling import SCALE_VERSION, after_scale, scale_entries
 from atoll.apiserver.applying.updates import Writer, after_update
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.intake import read_patch, read_plain
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import parse_revision, write_options
 from atoll.apiserver.resource import Path, Scale
@@ -17,6 +16,7 @@ from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import MODIFIED, bad_request, conflict, invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.forming import Form, formed_update
+from atoll.apiserver.verbs.intake import read_patch, read_plain
 from atoll.apiserver.verbs.patching import APPLY, check_options, patch_type, patcher
 from atoll.apiserver.verbs.reading import get
 from atoll.apiserver.verbs.writing import Verdict, stored_object, write

@@ -3,7 +3,6 @@
 from typing import Any
 
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.intake import read_object
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import parse_revision, write_options
 from atoll.apiserver.resource import Resource
@@ -11,6 +10,7 @@ from atoll.apiserver.status import MODIFIED, bad_request, conflict, invalid, not
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import check_namespace
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update
+from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
 
 Object = dict[str, Any]
