@@ -26,10 +26,10 @@ class _Open:
     """A list or mapping whose end has not come yet."""
 
     value: Any  # list or dict
-    line: int
     anchor: str | None
     key: Any = None
     has_key: bool = False
+    line: int = 0  # of the key
     merging: bool = False  # the key was <<
 
 
@@ -77,8 +77,10 @@ class _Reader:
         self._anchors: dict[str, Any] = {}
         self._budget = REPEATED_MAX
         self._last: Any = None
+        self._line = 0
 
     def take(self, event: yaml.Event) -> None:
+        self._line = event.start_mark.line + 1 if event.start_mark is not None else 0
         match event:
             case yaml.ScalarEvent():
                 self._add(_scalar(event), plain_key=_is_plain(event))
@@ -102,8 +104,7 @@ class _Reader:
         if len(self._open) == DEPTH_MAX:
             raise Malformed(f"yaml: exceeded max depth of {DEPTH_MAX}")
         self._remember(event.anchor, _UNFINISHED)
-        line = event.start_mark.line + 1 if event.start_mark is not None else 0
-        self._open.append(_Open(value, line, event.anchor))
+        self._open.append(_Open(value, event.anchor))
 
     def _end(self) -> None:
         ended = self._open.pop()
@@ -148,9 +149,9 @@ class _Reader:
             parent.has_key = False
             self._set(parent, _key(parent.key, value), value)
         elif plain_key and value == "<<":
-            parent.merging = True
+            parent.merging, parent.line = True, self._line
         else:
-            parent.key, parent.has_key = value, True
+            parent.key, parent.has_key, parent.line = value, True, self._line
             if isinstance(value, dict | list):
                 raise Malformed(f"yaml: invalid map key: {_shown_key(value)}")
 
