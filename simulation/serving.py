@@ -13,14 +13,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from atoll.apiserver.catalog import Catalog
-from atoll.apiserver.discovery import Discovery
-from atoll.apiserver.documents import Documents
-from atoll.apiserver.kinds.builtin import builtin_resources
-from atoll.apiserver.openapi import OpenApi
-from atoll.apiserver.schemas.facts import Facts, load
-from atoll.apiserver.server import ApiServer
-from atoll.apiserver.verbs.call import Api
+from atoll.apiserver.assembly import assemble
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import closing, whole
 from atoll.effects import Effects
@@ -46,7 +39,6 @@ class Serving:
 
     world: World
     effects: Effects
-    facts: Facts
     log: MemoryLog
     ledger: Ledger = field(default_factory=Ledger)
     conflicts: int = 0
@@ -59,7 +51,7 @@ async def api_under_clients(world: World, virtual_s: float = 300.0) -> Serving:
     effects = world.effects("hub")
     disk = effects.chance.of("disk")
     log = MemoryLog(delay_s=lambda: disk.expovariate(200.0))
-    shared = Serving(world, effects, load(), log)
+    shared = Serving(world, effects, log)
     end = asyncio.get_running_loop().time() + virtual_s
     while asyncio.get_running_loop().time() < end:
         await _live_once(shared)
@@ -72,7 +64,11 @@ async def _live_once(shared: Serving) -> None:
     shared.world.note(f"opened: {store.found}")
     async with Supervisor("server", shared.effects.chance) as process:
         process.start("store", store.run)
-        hub = InProcess(_server(shared, store).handle, ADMIN)
+        server = assemble(store, shared.effects)
+        await server.start()
+        for name, service in server.services.items():
+            process.start(name, service)
+        hub = InProcess(server.handle, ADMIN)
         shared.ledger.settle(await _counts(hub))
         async with Supervisor("clients", shared.effects.chance) as clients:
             for name, run in (("counter", _count), ("owner", _own), ("watcher", _watch)):
@@ -88,13 +84,6 @@ async def _live_once(shared: Serving) -> None:
         shared.log.refusal = ""
         if not crashes:
             await store.close()
-
-
-def _server(shared: Serving, store: Store) -> ApiServer:
-    catalog = Catalog(builtin_resources(shared.facts), shared.facts)
-    openapi = OpenApi(catalog, shared.facts)
-    documents = Documents(Discovery(catalog), openapi, is_ready=lambda: True)
-    return ApiServer(Api(store, catalog, shared.effects), documents)
 
 
 async def _ask(hub: InProcess, method: str, path: str, body: object = None) -> Response:
@@ -176,7 +165,7 @@ async def _watch(shared: Serving, hub: InProcess, draws: Random) -> None:
     """List, follow for a while, list again: the copy must be what the list says."""
     while True:
         listed = _expect(await _ask(hub, "GET", PATH), 200)
-        copy = {item["metadata"]["name"]: item for item in listed["items"]}
+        copy = _by_name(listed)
         since = listed["metadata"]["resourceVersion"]
         seconds = draws.randint(1, 15)
         query = f"watch=1&resourceVersion={since}&timeoutSeconds={seconds}"
@@ -210,5 +199,10 @@ async def _check_copy(hub: InProcess, copy: dict[str, Any], last: int) -> None:
     query = f"resourceVersion={last}&resourceVersionMatch=Exact"
     answer = await _ask(hub, "GET", f"{PATH}?{query}")
     if answer.status != GONE:
-        listed = _expect(answer, 200)
-        assert copy == {item["metadata"]["name"]: item for item in listed["items"]}
+        assert copy == _by_name(_expect(answer, 200))
+
+
+def _by_name(listed: dict[str, Any]) -> dict[str, Any]:
+    """The items by name. In a list they do not say their kind; each event says it."""
+    named = {"apiVersion": "v1", "kind": "ConfigMap"}
+    return {item["metadata"]["name"]: {**named, **item} for item in listed["items"]}
