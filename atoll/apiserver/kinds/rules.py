@@ -5,8 +5,8 @@ from typing import Any
 
 import re2
 
-from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
-from atoll.apiserver.kinds.reading import Object, at, text
+from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported
+from atoll.apiserver.kinds.reading import Object, at
 
 _CONFIG_KEY = re2.compile(r"[-._a-zA-Z0-9]+")
 _CONFIG_KEY_WHY = (
@@ -125,8 +125,3 @@ def frozen_data(new: Object, old: Object, *keys: str) -> list[FieldError]:
     return errors + [
         forbidden(key, why) for key in keys if (new.get(key) or {}) != (old.get(key) or {})
     ]
-
-
-def must_have(obj: Object, path: str, *keys: str) -> list[FieldError]:
-    """Each of these texts must be there."""
-    return [required(f"{path}.{key}" if path else key) for key in keys if not text(obj, key)]

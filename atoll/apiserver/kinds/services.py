@@ -66,12 +66,13 @@ def _family(address: Any) -> str:
 
 def _keep_addresses(service: Object, old: Object) -> None:
     """An update that does not mention the cluster IP keeps it."""
-    spec, before = grown(service, "spec"), part(old, "spec")
+    spec, before = dict(part(service, "spec")), part(old, "spec")
     if spec.get("type") == "ExternalName" or before.get("type") == "ExternalName":
         return
     for key in ("clusterIP", "clusterIPs"):
         if not spec.get(key) and before.get(key):
             spec[key] = before[key]
+    service["spec"] = spec
 
 
 def _service_errors(service: Object) -> list[FieldError]:

@@ -212,9 +212,11 @@ def _renumber_template(daemonset: Object, old: Object) -> None:
     """Keep the number of the template in its annotation: one more with every change of it."""
     before = part(old, "metadata", "annotations").get(_TEMPLATE_GENERATION, "0")
     changed = part(daemonset, "spec").get("template") != part(old, "spec").get("template")
-    annotations = grown(daemonset, "metadata", "annotations")
     if isinstance(before, str) and before.isascii() and before.isdigit():
-        annotations[_TEMPLATE_GENERATION] = str(int(before) + changed)
+        meta = part(daemonset, "metadata")
+        number = {_TEMPLATE_GENERATION: str(int(before) + changed)}
+        annotations = {**part(meta, "annotations"), **number}
+        daemonset["metadata"] = {**meta, "annotations": annotations}
 
 
 def _daemonset_errors(daemonset: Object) -> list[FieldError]:
