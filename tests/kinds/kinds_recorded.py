@@ -59,10 +59,10 @@ def resource_at(path: str, catalog: Catalog | None = None) -> Resource:
 
 
 def born(resource: Resource, proposed: Object, stamps: Object) -> Object:
-    """An object as the create pipeline makes it: read, stamped, prepared, defaulted."""
+    """An object as the create pipeline makes it: read, stamped, defaulted, prepared."""
     obj, complaints = read_typed(resource.schema, proposed)
     assert not complaints
     obj["metadata"] |= stamps
-    resource.strategy.prepare_create(obj)
     resource.strategy.default(obj)
+    resource.strategy.prepare_create(obj)
     return obj

@@ -40,12 +40,15 @@ def default_job_spec(spec: Object) -> None:
 
 
 def _default_job(job: Object) -> None:
-    """Also gives a job its own selector: by its uid, which it has got by now."""
     spec = grown(job, "spec")
     default_job_spec(spec)
     default_template(spec, "template")
-    meta = grown(job, "metadata")
-    labels = part(spec, "template", "metadata", "labels")
+    _default_labels(job)
+
+
+def _default_labels(job: Object) -> None:
+    """A job without labels of its own has those of its pods."""
+    meta, labels = grown(job, "metadata"), part(job, "spec", "template", "metadata", "labels")
     if labels and not meta.get("labels"):
         meta["labels"] = dict(labels)
 
@@ -59,6 +62,7 @@ def _own_selector(job: Object) -> None:
     labels = grown(spec, "template", "metadata", "labels")
     labels |= {_UID_LABEL: uid, _NAME_LABEL: name, "controller-uid": uid, "job-name": name}
     grown(spec, "selector", "matchLabels")[_UID_LABEL] = uid
+    _default_labels(job)
 
 
 def _job_errors(job: Object) -> list[FieldError]:

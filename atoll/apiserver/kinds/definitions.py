@@ -29,13 +29,12 @@ def _default_definition(definition: Object) -> None:
 
 
 def _begin(definition: Object) -> None:
-    """A new definition has no conditions yet, and stores in the version it says."""
+    """A new definition has no conditions but those already found; it stores in its version."""
     stored = [text(v, "name") for v in parts(definition, "spec", "versions") if v.get("storage")]
-    definition["status"] = {
-        "conditions": None,
-        "acceptedNames": {"plural": "", "kind": ""},
-        "storedVersions": stored,
-    }
+    status = grown(definition, "status")
+    status.setdefault("conditions", None)
+    fill(grown(status, "acceptedNames"), plural="", kind="")
+    status.setdefault("storedVersions", stored)
 
 
 def _end(definition: Object, now: str) -> Object:
