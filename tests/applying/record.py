@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import yaml
 from scenarios import CONFIG_MAPS, CRD, DEPLOYMENTS, SCENARIOS, SERVICES, SHAPES
 
 from testenv.build import Binaries
@@ -24,6 +25,8 @@ from patches import RECORDINGS
 Json = dict[str, Any]
 
 RECORDED = Path(__file__).parent / "recorded"
+CREATION = "owners-of-new-objects"
+SAMPLES = Path(__file__).parents[1] / "kinds" / "samples.yaml"
 RECORDED_PATCHES = Path(__file__).parents[1] / "patching" / "recorded"
 KINDS = {
     "ConfigMap": ("v1", CONFIG_MAPS),
@@ -140,7 +143,7 @@ def finish(call: Server, path: str) -> None:
 
 def define(call: Server) -> None:
     call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRD)
-    while call("GET", SHAPES)["kind"] == "Status":
+    while call.cluster.request("GET", SHAPES).status != 200:
         time.sleep(0.5)
     time.sleep(5)  # until creating is allowed and the schema is known to server-side apply
 
@@ -151,7 +154,9 @@ def record_patches(call: Server, base: Json, kind: str, patches: list[Any]) -> l
     finish(call, f"{path}/{base['metadata']['name']}")
     clock = Clock()
     clock.start(0)
-    lines = [normalised(call("POST", path, base), clock)]
+    created = call("POST", path, base)
+    assert created["kind"] == base["kind"], created
+    lines = [normalised(created, clock)]
     target = f"{path}/{base['metadata']['name']}?dryRun=All"
     for patch in patches:
         answer = call("PATCH", target, patch, MEDIA_TYPES[kind])
@@ -162,6 +167,19 @@ def record_patches(call: Server, base: Json, kind: str, patches: list[Any]) -> l
         else:
             lines.append({**asked, "object": normalised(answer, clock)})
     finish(call, f"{path}/{base['metadata']['name']}")
+    return lines
+
+
+def record_creation(call: Server) -> list[Json]:
+    """Who owns what in a new object of every kind, for the samples of tests/kinds."""
+    lines = []
+    for sample in yaml.safe_load_all(SAMPLES.read_text()):
+        clock = Clock()
+        clock.start(0)
+        created = call("POST", f"{sample['resource']}?fieldManager=creator", sample["object"])
+        assert created["kind"] == sample["object"]["kind"], created
+        obj = normalised(created, clock)
+        lines.append({"id": sample["id"], "owners": obj["metadata"].get("managedFields")})
     return lines
 
 
@@ -179,6 +197,8 @@ def main(chosen: list[str]) -> None:
             if not chosen or name in chosen:
                 lines = record_patches(call, base, kind, patches)
                 write(RECORDED_PATCHES / f"{name}.json", lines)
+        if not chosen or CREATION in chosen:
+            write(RECORDED / f"{CREATION}.json", record_creation(call))
         for scenario in SCENARIOS:
             if not chosen or scenario["name"] in chosen:
                 write(RECORDED / f"{scenario['name']}.json", record(call, scenario))

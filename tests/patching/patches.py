@@ -10,7 +10,7 @@ CONFIG_MAP: Json = {
     "metadata": {
         "name": "patched",
         "namespace": "default",
-        "labels": {"a": "1", "b/c": "2", "t~": "3"},
+        "labels": {"a": "1", "b/c": "2"},
         "finalizers": ["ex.io/a", "ex.io/b", "ex.io/c"],
         "ownerReferences": [
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "u1"},
@@ -80,7 +80,7 @@ JSON_PATCHES: list[Any] = [
     [{"op": "replace", "path": "/data/new", "value": "made"}],
     [{"op": "remove", "path": "/data/a"}, {"op": "test", "path": "/data/a", "value": None}],
     [{"op": "remove", "path": "/metadata/labels/b~1c"}],
-    [{"op": "replace", "path": "/metadata/labels/t~0", "value": "9"}],
+    [{"op": "replace", "path": "/metadata/labels/b~1c", "value": "9"}],
     [{"op": "add", "path": "/metadata/finalizers/0", "value": "ex.io/0"}],
     [{"op": "add", "path": "/metadata/finalizers/-", "value": "ex.io/z"}],
     [{"op": "add", "path": "/metadata/finalizers/-1", "value": "ex.io/z"}],

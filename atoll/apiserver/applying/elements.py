@@ -38,10 +38,6 @@ def written(value: Any) -> str:
     return text
 
 
-def of_field(name: str) -> str:
-    return "f:" + name
-
-
 def of_value(scalar: Any) -> str:
     return "v:" + written(scalar)
 

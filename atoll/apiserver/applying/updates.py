@@ -122,8 +122,14 @@ def fit_schema(managers: Managers, schema: Schema) -> None:
 
 def compared(old: Object | None, new: Object, write: Write) -> Comparison:
     """What changed, as far as it is tracked at this endpoint."""
-    before = blank(write.schema) if old is None else unmanaged(old)
-    found = compare(before, unmanaged(new), write.schema)
+    after = unmanaged(new)
+    if old is not None:
+        before = unmanaged(old)
+    else:
+        before = blank(write.schema)
+        if is_built_in(write.schema):  # what Go writes as null is not set
+            after = {key: value for key, value in after.items() if value is not None}
+    found = compare(before, after, write.schema)
     if not write.ignored:
         return found
     skipped = elements_of(write.ignored)
