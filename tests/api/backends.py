@@ -15,6 +15,10 @@ from streams import Watch
 
 Object = dict[str, Any]
 
+# The backends by name, and the fixture that starts each.
+FIXTURES = {"in-process": "in_process", "https": "https", "kubernetes": "real"}
+OURS = ("in-process", "https")
+
 PATCHES = {
     "json": "application/json-patch+json",
     "merge": "application/merge-patch+json",
@@ -61,7 +65,6 @@ class Backend(ABC):
     """One API server, asked as its administrator."""
 
     name: str
-    has_controllers: bool  # garbage collection, the life cycle of namespaces
 
     @abstractmethod
     def ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer: ...

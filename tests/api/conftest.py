@@ -14,14 +14,12 @@ from testenv.cluster import Cluster
 
 pytest.register_assert_rewrite("backends")
 
-from backends import Backend  # noqa: E402 (its assertions are to be explained)
+from backends import FIXTURES, OURS, Backend  # noqa: E402 (its assertions are to be explained)
 from differences import DIFFERENCES  # noqa: E402
 from ours import Ours, running  # noqa: E402
 from transports import HttpBackend, ProcessBackend  # noqa: E402
 
-OURS = ("in-process", "https")
 EVERY = [*OURS, pytest.param("kubernetes", marks=pytest.mark.testenv)]
-FIXTURES = {"in-process": "in_process", "https": "https", "kubernetes": "real"}
 
 _numbers = itertools.count(1)
 
@@ -58,7 +56,7 @@ def in_process(ours: Ours) -> ProcessBackend:
 
 @pytest.fixture(scope="session")
 def https(ours: Ours) -> Iterator[HttpBackend]:
-    backend = HttpBackend("https", ours.url, ours.authority, ours.pair, controllers=True)
+    backend = HttpBackend("https", ours.url, ours.authority, ours.pair)
     yield backend
     backend.forget()
 
@@ -66,9 +64,7 @@ def https(ours: Ours) -> Iterator[HttpBackend]:
 @pytest.fixture(scope="session")
 def real(kubernetes: Cluster) -> Iterator[HttpBackend]:
     pair = (kubernetes.administrator.certificate, kubernetes.administrator.key)
-    backend = HttpBackend(
-        "kubernetes", kubernetes.url, kubernetes.authority, pair, controllers=False
-    )
+    backend = HttpBackend("kubernetes", kubernetes.url, kubernetes.authority, pair)
     yield backend
     backend.forget()
 

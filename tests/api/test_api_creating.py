@@ -130,10 +130,9 @@ def test_the_namespace_must_exist(api: Backend, unique: str) -> None:
 
 
 def test_a_cluster_wide_object_forgets_its_namespace(api: Backend, unique: str) -> None:
-    sent = {"metadata": {"name": unique, "namespace": "default"}, "value": 1}
-    made = api.create("/apis/scheduling.k8s.io/v1/priorityclasses", sent)
+    sent = {"metadata": {"name": unique, "namespace": "default"}, "rules": []}
+    made = api.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", sent)
     assert "namespace" not in made["metadata"]
-    api.delete(f"/apis/scheduling.k8s.io/v1/priorityclasses/{unique}")
 
 
 def test_a_new_object_must_not_have_a_version(api: Backend, configmaps: str) -> None:

@@ -1,5 +1,7 @@
 """What a client can find out before its first request: versions, groups, resources."""
 
+import re
+
 import pytest
 from backends import Backend
 
@@ -11,7 +13,8 @@ ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "up
 @pytest.mark.parametrize("path", ["/version", "/version/"])
 def test_the_version_is_a_release_that_clients_know(api: Backend, path: str) -> None:
     version = api.read(path)
-    assert (version["major"], version["minor"], version["gitVersion"]) == ("1", "36", "v1.36.4")
+    assert (version["major"], version["minor"]) == ("1", "36")
+    assert re.fullmatch(r"v1\.36\.\d+(\+[0-9A-Za-z.-]+)?", version["gitVersion"])
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
@@ -37,7 +40,7 @@ def test_groups_come_in_the_order_that_clients_resolve_names_by(api: Backend) ->
     groups = api.read("/apis")
     assert (groups["kind"], groups["apiVersion"]) == ("APIGroupList", "v1")
     names = [group["name"] for group in groups["groups"]]
-    builtin = ["apps", "events.k8s.io", "autoscaling", "batch", "networking.k8s.io", "policy"]
+    builtin = ["apps", "events.k8s.io", "batch", "rbac.authorization.k8s.io", "coordination.k8s.io"]
     assert [name for name in names if name in builtin] == builtin
     apps = next(group for group in groups["groups"] if group["name"] == "apps")
     v1 = {"groupVersion": "apps/v1", "version": "v1"}
@@ -53,12 +56,6 @@ def test_a_group_can_be_read_alone(api: Backend) -> None:
         "versions": [v1],
         "preferredVersion": v1,
     }
-
-
-def test_the_preferred_version_of_autoscaling_is_its_second(api: Backend) -> None:
-    group = api.read("/apis/autoscaling")
-    assert group["preferredVersion"]["version"] == "v2"
-    assert [version["version"] for version in group["versions"]] == ["v2", "v1"]
 
 
 @pytest.mark.parametrize("path", ["/apis/apps/v1", "/apis/apps/v1/"])

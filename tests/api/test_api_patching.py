@@ -212,7 +212,8 @@ def test_a_strategic_patch_of_a_wrong_type_is_refused(api: Backend, configmaps: 
     details = api.try_patch(f"{configmaps}/a", {"data": {"x": 5}}, "strategic").refusal(
         422,
         "Invalid",
-        ' "" is invalid: patch: Invalid value: "map[data:map[x:5]]": cannot convert int64 to string',
+        ' "" is invalid: patch: Invalid value: "map[data:map[x:5]]": cannot convert int64 to '
+        "string",
     )
     assert details["causes"][0]["field"] == "patch"
 

@@ -27,11 +27,8 @@ ADMINISTRATOR = Peer("kubernetes-admin", ("system:masters",))
 class HttpBackend(Backend):
     """A server on a loopback port, with TLS and the administrator's client certificate."""
 
-    def __init__(
-        self, name: str, url: str, authority: Path, pair: tuple[Path, Path], *, controllers: bool
-    ) -> None:
+    def __init__(self, name: str, url: str, authority: Path, pair: tuple[Path, Path]) -> None:
         self.name = name
-        self.has_controllers = controllers
         self.url = url
         self.authority = authority
         self.pair = pair
@@ -100,7 +97,6 @@ class ProcessBackend(Backend):
     """Our handler, called without HTTP."""
 
     name = "in-process"
-    has_controllers = True
 
     def __init__(self, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
         self.handler = handler
