@@ -230,10 +230,12 @@ def _text_cell(find: Find) -> Callable[[Object], Any]:
     return cell
 
 
-def _text(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+def _text(value: Any) -> str:
+    if value is None:
+        return "<no value>"
+    if isinstance(value, dict | list):
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    return value if isinstance(value, str) else fields.shown(value)
 
 
 def _renamed(api_version: str) -> Callable[[Object], Object]:

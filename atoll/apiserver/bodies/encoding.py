@@ -22,7 +22,10 @@ _odd = re.compile("[\x85\u2028\u2029\ufeff]")  # line breaks that YAML would fol
 
 def encode_json(value: Any) -> bytes:
     """The value as compact JSON."""
-    text = orjson.dumps(value)
+    try:
+        text = orjson.dumps(value)
+    except TypeError:  # an integer beyond 64 bits, which Go has as a float
+        return orjson.dumps(settle_numbers(value))
     if _whole_float.search(text) is not None:
         return orjson.dumps(settle_numbers(value))
     return text
