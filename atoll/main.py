@@ -38,6 +38,8 @@ log = logging.getLogger("atoll")
 
 RENEWAL_CHECK_S = 12 * 3600.0
 STOP_WITHIN_S = 10.0
+FILES_OF_OUR_OWN = 64
+FILES_ENOUGH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,9 @@ def _http_server(
         started=started,
         connection_count=lambda: server.connection_count,
     )
-    server = HttpServer(administration.handle, effects.now, limits=Limits())
+    connections_max = min(Limits().connections_max, _raise_file_limit() - FILES_OF_OUR_OWN)
+    limits = Limits(connections_max=connections_max)
+    server = HttpServer(administration.handle, effects.now, limits=limits)
     return server
 
 
@@ -203,10 +207,14 @@ def _settle_memory() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
-def raise_file_limit() -> None:
-    """Take as many open files as the system grants; every connection is one."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+def _raise_file_limit() -> int:
+    """Take as many open files as the system grants, for every connection is one; say how many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (ValueError, OSError):  # macOS reports a limit that it does not grant
+        return soft
+    return hard if hard != resource.RLIM_INFINITY else FILES_ENOUGH
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -219,6 +227,5 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def run_process(config: Config, effects: Effects, on_ready: Callable[[Ready], None]) -> None:
     """Serve on the fastest event loop there is."""
-    raise_file_limit()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(serve(config, effects, on_ready))

@@ -155,16 +155,6 @@ def unprocessable() -> ApiError:
     return ApiError(422, "Invalid", message, details={})
 
 
-def too_many_requests(message: str, retry_after_s: int) -> ApiError:
-    return ApiError(
-        429,
-        "TooManyRequests",
-        message,
-        details={"retryAfterSeconds": retry_after_s},
-        headers={"Retry-After": str(retry_after_s)},
-    )
-
-
 def internal_error(what: str) -> ApiError:
     message = f"Internal error occurred: {what}"
     return ApiError(500, "InternalError", message, details={"causes": [{"message": what}]})

@@ -37,6 +37,8 @@ def down(data_dir: str | None, timeout: float, *, force: bool, purge: bool, yes:
         _remove(config, path)
     if purge:
         show(f"Removed the data in {config.data_dir}")
+    elif note is not None:
+        show(f"atoll is stopped · data kept in {config.data_dir}")
 
 
 def _stop(config: Config, note: Note, timeout_s: float, *, force: bool) -> None:
@@ -58,8 +60,7 @@ def _stop(config: Config, note: Note, timeout_s: float, *, force: bool) -> None:
             command(config, "down --force"),
             code=TIMEOUT,
         )
-    took = time.monotonic() - started
-    show(f"Stopped in {took:.1f} s · data kept in {config.data_dir}")
+    tell(f"Stopped in {time.monotonic() - started:.1f} s")
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

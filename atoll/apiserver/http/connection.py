@@ -10,7 +10,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from atoll.apiserver.http import refusals, writing
@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._gone:
             return
-        if self._stage is Stage.NOTHING:
+        if self._stage == "nothing":
             self._linger()
         self._reader.feed(data)
         self._proceed()
@@ -169,16 +169,16 @@ class Connection(asyncio.Protocol):
             self._write(writing.CONTINUE)
         if reader.at_end:
             self._close()
-        elif reader.stage is not self._stage:
+        elif reader.stage != self._stage:
             self._stage = reader.stage
             match reader.stage:
-                case Stage.REQUEST:
+                case "request":
                     self._allow(limits.idle_s)
-                case Stage.HEADERS:
+                case "headers":
                     self._allow(limits.headers_s)
-                case Stage.BODY:
+                case "body":
                     self._allow(limits.body_s)
-                case Stage.NOTHING:
+                case "nothing":
                     self._linger_until = self._shared.loop.time() + limits.body_s
                     self._linger()
 
@@ -209,7 +209,7 @@ class Connection(asyncio.Protocol):
     def _too_late(self) -> None:
         if self._paused is not None or self._transport.is_closing():
             self._drop_if_stalled()
-        elif self._stage in (Stage.HEADERS, Stage.BODY):
+        elif self._stage in ("headers", "body"):
             self._reader.refuse(refusals.too_slow())
             self._proceed()
         else:
@@ -259,7 +259,7 @@ class Connection(asyncio.Protocol):
         if self._reading_paused:
             self._reading_paused = False
             self._transport.resume_reading()
-        if self._shared.ending or (self._final and self._reader.stage is not Stage.NOTHING):
+        if self._shared.ending or (self._final and self._reader.stage != "nothing"):
             self._close()
         else:
             self._await_client()
@@ -333,7 +333,7 @@ class Connection(asyncio.Protocol):
         """Write the head; say if the stream itself is wanted."""
         wanted = writing.has_body(method, response.status) and not self._gone
         if not arrival.modern:
-            arrival = replace(arrival, keep_alive=False)  # only closing can tell where it ends
+            arrival = arrival._replace(keep_alive=False)  # only closing can tell where it ends
         self._write(self._head(response, arrival, None if wanted else 0))
         self._streaming = wanted
         self._modern_stream = arrival.modern

@@ -6,8 +6,7 @@ the client is, and when it has been too slow, is not known here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
+from typing import Literal, NamedTuple
 
 from httptools import (
     HttpParserCallbackError,
@@ -21,8 +20,7 @@ from atoll.apiserver.http.limits import Limits
 from atoll.exchange import Peer, Request, Response
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """A request as it was read, or the answer to what is no acceptable request."""
 
     what: Request | Response
@@ -30,13 +28,9 @@ class Arrival:
     modern: bool = True  # HTTP/1.1, so that an answer may be chunked
 
 
-class Stage(Enum):
-    """What the client has to send next."""
-
-    REQUEST = "the first byte of a request"
-    HEADERS = "the rest of the headers"
-    BODY = "the rest of the body"
-    NOTHING = "nothing more: what it sends is thrown away"
+# What the client has to send next; after "nothing", what it sends is thrown away. Not an Enum:
+# this is looked at several times per request, and members of an Enum are slow to reach.
+Stage = Literal["request", "headers", "body", "nothing"]
 
 
 class RequestReader:
@@ -50,6 +44,7 @@ class RequestReader:
         "_headers",
         "_limits",
         "_method",
+        "_modern",
         "_parser",
         "_peer",
         "_progressed",
@@ -68,6 +63,7 @@ class RequestReader:
         self._parser = HttpRequestParser(self)
         self._url = b""
         self._method = ""
+        self._modern = True
         self._headers: dict[str, str] = {}
         self._header_bytes = 0
         self._body: list[bytes] = []
@@ -78,7 +74,7 @@ class RequestReader:
         self._refused = False
         self._deaf = False  # to what else may come
         self.arrivals: list[Arrival] = []
-        self.stage = Stage.REQUEST
+        self.stage: Stage = "request"
         self.owes_continue = False  # the client waits for "100 Continue" before it sends the body
         self.at_end = False  # the last request we care for has been read to its end
 
@@ -104,7 +100,7 @@ class RequestReader:
         except HttpParserError:
             self._deaf = True
             # What follows a request that said "Connection: close" is an error to llhttp only.
-            if self.stage is not Stage.NOTHING:
+            if self.stage != "nothing":
                 self._refuse(refusals.unreadable())
         return b""
 
@@ -116,7 +112,7 @@ class RequestReader:
     def _refuse(self, response: Response) -> None:
         """Answer this; if the parser still works, read on, to find out where the request ends."""
         self._refused = True
-        self.stage = Stage.NOTHING
+        self.stage = "nothing"
         self._body = []
         self.owes_continue = False
         self.arrivals.append(Arrival(response, keep_alive=False))
@@ -134,44 +130,43 @@ class RequestReader:
         self._url = b""
         self._headers = {}
         self._header_bytes = 0
-        self.stage = Stage.HEADERS
+        self.stage = "headers"
 
     def on_url(self, url: bytes) -> None:
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self.stage is not Stage.HEADERS:
+        if self.stage != "headers":
             return  # a trailer; nothing we serve has a use for one
         self._header_bytes += len(name) + len(value) + 4
         key = name.decode("latin-1").lower()
         text = _text(value.rstrip(b" \t"))
-        before = self._headers.get(key)
-        if before is not None:
+        if key in self._headers:
             # A group may have a comma in its name, so these are kept apart by what no value has.
             separator = "\n" if key.startswith("impersonate-") else ", "
-            text = f"{before}{separator}{text}"
+            text = f"{self._headers[key]}{separator}{text}"
         self._headers[key] = text
 
     def on_headers_complete(self) -> None:
         if self._refused:
             return
         self._progressed = True
-        self.stage = Stage.BODY
+        self.stage = "body"
         self._method = self._parser.get_method().decode("latin-1")
-        modern = self._parser.get_http_version() == "1.1"
-        refusal = self._why_refused(modern=modern)
+        self._modern = self._parser.get_http_version() == "1.1"
+        refusal = self._why_refused()
         if refusal is not None:
             self._refuse(refusal)
-        elif modern and "expect" in self._headers:
+        elif self._modern and "expect" in self._headers:
             self.owes_continue = True
 
-    def _why_refused(self, *, modern: bool) -> Response | None:
+    def _why_refused(self) -> Response | None:
         headers = self._headers
         if self._header_bytes + len(self._url) > self._limits.header_bytes_max:
             return refusals.headers_too_large()
-        if modern and "host" not in headers:
+        if self._modern and "host" not in headers:
             return refusals.unreadable("missing required Host header")
-        if modern and headers.get("expect", "100-continue").lower() != "100-continue":
+        if self._modern and headers.get("expect", "100-continue").lower() != "100-continue":
             return refusals.unmet_expectation()
         if int(headers.get("content-length", "0")) > self._limits.body_bytes_max:
             return refusals.body_too_large(self._limits.body_bytes_max)
@@ -204,12 +199,11 @@ class RequestReader:
         # Whoever sends this many at once gets these answered, and has to connect again.
         crowded = len(self.arrivals) >= self._limits.pipelined_at_once_max
         keep_alive = self._parser.should_keep_alive() and self._method != "CONNECT" and not crowded
-        modern = self._parser.get_http_version() == "1.1"
-        self.arrivals.append(Arrival(self._request(), keep_alive, modern))
+        self.arrivals.append(Arrival(self._request(), keep_alive, self._modern))
         self._body = []
         self._body_bytes = 0
         self._refused = crowded
-        self.stage = Stage.REQUEST if keep_alive else Stage.NOTHING
+        self.stage = "request" if keep_alive else "nothing"
         self.at_end = not keep_alive
 
     def _request(self) -> Request:

@@ -1,6 +1,6 @@
 """The kinds of batch/v1: how Jobs and CronJobs are written."""
 
-import re2
+import re
 
 from atoll.apiserver.fields.error import FieldError, invalid, required
 from atoll.apiserver.fields.names import name_is_subdomain
@@ -16,7 +16,7 @@ _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _NAME_LABEL = "batch.kubernetes.io/job-name"
 _MAX_INT32 = 2147483647
 _CRONJOB_NAME_MAX = 52  # the controller appends eleven characters for each job
-_SCHEDULE_FIELD = re2.compile(r"[0-9A-Za-z*/,\-?#]+")
+_SCHEDULE_FIELD = re.compile(r"[0-9A-Za-z*/,\-?#]+")
 _MACROS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 
 

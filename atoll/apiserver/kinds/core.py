@@ -2,10 +2,10 @@
 
 from atoll.apiserver.fields.error import FieldError, duplicate, invalid, not_supported
 from atoll.apiserver.fields.names import name_is_label, name_is_qualified
-from atoll.apiserver.kinds.quantities import parse
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, part, parts, text
 from atoll.apiserver.kinds.rules import frozen_data, key_errors
 from atoll.apiserver.resource import Strategy
+from atoll.model.quantity import parse
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _DATA_MAX = 1024 * 1024

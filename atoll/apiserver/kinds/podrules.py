@@ -4,7 +4,7 @@ A compact choice, not all of them: names, images, ports, environment, mounts, re
 policies. What is not checked here is taken as it is.
 """
 
-import re2
+import re
 
 from atoll.apiserver.fields.error import (
     FieldError,
@@ -15,11 +15,11 @@ from atoll.apiserver.fields.error import (
     required,
 )
 from atoll.apiserver.fields.names import name_is_label
-from atoll.apiserver.kinds.quantities import parse
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
 from atoll.apiserver.kinds.rules import one_of, port_errors, port_name_errors
+from atoll.model.quantity import parse
 
-_ENV_NAME = re2.compile("[ -<>-~]+")
+_ENV_NAME = re.compile("[ -<>-~]+")
 _ENV_NAME_WHY = (
     "a valid environment variable name must consist only of printable ASCII characters"
     " other than '='"

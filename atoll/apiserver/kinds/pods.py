@@ -8,10 +8,10 @@ from atoll.apiserver.kinds.podrules import (
     restart_policy_errors,
 )
 from atoll.apiserver.kinds.podspec import default_pod_spec, default_template
-from atoll.apiserver.kinds.quantities import parse
 from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
 from atoll.apiserver.kinds.rules import not_negative
 from atoll.apiserver.resource import Scale, Strategy
+from atoll.model.quantity import parse
 
 _SELECTABLE = {
     "spec.nodeName": ("spec", "nodeName"),

@@ -1,25 +1,24 @@
 """Rules that many kinds share: numbers, choices, ports, keys of data, what may not change."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
-
-import re2
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported
 from atoll.apiserver.kinds.reading import Object, at
 
-_CONFIG_KEY = re2.compile(r"[-._a-zA-Z0-9]+")
+_CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _CONFIG_KEY_WHY = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',"
     "  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
-_PERCENT = re2.compile("[0-9]+%")
+_PERCENT = re.compile("[0-9]+%")
 _PERCENT_WHY = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or"
     " '93%', regex used for validation is '[0-9]+%')"
 )
-_PORT_NAME = re2.compile("[-a-z0-9]+")
-_LETTER = re2.compile("[a-z]")
+_PORT_NAME = re.compile("[-a-z0-9]+")
+_LETTER = re.compile("[a-z]")
 NOT_NEGATIVE = "must be greater than or equal to 0"
 PORT_RANGE = "must be between 1 and 65535, inclusive"
 IMMUTABLE = "field is immutable"

@@ -1,11 +1,11 @@
 """PersistentVolume and PersistentVolumeClaim: how they are written."""
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
-from atoll.apiserver.kinds.quantities import parse
 from atoll.apiserver.kinds.reading import Object, fill, grown, items, part
 from atoll.apiserver.kinds.rules import one_of
 from atoll.apiserver.kinds.volumes import default_claim_spec, default_source
 from atoll.apiserver.resource import Strategy
+from atoll.model.quantity import parse
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")

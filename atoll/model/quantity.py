@@ -1,15 +1,14 @@
 """The value of a quantity (`1500m`, `2Gi`, `1e3`), to compare one with another.
 
-How a quantity is written is settled when objects are read (`schemas.quantities`).
+How a quantity is written is settled when objects are read, by the API server.
 """
 
+import re
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-import re2
-
-_WRITTEN = re2.compile(
+_WRITTEN = re.compile(
     r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"
 )
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
