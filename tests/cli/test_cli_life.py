@@ -28,8 +28,8 @@ def test_up_says_all_one_needs_and_down_ends_it(shell: Shell) -> None:
 
     shell.create("kept")
     down = shell.atoll("down")
-    assert (down.code, down.err) == (0, "")
-    assert down.out.startswith("Stopped in ")
+    assert (down.code, down.err.startswith("Stopped in ")) == (0, True)
+    assert down.out == f"atoll is stopped · data kept in {shell.data}\n"
     assert not (shell.data / "server.json").exists()
 
     gone = shell.atoll("down")

@@ -148,7 +148,7 @@ def test_a_request_that_is_none_is_refused_and_nobody_else_notices(
     sent: bytes, status: int, loop_kind: str, credentials: Credentials
 ) -> None:
     async def main() -> None:
-        async with serving(credentials) as it:
+        async with serving(credentials, echo, Limits(linger_s=0.05)) as it:
             other = await it.connect()
             assert (await other.get("/before")).status == 200
             client = await it.connect()
