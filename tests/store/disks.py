@@ -101,6 +101,8 @@ class HeldLog:
         self.after = asyncio.Event()
         self.durable: dict[int, Row] = {}
         self.waiting: Sequence[Row] = ()
+        self.busy = False
+        self._only_one = False
 
     def load(self) -> Loaded:
         loaded = self._log.load()
@@ -110,15 +112,20 @@ class HeldLog:
     async def append(self, rows: Sequence[Row]) -> None:
         self.waiting = rows
         await self.before.wait()
+        if self._only_one:
+            self.hold()
+            self.after.set()
         try:
-            await self._log.append(rows)
+            with self._at_work():
+                await self._log.append(rows)
             self.durable.update((row.revision, row) for row in rows)
             await self.after.wait()
         finally:
             self.waiting = ()
 
     async def compact(self, upto: int, dead: Sequence[int]) -> None:
-        await self._log.compact(upto, dead)
+        with self._at_work():
+            await self._log.compact(upto, dead)
 
     async def backup(self, path: Path) -> None:
         await self._log.backup(path)
@@ -126,9 +133,25 @@ class HeldLog:
     async def close(self) -> None:
         await self._log.close()
 
-    def let_through(self) -> None:
+    def let_through(self, *, only_one: bool = False) -> None:
+        self._only_one = only_one
         self.before.set()
         self.after.set()
+
+    async def idle(self) -> None:
+        """Let everybody go on who can, until they wait for this log to be let through."""
+        quiet_turns = 0
+        while quiet_turns < 8:
+            await asyncio.sleep(0.0002 if self.busy else 0)
+            quiet_turns = 0 if self.busy else quiet_turns + 1
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        self.busy = True
+        try:
+            yield
+        finally:
+            self.busy = False
 
     def hold(self) -> None:
         self.before.clear()
