@@ -84,7 +84,8 @@ def perform(call: Server, name: str, kind: str, step: Json) -> Json:
         live = call("GET", target)
         metadata = {k: v for k, v in live["metadata"].items() if k != "managedFields"}
         return call("PUT", target + query, merged({**live, "metadata": metadata}, step["body"]))
-    return call("PATCH", target + query, step["body"], MEDIA_TYPES[step["verb"]])
+    answer = call("PATCH", target + query, step["body"], MEDIA_TYPES[step["verb"]])
+    return call("GET", f"{path}/{name}") if answer["kind"] == "Scale" else answer
 
 
 class Clock:

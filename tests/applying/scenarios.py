@@ -149,6 +149,10 @@ def deployment(*containers: Json, spec: Json | None = None, pod: Json | None = N
     return {"spec": {"selector": selector, "template": template, **(spec or {})}}
 
 
+def scale(replicas: int) -> Json:
+    return {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": replicas}}
+
+
 def shape(**spec: Any) -> Json:
     return {"spec": spec}
 
@@ -412,6 +416,25 @@ SCENARIOS = [
         apply("status", {"status": {"replicas": 4}}, subresource="status"),
         apply("status", {"status": {"replicas": 5}, "spec": {"replicas": 9}}, subresource="status"),
         apply("five", {"status": {"replicas": 6}}),
+    ),
+    scenario(
+        "deployment-scale",
+        "Deployment",
+        create("one", deployment(container(), spec={"replicas": 1})),
+        merge("two", {"spec": {"replicas": 2}}, subresource="scale"),
+        merge("two", {"spec": {"replicas": 3}}, subresource="scale"),
+        merge("three", {"spec": {"replicas": 4}}, subresource="scale"),
+        merge("two", {"spec": {"replicas": 4}}, subresource="scale"),
+        merge("one", {"spec": {"replicas": 5}}),
+        merge("two", {"spec": {"replicas": 6}}, subresource="scale"),
+        apply("four", {"spec": {"replicas": 7}}),
+        apply("four", {"spec": {"replicas": 7}}, force=True),
+        merge("two", {"spec": {"replicas": 8}}, subresource="scale"),
+        apply("five", scale(9), subresource="scale"),
+        apply("five", scale(9), subresource="scale", force=True),
+        apply("five", scale(10), subresource="scale"),
+        apply("six", scale(10), subresource="scale"),
+        apply("five", {"spec": {"replicas": 10}}),
     ),
     scenario(
         "service-ports",

@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 from scenarios import CRD, SCENARIOS
 
-from atoll.apiserver.applying import Writer, after_apply, after_update
+from atoll.apiserver.applying import (
+    Writer,
+    after_apply,
+    after_scale,
+    after_update,
+    scale_entries,
+)
 from atoll.apiserver.schemas.defaulting import default
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.schemas.schema import Schema
@@ -61,7 +67,30 @@ def before_late(obj: Json) -> Json:
     return {**obj, "metadata": metadata, **({"spec": spec} if spec else {})}
 
 
+def run_scale(live: Json, step: Json) -> Json:
+    """Write to the object's Scale, and bring the owners back to the object."""
+    schema = load().schema("io.k8s.api.autoscaling.v1.Scale")
+    path = ("spec", "replicas")
+    meta = {"name": live["metadata"]["name"], "namespace": "default"}
+    view = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {**meta, "managedFields": scale_entries(live, path)},
+        "spec": {"replicas": live["spec"]["replicas"]},
+    }
+    writer = Writer(step["manager"], "autoscaling/v1", "scale")
+    if step["verb"] == "apply":
+        force = step.get("force", False)
+        written = after_apply(schema, view, step["body"], writer, step["now"], force=force)
+    else:
+        new = {**view, "metadata": meta, "spec": step["body"]["spec"]}
+        written = after_update(schema, view, new, writer, step["now"])
+    return after_scale(live, written, path, "apps/v1")
+
+
 def run(kind: str, live: Json | None, step: Json) -> Json:
+    if live is not None and step.get("subresource") == "scale":
+        return run_scale(live, step)
     writer = Writer(step["manager"], VERSIONS.get(kind, "v1"), step.get("subresource", ""))
     ignored = ignored_at(kind, writer.subresource)
     if step["verb"] == "apply":
@@ -131,7 +160,8 @@ def test_a_step_ends_as_it_did_in_kubernetes(kind: str, live: Json | None, step:
 
 
 def taken(step: Json) -> bool:
-    return step["verb"] == "apply" and "refused" not in step
+    scaled = step.get("subresource") == "scale"
+    return step["verb"] == "apply" and "refused" not in step and not scaled
 
 
 @pytest.mark.parametrize(
