@@ -106,9 +106,11 @@ def _delete_from_list(result: Object, key: str, value: Any, schema: Schema) -> N
     if isinstance(current, dict) and isinstance(value, dict):
         result[name] = _merge_objects(current, value, _field(schema, name))
     elif isinstance(current, list) and isinstance(value, list):
-        _field(schema, name)
+        field = _field(schema, name)
+        if not current and not value:
+            return
         if _uniform(current, value) is dict:
-            result[name] = _merge_keyed(current, value, _field(schema, name))
+            result[name] = _merge_keyed(current, value, field)
         else:
             result[name] = [item for item in current if index_of(value, item, "") < 0]
 
