@@ -1,7 +1,6 @@
 """Responses: what a verb came to, as status, headers and bytes."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -12,6 +11,7 @@ from atoll.apiserver.shaping import Shaper
 from atoll.apiserver.status import ApiError
 from atoll.apiserver.verbs.matching import served
 from atoll.apiserver.verbs.reading import Listing, list_head
+from atoll.apiserver.verbs.writing import Written
 from atoll.exchange import Response
 from atoll.store.record import Record
 
@@ -43,8 +43,15 @@ def record_response(shaper: Shaper, record: Record) -> Response:
     return Response(200, {"Content-Type": shaper.content_type}, body)
 
 
+def written_response(shaper: Shaper, written: Written, status: int) -> Response:
+    """An object that was just written, in the bytes it was written in where it is served so."""
+    if written.value is None:
+        return object_response(shaper, written.object, status)
+    return Response(status, {"Content-Type": shaper.content_type}, shaper.one(written.value))
+
+
 def object_response(shaper: Shaper, obj: Object, status: int) -> Response:
-    """An object that was just written, or a Status about it."""
+    """An object, or a Status about it."""
     headers = {"Content-Type": shaper.content_type}
     if obj.get("kind") == shaper.resource.kind:
         return Response(status, headers, shaper.one(orjson.dumps(obj)))
@@ -72,7 +79,7 @@ def with_headers(response: Response, audit_id: str, warnings: Sequence[str]) -> 
     headers = {"Cache-Control": "no-cache, private", "Audit-Id": audit_id, **response.headers}
     if warnings:
         headers["Warning"] = ", ".join(f'299 - "{_quoted(text)}"' for text in warnings)
-    return replace(response, headers=headers)
+    return Response(response.status, headers, response.body, response.stream)
 
 
 def _quoted(text: str) -> str:

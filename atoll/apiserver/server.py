@@ -26,6 +26,7 @@ from atoll.apiserver.responding import (
     status_response,
     stream_response,
     with_headers,
+    written_response,
 )
 from atoll.apiserver.routing import DocumentRoute, ResourceRoute, route
 from atoll.apiserver.shaping import Shaper
@@ -205,19 +206,19 @@ async def _watch(api: Api, call: Call) -> Response:
 
 async def _create(api: Api, call: Call) -> Response:
     shaper = _shaper(api, call, ITEM_SHAPES)
-    return object_response(shaper, (await create(api, call)).object, 201)
+    return written_response(shaper, await create(api, call), 201)
 
 
 async def _update(api: Api, call: Call) -> Response:
     shaper = _shaper(api, call, ITEM_SHAPES)
     written = await update(api, call)
-    return object_response(shaper, written.object, 201 if written.created else 200)
+    return written_response(shaper, written, 201 if written.created else 200)
 
 
 async def _patch(api: Api, call: Call) -> Response:
     shaper = _shaper(api, call, ITEM_SHAPES)
     written = await patch(api, call)
-    return object_response(shaper, written.object, 201 if written.created else 200)
+    return written_response(shaper, written, 201 if written.created else 200)
 
 
 async def _delete(api: Api, call: Call) -> Response:
@@ -245,7 +246,7 @@ async def _patch_scale(api: Api, call: Call) -> Response:
 
 
 async def _finalize(api: Api, call: Call) -> Response:
-    return object_response(_shaper(api, call, ITEM_SHAPES), (await finalize(api, call)).object, 200)
+    return written_response(_shaper(api, call, ITEM_SHAPES), await finalize(api, call), 200)
 
 
 _ONE: dict[str, Verb] = {"get": _get, "update": _update, "patch": _patch, "delete": _delete}

@@ -30,7 +30,7 @@ class Shaper:
         self._include = include
         self._columns_told = False
         head = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'
-        self._head = b"" if resource.custom else head.encode()
+        self._head = b"{" if resource.custom else head.encode()
 
     @property
     def content_type(self) -> str:
@@ -78,21 +78,20 @@ class Shaper:
 
     def many(self, values: Sequence[bytes], head: Object) -> bytes:
         """A list with this metadata."""
-        if self.plain and not self.wanted.pretty:
-            return b'{"kind":"%b","apiVersion":"%b","metadata":%b,"items":[%b]}' % (
-                self.resource.list_kind.encode(),
-                self.resource.api_version.encode(),
-                orjson.dumps(head),
-                b",".join(map(self._item, values)),
-            )
-        return self.encode(self._list(values, head))
+        if not self.plain or self.wanted.pretty:
+            return self.encode(self._list(values, head))
+        opening = b'{"kind":"%b","apiVersion":"%b","metadata":%b,"items":[' % (
+            self.resource.list_kind.encode(),
+            self.resource.api_version.encode(),
+            orjson.dumps(head),
+        )
+        return _joined(opening, [self._inside(value) for value in values], b"]}")
 
-    def _item(self, value: bytes) -> bytes:
-        """An item of a list: of built-in kinds it does not say again what the list says."""
+    def _inside(self, value: bytes) -> memoryview:
+        """An item of a list, from behind its brace: of built-in kinds it does not say again what
+        the list says."""
         head = self._head
-        if head and value.startswith(head):
-            return b"{" + value[len(head) :]
-        return value
+        return memoryview(value)[len(head) if value.startswith(head) else 1 :]
 
     def _list(self, values: Sequence[bytes], head: Object) -> Object:
         objects = [orjson.loads(value) for value in values]
@@ -105,7 +104,7 @@ class Shaper:
             "kind": self.resource.list_kind,
             "apiVersion": self.resource.api_version,
             "metadata": head,
-            "items": [orjson.loads(self._item(value)) for value in values],
+            "items": [orjson.loads(b"{" + self._inside(value)) for value in values],
         }
 
     def encode(self, obj: Object) -> bytes:
@@ -114,3 +113,13 @@ class Shaper:
         if self.wanted.pretty:
             return orjson.dumps(obj, option=orjson.OPT_INDENT_2) + b"\n"
         return orjson.dumps(obj)
+
+
+def _joined(opening: bytes, items: list[memoryview], ending: bytes) -> bytes:
+    """The items in one array. A list may be many megabytes, so they are copied once only."""
+    if not items:
+        return opening + ending
+    pieces: list[bytes | memoryview] = [*items]
+    pieces[0] = opening + b"{" + pieces[0]
+    pieces[-1] = bytes(pieces[-1]) + ending
+    return b",{".join(pieces)

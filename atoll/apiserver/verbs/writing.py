@@ -52,6 +52,7 @@ class Written:
     object: Object
     removed: bool = False
     created: bool = False
+    value: bytes | None = None  # the object as bytes, if it is served as it is stored
 
 
 def stored_object(resource: Resource, record: Record | None) -> Object | None:
@@ -90,10 +91,11 @@ async def write(
             return KEEP
         obj = with_revision(verdict.object, revision)
         value = orjson.dumps(resource.to_stored(obj))
+        as_served = value if resource.serves_as_stored else None
         if isinstance(verdict, Drop):
-            done = Written(obj, removed=True)
+            done = Written(obj, removed=True, value=as_served)
             return Remove(value)
-        done = Written(obj, created=current is None)
+        done = Written(obj, created=current is None, value=as_served)
         return Put(value)
 
     await api.store.write(resource.collection, key, decide_record)
