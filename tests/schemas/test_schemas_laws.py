@@ -211,8 +211,10 @@ def test_defaults_are_never_shared(spec: Json, name: str) -> None:
         {"type": "object", "properties": {name: {**FIELDS[name], "default": {}}}}
     )
     first, second = default(schema, {}), default(schema, {})
+    before = copy.deepcopy(second)
     first[name]["changed"] = spec
-    assert second == {name: {}}
+    assert second == before
+    assert default(schema, {}) == before
 
 
 deployments = st.fixed_dictionaries(

@@ -110,19 +110,37 @@ def _errors(schema: Schema, value: Any, path: str) -> list[FieldError]:
 def _object_errors(value: Object, path: str) -> list[FieldError]:
     missing = [key for key in ("apiVersion", "kind") if key not in value]
     errors = [fields.required(f"{path}.{key}") for key in missing]
-    version, kind = value.get("apiVersion"), value.get("kind")
-    if version == "":
-        errors.append(fields.invalid(f"{path}.apiVersion", version, "must not be empty"))
-    elif isinstance(version, str) and version.count("/") > 1:
-        sentence = f"unexpected GroupVersion string: {version}"
-        errors.append(fields.invalid(f"{path}.apiVersion", version, sentence))
-    if kind == "":
-        errors.append(fields.invalid(f"{path}.kind", kind, "must not be empty"))
-    elif isinstance(kind, str) and (reasons := name_is_rfc1035_label(kind.lower())):
-        sentence = "may have mixed case, but should otherwise match: " + ",".join(reasons)
-        errors.append(fields.invalid(f"{path}.kind", kind, sentence))
-    metadata = value.get("metadata")
-    return errors + (_metadata_errors(metadata, f"{path}.metadata") if metadata else [])
+    for key, fault in (("apiVersion", _version_fault), ("kind", _kind_fault)):
+        sentence = fault(value[key]) if key in value else None
+        if sentence is not None:
+            errors.append(fields.invalid(f"{path}.{key}", value[key], sentence))
+    if value.get("metadata") is None:
+        return errors
+    try:
+        metadata, _ = read_typed(object_meta(), value["metadata"])
+    except Mismatch as mismatch:
+        where = f"{path}.metadata"
+        return [*errors, fields.invalid(where, value["metadata"], mismatch.message())]
+    return errors + _metadata_errors(metadata, f"{path}.metadata")
+
+
+def _version_fault(version: Any) -> str | None:
+    if not isinstance(version, str):
+        return "must be a string"
+    if not version:
+        return "must not be empty"
+    return f"unexpected GroupVersion string: {version}" if version.count("/") > 1 else None
+
+
+def _kind_fault(kind: Any) -> str | None:
+    if not isinstance(kind, str):
+        return "must be a string"
+    if not kind:
+        return "must not be empty"
+    reasons = name_is_rfc1035_label(kind.lower())
+    if not reasons:
+        return None
+    return "may have mixed case, but should otherwise match: " + ",".join(reasons)
 
 
 def _metadata_errors(metadata: Object, path: str) -> list[FieldError]:

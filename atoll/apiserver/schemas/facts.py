@@ -1,8 +1,8 @@
 """What Kubernetes itself says of its kinds: their names, verbs and the shape of their objects.
 
 In: kubernetes.json beside this file, written by `make facts` from a real kube-apiserver. Out: the
-kinds and groups in discovery order, a Schema per definition (built when first asked for) and the
-definition as OpenAPI. Defaulting and validation are not here: they are code, in `kinds`.
+kinds and groups in discovery order, a Schema per definition (built when first asked for), the
+definition as OpenAPI and as a protobuf message. Defaulting and validation are not here: they are code, in `kinds`.
 
 The `default` of a field here is OpenAPI's: what Go writes for a value that is never absent ("", 0,
 {}), or a list key's default (TCP). It is not what the server fills into objects.
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -85,6 +85,19 @@ class GroupFacts:
     versions: tuple[VersionFacts, ...]
 
 
+class FieldFacts(NamedTuple):
+    """A field in a definition's protobuf form. `zero` says what JSON has for a value of zero:
+
+    "omitempty" or "omitzero": nothing; "pointer" or "": the zero. It is "wrapped" for a list that
+    is a message of its own, and "inline" for a struct whose fields JSON has in place of it: such a
+    one has the name of a message instead of its own.
+    """
+
+    number: int
+    name: str
+    zero: Literal["", "pointer", "omitempty", "omitzero", "wrapped", "inline"] = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
     """Everything known of one Kubernetes version."""
@@ -94,6 +107,7 @@ class Facts:
     groups: tuple[GroupFacts, ...]  # in discovery order
     _definitions: Mapping[str, dict[str, Any]]
     _per_version: frozenset[str]
+    _messages: Mapping[str, list[list[Any]]]
     _built: dict[str, Schema] = field(default_factory=dict)
 
     @property
@@ -113,6 +127,10 @@ class Facts:
         kind = definition.rpartition(".")[2]
         own = {"group": group, "kind": kind, "version": version}
         return schema | {_GVKS: [*schema[_GVKS], own]}
+
+    def message(self, name: str) -> list[FieldFacts]:
+        """The protobuf fields of a definition, or of a struct inlined into one."""
+        return [FieldFacts(*field) for field in self._messages[name]]
 
     def closure(self, roots: Iterable[str]) -> tuple[str, ...]:
         """The definitions one needs to understand `roots`, themselves included, sorted."""
@@ -231,6 +249,7 @@ def load() -> Facts:
         groups=tuple(map(_group, read["groups"])),
         _definitions=read["definitions"],
         _per_version=frozenset(read["per_version"]),
+        _messages=read["messages"],
     )
 
 
