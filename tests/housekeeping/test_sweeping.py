@@ -1,0 +1,37 @@
+"""What is done about a namespace that is being deleted, and what people are told meanwhile."""
+
+from atoll.apiserver.housekeeping.graph import Node
+from atoll.apiserver.housekeeping.namespaces import plan
+from atoll.apiserver.objects.view import Metadata
+
+
+def node(name: str, *finalizers: str, ending: bool = False) -> Node:
+    since = "2026-01-01T00:00:00Z" if ending else None
+    metadata = Metadata(name, "ns", name, finalizers=finalizers, deletion_timestamp=since)
+    return Node("configmaps", f"ns/{name}", metadata)
+
+
+def test_an_empty_namespace_is_done() -> None:
+    sweep = plan({"configmaps": [], "secrets": []})
+    assert (sweep.done, sweep.delete) == (True, ())
+
+
+def test_everything_that_is_not_ending_is_deleted() -> None:
+    fresh, ending = node("a"), node("b", "x/y", ending=True)
+    sweep = plan({"configmaps": [fresh, ending], "secrets": []})
+    assert (sweep.done, sweep.delete) == (False, (fresh,))
+
+
+def test_people_are_told_what_is_left_and_who_holds_it() -> None:
+    content = {"configmaps": [node("a", "x/y", ending=True), node("b", "x/y", ending=True)]}
+    said = {one["type"]: (one["status"], one["message"]) for one in plan(content).conditions}
+    assert said == {
+        "NamespaceContentRemaining": (
+            "True",
+            "Some resources are remaining: configmaps has 2 resource instances",
+        ),
+        "NamespaceFinalizersRemaining": (
+            "True",
+            "Some content in the namespace has finalizers remaining: x/y in 2 resource instances",
+        ),
+    }
