@@ -11,14 +11,17 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
 from atoll.apiserver.certificates import ADMIN, ensure_credentials
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.effects import system_effects
 from atoll.exchange import Handler
-from atoll.main import build, run
+from atoll.main import Plane, run
+from atoll.store.history import Limits
 from atoll.store.sqlite import SqliteLog
+from atoll.store.store import Store
 
 START_TIMEOUT_S = 30
 TOKEN = "the-administrator"
@@ -36,7 +39,7 @@ class Ours:
 
 
 @contextmanager
-def running(directory: Path) -> Iterator[Ours]:
+def running(directory: Path, limits: Limits | None = None) -> Iterator[Ours]:
     """Our server over an empty store in this directory, until the end of the block."""
     started: list[Ours] = []
     failed: list[BaseException] = []
@@ -45,7 +48,7 @@ def running(directory: Path) -> Iterator[Ours]:
 
     async def live() -> None:
         async with AsyncExitStack() as stack:
-            started.append(await _start(directory, stack))
+            started.append(await _start(directory, limits, stack))
             ready.set()
             await stop.wait()
 
@@ -71,11 +74,12 @@ def running(directory: Path) -> Iterator[Ours]:
         raise failed[0]
 
 
-async def _start(directory: Path, stack: AsyncExitStack) -> Ours:
+async def _start(directory: Path, limits: Limits | None, stack: AsyncExitStack) -> Ours:
     effects = system_effects()
     credentials = ensure_credentials(directory / "pki", effects.now())
     tokens = Tokens({TOKEN: Identity(ADMIN, (MASTERS,))})
-    plane = build(effects, SqliteLog(directory / "store"), tokens)
+    store = Store.open(SqliteLog(directory / "store"), limits)
+    plane = Plane(store, assemble(store, effects, tokens))
     await run(plane, effects, stack)
     listener = listen("127.0.0.1", 0)
     server = HttpServer(plane.server.handle, effects.now)

@@ -159,7 +159,7 @@ def test_a_schema_must_be_structural(api: Backend, group: str) -> None:
         pytest.param(
             {"type": "object", "properties": {"a": {"type": "integer", "default": "x"}}},
             "properties[a].default",
-            'Invalid value: "string": default in body must be of type integer: "string"',
+            'Invalid value: "string":  in body must be of type integer: "string"',
             id="wrong default",
         ),
         pytest.param(

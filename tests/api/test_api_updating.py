@@ -140,6 +140,12 @@ def test_the_generation_counts_changes_of_the_spec_only(api: Backend, deployment
     assert api.patch(path, {"metadata": {"generation": 9}})["metadata"]["generation"] == 2
 
 
+def test_annotations_of_a_deployment_count_as_a_generation(api: Backend, deployments: str) -> None:
+    api.create(deployments, deployment("web"))
+    annotated = api.patch(f"{deployments}/web", {"metadata": {"annotations": {"a": "b"}}})
+    assert annotated["metadata"]["generation"] == 2
+
+
 def test_status_cannot_be_written_through_the_object(api: Backend, deployments: str) -> None:
     path = f"{deployments}/web"
     api.create(deployments, deployment("web"))
