@@ -290,8 +290,8 @@ def test_a_definition_that_keeps_the_rules_can_be_served(schema: Json, value: An
     (resource,) = resources_of(definition)
     obj = make_gadget(value)
     resource.strategy.default(obj)
-    resource.strategy.errors(obj)
-    resource.from_stored(obj)
+    assert resource.from_stored(obj) == obj
+    assert resource.strategy.errors(obj) == resource.strategy.errors(copy.deepcopy(obj))
 
 
 @given(st.text(".[]()?@='\"*:-01ab\\", max_size=16), values)

@@ -8,7 +8,7 @@ from typing import Any
 
 from atoll.apiserver.schemas import facts
 from atoll.apiserver.schemas.pruning import UNSPECIFIED
-from atoll.apiserver.schemas.schema import ABSENT, ListType, Schema, Type
+from atoll.apiserver.schemas.schema import ListType, Schema, Type
 
 Json = dict[str, Any]
 
@@ -102,12 +102,3 @@ def has_rules(schema: Any) -> bool:
         return True
     properties = schema.get("properties")
     return isinstance(properties, dict) and any(map(has_rules, properties.values()))
-
-
-def has_defaults(schema: Schema) -> bool:
-    """Whether any value inside has a default."""
-    if schema.default is not ABSENT:
-        return True
-    inner = [] if schema.element is None else [schema.element]
-    own = [v for k, v in schema.fields.items() if not (schema.embedded and k == "metadata")]
-    return any(map(has_defaults, [*own, *inner]))
