@@ -1,8 +1,9 @@
 """Writes atoll/apiserver/schemas/kubernetes.json: what the real API server says of its kinds.
 
-In: the OpenAPI v3 and discovery documents of the testenv's kube-apiserver. Out: one JSON file with
-one definition per line, so that a new Kubernetes version can be reviewed as a diff. Descriptions
-are left out; everything else is kept as served. Run it with `make facts`.
+In: the OpenAPI v3 and discovery documents of the testenv's kube-apiserver, and the protobuf tags of
+the Go structs it is built from (`messages`). Out: one JSON file with one definition per line, so
+that a new Kubernetes version can be reviewed as a diff. Descriptions are left out; everything else
+is kept as served. Run it with `make facts`.
 """
 
 import json
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from scripts.messages import messages
 from testenv.cluster import kubernetes
 
 Json = dict[str, Any]
@@ -47,6 +49,7 @@ def collect(get: Get) -> str:
     facts = {
         "provenance": {
             "source": "kube-apiserver: /openapi/v3, /api, /apis, apiservices; default flags",
+            "messages": "struct tags in the Go modules of the same version",
             "kubernetes": get("/version", JSON)["gitVersion"],
             "regenerate": "make facts",
         },
@@ -54,6 +57,7 @@ def collect(get: Get) -> str:
         "kinds": _kinds(get, definitions),
         "per_version": per_version,
         "definitions": definitions,
+        "messages": messages(definitions),
     }
     return _text(facts)
 

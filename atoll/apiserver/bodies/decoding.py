@@ -17,6 +17,7 @@ from atoll.apiserver.bodies.json_text import (
     read_literally,
     read_repeating,
 )
+from atoll.apiserver.bodies.protobuf import PROTOBUF, read_envelope, read_message
 from atoll.apiserver.bodies.repetition import repeated_paths
 from atoll.apiserver.bodies.yaml_text import YamlText, non_finite, read_yaml
 from atoll.apiserver.resource import Resource
@@ -63,6 +64,8 @@ def decode_body(
     body: bytes, content_type: str, expected: Resource, *, validation: Validation = "Warn"
 ) -> Body:
     """The object a body says, fit for its resource; refuses what Kubernetes would refuse."""
+    if media_type(content_type) == PROTOBUF:
+        return Body(_decode_protobuf(body, expected), [])
     kind = expected.kind
     try:
         text = _read(body, media_type(content_type))
@@ -83,6 +86,8 @@ def decode_body(
 
 def decode_options(body: bytes, content_type: str, kind: str) -> Object:
     """The fields of an options object (DeleteOptions), which need not say its kind."""
+    if media_type(content_type) == PROTOBUF:
+        return _decode_protobuf_options(body, kind)
     try:
         return _envelope(_read(body, media_type(content_type)).value)
     except Malformed as reason:
@@ -98,7 +103,48 @@ def _read(body: bytes, form: str) -> _Text:
     if form == YAML:
         found = read_yaml_or_json(body)
         return _Text(body, found.value, is_json=False, repeated=found.repeated)
-    raise unsupported_media_type([JSON, YAML, "application/vnd.kubernetes.protobuf"])
+    raise unsupported_media_type([JSON, YAML, PROTOBUF])
+
+
+def _decode_protobuf(body: bytes, expected: Resource) -> Object:
+    """The object a protobuf body says, which cannot have unknown or repeated fields."""
+    if expected.custom:
+        raise unsupported_media_type([JSON, YAML])
+    try:
+        sent = read_envelope(body)
+    except Malformed as reason:
+        raise unrecognized(expected.kind, str(reason), body) from None
+    said = {"kind": sent.kind, "apiVersion": sent.api_version}
+    _check_kind(said, expected, body)
+    obj: Object = {"kind": expected.kind, "apiVersion": expected.api_version}
+    try:
+        obj.update(read_message(expected.schema.definition, sent.raw))
+        return conform(expected, obj).object
+    except Malformed as reason:
+        raise not_handled(said, expected, str(reason)) from None
+    except Mismatch as mismatch:
+        raise not_handled(said, expected, mismatch.message()) from None
+
+
+# What is read as it is, by its kind.
+_OPTIONS = {
+    "DeleteOptions": "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
+    "Namespace": "io.k8s.api.core.v1.Namespace",
+    "Scale": "io.k8s.api.autoscaling.v1.Scale",
+}
+
+
+def _decode_protobuf_options(body: bytes, kind: str) -> Object:
+    try:
+        sent = read_envelope(body)
+        if sent.kind not in ("", kind):
+            raise Malformed(
+                f'no kind "{sent.kind}" is registered for version "{sent.api_version}"'
+                f" in scheme {_SCHEME}"
+            )
+        return read_message(_OPTIONS[kind], sent.raw)
+    except Malformed as reason:
+        raise bad_request(str(reason)) from None
 
 
 def read_yaml_or_json(body: bytes) -> YamlText:

@@ -1,8 +1,9 @@
 """What Kubernetes itself says of its kinds: their names, verbs and the shape of their objects.
 
 In: kubernetes.json beside this file, written by `make facts` from a real kube-apiserver. Out: the
-kinds and groups in discovery order, a Schema per definition (built when first asked for), the
-definition as OpenAPI and as a protobuf message. Defaulting and validation are not here: they are code, in `kinds`.
+kinds and groups in discovery order, a Schema per definition (built when first asked for), and the
+definition as OpenAPI and as a protobuf message. Defaulting and validation are not here: they are
+code, in `kinds`.
 
 The `default` of a field here is OpenAPI's: what Go writes for a value that is never absent ("", 0,
 {}), or a list key's default (TCP). It is not what the server fills into objects.

@@ -1,0 +1,247 @@
+"""Protobuf bodies, as Kubernetes' typed clients send them, to the objects they say.
+
+In: bytes: four that announce it, then an envelope with the kind and the object's message. Out: the
+object that a client would have sent as JSON, not yet made to fit its resource. Malformed says why
+there is none, in kube-apiserver's words. Which fields a message has is known from the facts: their
+numbers, their types, and whether Go's JSON would have a zero.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from atoll.apiserver.bodies import protobuf_values as values
+from atoll.apiserver.bodies.json_text import DEPTH_MAX, Malformed, check_depth
+from atoll.apiserver.bodies.protobuf_wire import Message, Object, StoreRange, fill
+from atoll.apiserver.schemas import facts
+from atoll.apiserver.schemas.facts import FieldFacts
+from atoll.apiserver.schemas.schema import Schema
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+_MAGIC = b"k8s\0"
+_SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is in an envelope; kind and version may be empty."""
+
+    kind: str
+    api_version: str
+    raw: bytes
+
+
+def read_envelope(body: bytes) -> Sent:
+    """The kind and the message in a body."""
+    if not body:
+        raise Malformed("empty data")
+    if not body.startswith(_MAGIC):
+        expected = "provided data does not appear to be a protobuf message, expected prefix"
+        raise Malformed(f"{expected} [{' '.join(map(str, _MAGIC))}]")
+    if len(body) == len(_MAGIC):
+        raise Malformed("empty body")
+    found: Object = {}
+    fill(_ENVELOPE, found, body, len(_MAGIC), len(body))
+    kind = found.get("type", {})
+    return Sent(kind.get("kind", ""), kind.get("apiVersion", ""), found.get("raw", b""))
+
+
+def read_message(definition: str, raw: bytes) -> Object:
+    """The object that a message of this definition says, without kind and version."""
+    result: Object = {}
+    try:
+        fill(_message(definition, definition), result, raw, 0, len(raw))
+    except RecursionError:
+        raise Malformed(f"exceeded max depth of {DEPTH_MAX}") from None
+    check_depth(result)
+    return result
+
+
+@cache
+def _message(name: str, definition: str) -> Message:
+    """How to read a message; `definition` is another one only for what is inlined into it."""
+    known = facts.load()
+    message, schema = Message(name.rpartition(".")[2]), known.schema(definition)
+    for field in known.message(name):
+        if field.zero == "inline":
+            go_name = field.name.rpartition(".")[2]
+            message.on_range(field.number, go_name, _inline(field.name, definition))
+        elif (shape := schema.child(field.name)) is not None:
+            _add(message, field, shape)
+    return message
+
+
+def _add(message: Message, field: FieldFacts, shape: Schema) -> None:
+    """Let the message read one more field."""
+    number, name, go_name = field.number, field.name, _go_name(field.name)
+    zero = field.zero not in ("omitempty", "omitzero")
+    match shape.type:
+        case "integer" | "boolean":
+            store = values.keep_number(name, _number_reader(shape), zero=zero)
+            message.on_number(number, go_name, store)
+        case "number":
+            message.on_double(number, go_name, values.keep(name, values.double, zero=zero))
+        case "object":
+            message.on_range(number, go_name, _nested(name, shape.definition))
+        case "list" if field.zero == "wrapped":
+            message.on_range(number, go_name, values.keep(name, values.strings))
+        case "list":
+            _add_list(message, field, _element(shape))
+        case "map":
+            message.on_range(number, go_name, _entries(name, _element(shape)))
+        case _:
+            plain = shape.type == "string" and shape.format in ("", "byte")
+            # A struct is never empty to Go's JSON, unless it is asked whether it is zero.
+            kept = zero if plain else field.zero != "omitzero"
+            message.on_range(number, go_name, values.keep(name, _reader(shape), zero=kept))
+
+
+def _add_list(message: Message, field: FieldFacts, element: Schema) -> None:
+    number, name, go_name = field.number, field.name, _go_name(field.name)
+    if element.type not in ("integer", "boolean"):
+        message.on_range(number, go_name, values.collect(name, _reader(element)))
+        return
+    read = _number_reader(element)
+    read_all = values.packed(read)
+
+    def add(result: Object, value: int) -> None:
+        result.setdefault(name, []).append(read(value))
+
+    def add_all(result: Object, data: bytes, start: int, stop: int) -> None:
+        result.setdefault(name, []).extend(read_all(data, start, stop))
+
+    message.on_number(number, go_name, add)
+    message.on_range(number, go_name, add_all)
+
+
+def _go_name(name: str) -> str:
+    """What messages call a field; Go's own spelling of abbreviations is not known."""
+    return "ObjectMeta" if name == "metadata" else name[:1].upper() + name[1:]
+
+
+def _element(shape: Schema) -> Schema:
+    assert shape.element is not None, "a list or map says what is in it"
+    return shape.element
+
+
+def _number_reader(shape: Schema) -> values.ReadNumber:
+    if shape.type == "boolean":
+        return values.boolean
+    return values.int32 if shape.format == "int32" else values.int64
+
+
+def _reader(shape: Schema) -> values.ReadRange:
+    """How to read a value whose bytes are told from where to where they go."""
+    match shape.type:
+        case "object":
+            return _object_reader(shape.definition)
+        case "string":
+            return _TEXTS[shape.format]
+        case "int-or-string":
+            return values.int_or_string
+        case "any":
+            return _UNIONS.get(shape.name, values.raw_json)
+    raise AssertionError(f"nothing in Kubernetes has a {shape.type} here")
+
+
+_TEXTS: dict[str, values.ReadRange] = {
+    "": values.text,
+    "byte": values.binary,
+    "date-time": values.time,
+    "micro-time": values.micro_time,
+    "quantity": values.quantity,
+}
+
+
+def _object_reader(definition: str) -> values.ReadRange:
+    def read(data: bytes, start: int, stop: int) -> Object:
+        result: Object = {}
+        fill(_message(definition, definition), result, data, start, stop)
+        return result
+
+    return read
+
+
+def _nested(name: str, definition: str) -> StoreRange:
+    """A message in a field; said again, it adds to what was said before."""
+
+    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+        inner = result.setdefault(name, {})
+        if start < stop:
+            fill(_message(definition, definition), inner, data, start, stop)
+
+    return store
+
+
+def _inline(name: str, definition: str) -> StoreRange:
+    """A message whose fields JSON has among those of the message around it."""
+
+    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+        fill(_message(name, definition), result, data, start, stop)
+
+    return store
+
+
+def _entries(name: str, element: Schema) -> StoreRange:
+    """A map, which is a list of messages of a key and a value."""
+    read = _reader(element)
+    entry = Message("Entry")
+    entry.on_range(1, "Key", values.keep("key", values.text))
+    entry.on_range(2, "Value", values.keep("value", read))
+
+    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+        found: Object = {}
+        fill(entry, found, data, start, stop)
+        value = found["value"] if "value" in found else read(b"", 0, 0)
+        result.setdefault(name, {})[found.get("key", "")] = value
+
+    return store
+
+
+def _union(message: Message, choose: Callable[[Object], Any]) -> values.ReadRange:
+    """Where a JSON schema has a schema or something else; `choose` says which it is."""
+
+    def read(data: bytes, start: int, stop: int) -> Any:
+        found: Object = {}
+        fill(message, found, data, start, stop)
+        return choose(found)
+
+    return read
+
+
+_TYPE = Message("TypeMeta")
+_TYPE.on_range(1, "APIVersion", values.keep("apiVersion", values.text))
+_TYPE.on_range(2, "Kind", values.keep("kind", values.text))
+_ENVELOPE = Message("Unknown")
+
+
+def _store_type(result: Object, data: bytes, start: int, stop: int) -> None:
+    fill(_TYPE, result.setdefault("type", {}), data, start, stop)
+
+
+_ENVELOPE.on_range(1, "TypeMeta", _store_type)
+_ENVELOPE.on_range(2, "Raw", values.keep("raw", lambda data, start, stop: data[start:stop]))
+
+_OR_ARRAY = Message("JSONSchemaPropsOrArray")
+_OR_ARRAY.on_range(1, "Schema", _nested("schema", _SCHEMA))
+_OR_ARRAY.on_range(2, "JSONSchemas", values.collect("list", _object_reader(_SCHEMA)))
+_OR_BOOL = Message("JSONSchemaPropsOrBool")
+_OR_BOOL.on_number(1, "Allows", values.keep_number("allows", values.boolean))
+_OR_BOOL.on_range(2, "Schema", _nested("schema", _SCHEMA))
+_OR_STRINGS = Message("JSONSchemaPropsOrStringArray")
+_OR_STRINGS.on_range(1, "Schema", _nested("schema", _SCHEMA))
+_OR_STRINGS.on_range(2, "Property", values.collect("list", values.text))
+
+
+def _list_or_schema(found: Object) -> Any:
+    return found.get("list") or found.get("schema")
+
+
+_UNIONS: dict[str, values.ReadRange] = {
+    "JSONSchemaPropsOrArray": _union(_OR_ARRAY, _list_or_schema),
+    "JSONSchemaPropsOrBool": _union(
+        _OR_BOOL, lambda found: found.get("schema", found.get("allows", False))
+    ),
+    "JSONSchemaPropsOrStringArray": _union(_OR_STRINGS, _list_or_schema),
+}
