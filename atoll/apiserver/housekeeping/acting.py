@@ -56,6 +56,17 @@ async def release(api: Api, node: Node, owners: Sequence[str]) -> None:
     await _revise(api, node, without)
 
 
+async def unblock(api: Api, node: Node) -> None:
+    """Let the owners of this very object go before it, if it is still there."""
+
+    def unblocking(obj: Object) -> Object:
+        owners = metadata(obj).get("ownerReferences") or []
+        freed = [{**owner, "blockOwnerDeletion": False} for owner in owners]
+        return _with_metadata(obj, "ownerReferences", freed)
+
+    await _revise(api, node, unblocking)
+
+
 async def take_off_finalizer(api: Api, node: Node, finalizer: str) -> None:
     """Take this finalizer off this very object, if it is still there."""
 

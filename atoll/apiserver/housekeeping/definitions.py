@@ -6,6 +6,7 @@ and is looked at again when a definition goes. Deleting one deletes all its obje
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -31,20 +32,33 @@ Object = dict[str, Any]
 COLLECTION = "customresourcedefinitions.apiextensions.k8s.io"
 
 
-def taken_names(definition: Object, served: Iterable[Resource]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A name that another resource of the group already has: which one, and what is said."""
+
+    reason: str
+    message: str
+
+
+def conflicts(definition: Object, served: Iterable[Resource]) -> list[Conflict]:
     """What keeps a definition from being served: names that others in its group already have."""
     names, group, own = _names(definition), definition["spec"]["group"], _collection(definition)
-    said: list[str] = []
-    for resource in served:
-        if resource.group != group or resource.collection == own:
-            continue
-        words = {resource.plural, resource.singular, *resource.short_names}
-        kinds = {resource.kind, resource.list_kind}
-        asked = [names["plural"], names.get("singular", ""), *names.get("shortNames", [])]
-        said += [f'"{name}" is already in use' for name in asked if name and name in words]
-        asked = [names["kind"], names.get("listKind", "")]
-        said += [f'"{name}" is already in use' for name in asked if name and name in kinds]
-    return list(dict.fromkeys(said))
+    others = [one for one in served if one.group == group and one.collection != own]
+    words = {word for one in others for word in (one.plural, one.singular, *one.short_names)}
+    kinds = {kind for one in others for kind in (one.kind, one.list_kind)}
+    asked = [
+        ("PluralConflict", [names["plural"]], words),
+        ("SingularConflict", [names.get("singular", "")], words),
+        ("ShortNamesConflict", names.get("shortNames") or [], words),
+        ("KindConflict", [names["kind"]], kinds),
+        ("ListKindConflict", [names.get("listKind", "")], kinds),
+    ]
+    return [
+        Conflict(reason, f'"{name}" is already in use')
+        for reason, wanted, taken in asked
+        for name in wanted
+        if name in taken
+    ]
 
 
 def _names(definition: Object) -> Object:
@@ -56,7 +70,7 @@ def _collection(definition: Object) -> str:
     return f"{_names(definition)['plural']}.{definition['spec']['group']}"
 
 
-def status_of(definition: Object, taken: Sequence[str], now: str) -> Object:
+def status_of(definition: Object, taken: Sequence[Conflict], now: str) -> Object:
     """The status of a definition: whether its names are its own, and whether it is served."""
     status: Object = definition.get("status") or {}
     known = status.get("conditions") or []
@@ -72,13 +86,14 @@ def status_of(definition: Object, taken: Sequence[str], now: str) -> Object:
     }
 
 
-def _names_accepted(taken: Sequence[str]) -> Object:
+def _names_accepted(taken: Sequence[Conflict]) -> Object:
     if taken:
-        return condition("NamesAccepted", "NameConflict", "; ".join(taken), holds=False)
+        messages = ", ".join(one.message for one in taken)
+        return condition("NamesAccepted", taken[0].reason, messages, holds=False)
     return condition("NamesAccepted", "NoConflicts", "no conflicts found", holds=True)
 
 
-def _established(definition: Object, taken: Sequence[str]) -> Object:
+def _established(definition: Object, taken: Sequence[Conflict]) -> Object:
     if taken and not is_true(definition, "Established"):
         return condition("Established", "NotAccepted", "not all names are accepted", holds=False)
     message = "the initial names have been accepted"
@@ -141,7 +156,7 @@ class Definitions:
             return seen.object
         if definition_errors(seen.object):
             return seen.object  # validation is about to say so
-        taken = taken_names(seen.object, self._catalog)
+        taken = conflicts(seen.object, self._catalog)
         return {**seen.object, "status": status_of(seen.object, taken, rfc3339(self._api.now()))}
 
     def refuse_in_ending(self, seen: Admission) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from atoll.apiserver.catalog import Catalog
-from atoll.apiserver.housekeeping.acting import delete_one, release, take_off_finalizer
+from atoll.apiserver.housekeeping.acting import delete_one, release, take_off_finalizer, unblock
 from atoll.apiserver.housekeeping.graph import Graph, Node
 from atoll.apiserver.objects.ending import FOREGROUND, ORPHAN
 from atoll.apiserver.objects.view import OwnerReference, metadata_of
@@ -42,7 +42,14 @@ class Unhold:
     finalizer: str
 
 
-Action = Delete | Release | Unhold
+@dataclass(frozen=True, slots=True)
+class Unblock:
+    """Let this object's owners go before it: it waits for them itself."""
+
+    node: Node
+
+
+Action = Delete | Release | Unhold | Unblock
 
 
 def plan(node: Node, graph: Graph, is_served: Callable[[OwnerReference], bool]) -> list[Action]:
@@ -77,7 +84,18 @@ def _plan_dependent(
     if solid:
         useless = (*absent, *waiting)
         return [Release(node, useless)] if useless else []
-    return [Delete(node, _propagation(node, graph, waited_for=bool(waiting)))]
+    deletion = Delete(node, _propagation(node, graph, waited_for=bool(waiting)))
+    if waiting and _waits_for_itself(node, graph):
+        return [Unblock(node), deletion]
+    return [deletion]
+
+
+def _waits_for_itself(node: Node, graph: Graph) -> bool:
+    """Whether owners may own each other in a ring, in which each would wait for the next."""
+    return any(
+        dependent.ending and FOREGROUND in dependent.metadata.finalizers
+        for dependent, _ in graph.dependents(node.uid)
+    )
 
 
 def _within_reach(owner: Node, node: Node) -> bool:
@@ -153,6 +171,8 @@ class Collector:
                 await release(self._api, node, owners)
             case Unhold(node, finalizer):
                 await take_off_finalizer(self._api, node, finalizer)
+            case Unblock(node):
+                await unblock(self._api, node)
 
 
 def _served(catalog: Catalog, reference: OwnerReference) -> bool:
