@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.apiserver.housekeeping.garbage import Action, Delete, Release, Unhold, plan
+from atoll.apiserver.housekeeping.garbage import (
+    Action,
+    Delete,
+    Release,
+    Unblock,
+    Unhold,
+    plan,
+)
 from atoll.apiserver.housekeeping.graph import Graph, Node
 from atoll.apiserver.objects.view import Metadata, OwnerReference
 from atoll.store.record import Record
@@ -74,6 +81,12 @@ class World:
                 self.objects[known.uid] = msgspec.structs.replace(known, finalizers=held)
                 if not held:
                     del self.objects[known.uid]
+            case Unblock():
+                freed = tuple(
+                    msgspec.structs.replace(one, block_owner_deletion=False)
+                    for one in known.owner_references
+                )
+                self.objects[known.uid] = msgspec.structs.replace(known, owner_references=freed)
 
     def settle(self) -> None:
         """Carry out whatever is planned until nothing is; fails if it never ends."""
@@ -88,14 +101,13 @@ class World:
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
-    """A root and up to seven objects, each owned by some that came before it, or by nobody."""
+    """A root and up to seven objects, each owned by some of the others, rings included."""
     world = World()
-    world.add(ROOT)
-    uids = [ROOT]
-    for number in range(draw(st.integers(1, 7))):
-        owners = draw(st.lists(st.sampled_from(uids), max_size=2, unique=True))
-        world.add(f"u{number}", *owners, blocks=draw(st.booleans()))
-        uids.append(f"u{number}")
+    uids = [ROOT, *(f"u{number}" for number in range(draw(st.integers(1, 7))))]
+    for uid in uids:
+        others = st.sampled_from([other for other in uids if other != uid])
+        owners = draw(st.lists(others, max_size=2, unique=True))
+        world.add(uid, *owners, blocks=draw(st.booleans()))
     return world
 
 
@@ -106,11 +118,15 @@ def owners_of(world: World, uid: str) -> list[str]:
 def doomed(world: World) -> set[str]:
     """What goes with the root: whatever has owners, all of which go."""
     gone = {ROOT}
-    for uid in world.objects:  # owners come before what they own
-        owners = owners_of(world, uid)
-        if owners and gone.issuperset(owners):
-            gone.add(uid)
-    return gone
+    while True:
+        more = {
+            uid
+            for uid in world.objects
+            if (owners := owners_of(world, uid)) and gone.issuperset(owners)
+        }
+        if more <= gone:
+            return gone
+        gone |= more
 
 
 @given(worlds(), st.sampled_from(["Background", "Foreground"]))

@@ -28,7 +28,7 @@ def test_people_are_told_what_is_left_and_who_holds_it() -> None:
     assert said == {
         "NamespaceContentRemaining": (
             "True",
-            "Some resources are remaining: configmaps has 2 resource instances",
+            "Some resources are remaining: configmaps. has 2 resource instances",
         ),
         "NamespaceFinalizersRemaining": (
             "True",
