@@ -3,12 +3,8 @@
 A test listed here runs on ours all the same and must fail there.
 """
 
-_PROTOBUF = "bodies are read as JSON or YAML; protobuf is refused with 415"
-
 DIFFERENCES: dict[str, str] = {
     "test_objects_can_be_had_as_protobuf": "answers are JSON or YAML; all clients read JSON",
-    "test_objects_can_be_sent_as_protobuf": _PROTOBUF,
-    "test_kubectl_creates_what_it_sends_as_protobuf": _PROTOBUF,
     "test_columns_of_a_table_are_described": "columns of built-in kinds carry no description",
     "test_kubectl_says_the_same_of_both_servers[explain]": "OpenAPI carries no descriptions",
     "test_an_encoded_slash_ends_a_name": "an encoded slash is part of a name, not of the path",
