@@ -544,6 +544,23 @@ SCENARIOS = [
         apply("three", shape()),
     ),
     scenario(
+        "shape-lists-of-nothing",
+        "Shape",
+        apply("one", shape(size=0, free={}, point={}, names={}, doors=[])),
+        apply("one", shape()),
+        apply("one", shape(size=1)),
+        apply("one", shape(tags=[])),
+        apply("two", shape(size=1)),
+        apply("two", shape(tags=[], size=2)),
+    ),
+    scenario(
+        "shape-nothing-then-lists-of-nothing",
+        "Shape",
+        create("one", shape()),
+        apply("two", shape(size=0, tags=[])),
+        apply("two", shape()),
+    ),
+    scenario(
         "shape-items-in-order",
         "Shape",
         create("one", shape(tags=["a", "b", "c", "d"])),

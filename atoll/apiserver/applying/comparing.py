@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from atoll.apiserver.applying.fieldset import FieldSet, fields_in_order, items_in_order
+from atoll.apiserver.applying.fieldset import FieldSet, in_order, items_in_order
 from atoll.apiserver.applying.typed import (
     everything,
     is_list,
@@ -90,7 +90,7 @@ def _entries(
         for key, old in before.items():
             if key not in after:
                 removed["f:" + key] = everything(old, fields.get(key, other))
-    return fields_in_order(changed), fields_in_order(removed)
+    return in_order(changed), in_order(removed)
 
 
 def _pair(

@@ -22,23 +22,17 @@ class BadFields(Exception):
 
 def in_order(node: Node) -> Node:
     """The same node with its keys in kube-apiserver's order (its children are left as they are)."""
-    for key in node:
-        if key != ".":
-            return fields_in_order(node) if key[0] == "f" else items_in_order(node)
-    return node
-
-
-def fields_in_order(node: Node) -> Node:
-    """The same for a node that leads to fields."""
     if len(node) < 2:
         return node
     keys = list(node)
     ordered = sorted(keys)
+    if ordered[-1][0] != "f":  # there are items among them, which go by their values
+        ordered.sort(key=order)
     return node if keys == ordered else {key: node[key] for key in ordered}
 
 
 def items_in_order(node: Node) -> Node:
-    """The same for a node that leads to the items of a list."""
+    """The same, for a node that is known to lead to the items of a list."""
     if len(node) < 2:
         return node
     keys = list(node)
