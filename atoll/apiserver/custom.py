@@ -150,7 +150,7 @@ def _scale_errors(scale: Scale, obj: Object) -> list[FieldError]:
         if value is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool):
-            said = f"{_go_text(value)} is of the type {_go_type(value)}, expected int64"
+            said = f"{fields.go_text(value)} is of the type {_go_type(value)}, expected int64"
             errors.append(fields.invalid(where, 0, f"{where} accessor error: {said}"))
         elif value < 0:
             errors.append(fields.invalid(where, value, "should be a non-negative integer"))
@@ -163,16 +163,6 @@ def _scale_errors(scale: Scale, obj: Object) -> list[FieldError]:
 def _go_type(value: Any) -> str:
     kinds = {bool: "bool", str: "string", float: "float64", list: "[]interface {}"}
     return kinds.get(type(value), "map[string]interface {}")
-
-
-def _go_text(value: Any) -> str:
-    """A value as Go prints it with %v."""
-    if isinstance(value, dict):
-        pairs = (f"{key}:{_go_text(value[key])}" for key in sorted(value))
-        return f"map[{' '.join(pairs)}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(_go_text, value))}]"
-    return value if isinstance(value, str) else fields.shown(value)
 
 
 def _at(obj: Object, path: Path) -> Any:

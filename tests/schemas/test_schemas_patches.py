@@ -15,6 +15,7 @@ from atoll.apiserver.bodies.patches import (
     Patch,
 )
 from atoll.apiserver.custom import resources_of
+from atoll.apiserver.fields.error import go_text
 from atoll.apiserver.status import ApiError
 
 NOTHING = Patch({}, [])
@@ -147,3 +148,50 @@ def test_without_strictness_the_complaints_are_warnings() -> None:
     obj, warnings = conform_patched(builtin("ConfigMap"), {"zz": 1, "data": {"a": "b"}}, NOTHING)
     assert obj == {"data": {"a": "b"}}
     assert warnings == ['unknown field "zz"']
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "reason"),
+    [
+        # All of these are what a real kube-apiserver answered.
+        pytest.param(
+            "ConfigMap", {"data": {"a": 1}}, "cannot convert int64 to string", id="number"
+        ),
+        pytest.param("ConfigMap", {"data": {"a": True}}, "unrecognized type: string", id="boolean"),
+        pytest.param("ConfigMap", {"data": [1]}, "cannot restore map from slice", id="list"),
+        pytest.param("ConfigMap", {"immutable": "x"}, "unrecognized type: bool", id="text"),
+        pytest.param(
+            "ConfigMap", {"metadata": 1}, "cannot restore struct from: int64", id="struct"
+        ),
+        pytest.param(
+            "ConfigMap",
+            {"binaryData": {"a": "!!"}},
+            "error decoding from json: illegal base64 data at input byte 0",
+            id="base64",
+        ),
+        pytest.param(
+            "Deployment",
+            {"spec": {"replicas": 1.5}},
+            "cannot convert float64 to int32",
+            id="fraction",
+        ),
+        pytest.param("Deployment", {"spec": []}, "cannot restore struct from: slice", id="spec"),
+        pytest.param(
+            "Deployment",
+            {"spec": {"strategy": {"rollingUpdate": {"maxSurge": {}}}}},
+            "json: cannot unmarshal object into Go value of type int32",
+            id="int-or-string",
+        ),
+    ],
+)
+def test_a_strategic_patch_of_the_wrong_type_is_told_in_words_of_its_own(
+    kind: str, body: Any, reason: str
+) -> None:
+    patch = Patch(body, [], strategic=True)
+    message = refusal(kind, body, patch)
+    assert message == f' "" is invalid: patch: Invalid value: "{go_text(body)}": {reason}'
+
+
+def test_a_value_is_printed_as_go_prints_it() -> None:
+    value = {"zz": {"b": [1, "x", None, True, 1.5, {}]}, "aa": 1}
+    assert go_text(value) == "map[aa:1 zz:map[b:[1 x <nil> true 1.5 map[]]]]"

@@ -40,6 +40,7 @@ class Patch:
 
     value: Any
     complaints: list[str]
+    strategic: bool = False
 
 
 def decode_patch(body: bytes, patch_type: str, *, validation: Validation = "Warn") -> Patch:
@@ -61,7 +62,8 @@ def decode_patch(body: bytes, patch_type: str, *, validation: Validation = "Warn
     if validation != "Ignore" and may_repeat(body, value):
         words = "json patch duplicate field" if patch_type == JSON_PATCH else "duplicate field"
         complaints = [f'{words} "{path}"' for path in repeated_paths(read_repeating(body))]
-    return Patch(settle_numbers(value) if may_have_floats(body) else value, complaints)
+    settled = settle_numbers(value) if may_have_floats(body) else value
+    return Patch(settled, complaints, strategic=patch_type == STRATEGIC_MERGE_PATCH)
 
 
 def _decode_apply(body: bytes, validation: Validation) -> Patch:
@@ -91,15 +93,17 @@ def conform_patched(
     try:
         fitting = conform(resource, obj, patched=True)
     except Mismatch as mismatch:
-        raise patch_refused(obj, mismatch.message()) from None
+        reason = mismatch.converting() if patch.strategic else mismatch.message()
+        raise patch_refused(obj, patch, reason) from None
     complaints = [] if validation == "Ignore" else patch.complaints + fitting.complaints
     if validation == "Strict" and complaints:
-        raise patch_refused(obj, f"strict decoding error: {', '.join(complaints)}")
+        raise patch_refused(obj, patch, f"strict decoding error: {', '.join(complaints)}")
     return fitting.object, complaints
 
 
-def patch_refused(obj: Object, reason: str) -> ApiError:
-    """422 for a patch whose result is not an object of its kind."""
-    error = fields.invalid("patch", encode_json(obj).decode(), reason)
+def patch_refused(obj: Object, patch: Patch, reason: str) -> ApiError:
+    """422 for a patch whose result is not an object of its kind; shows what Kubernetes shows."""
+    shown = fields.go_text(patch.value) if patch.strategic else encode_json(obj).decode()
+    error = fields.invalid("patch", shown, reason)
     details = {"causes": [error.cause()]}
     return ApiError(422, "Invalid", f' "" is invalid: {error}', details=details)

@@ -54,6 +54,17 @@ def shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def go_text(value: Any) -> str:
+    """A value as Go prints it with %v: map[a:1 b:[x y]]."""
+    if value is None:
+        return "<nil>"
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(go_text, value))}]"
+    return value if isinstance(value, str) else shown(value)
+
+
 def shown_number(number: int | float) -> str:
     """A number as Go prints it with %v: a float from a million on has an exponent."""
     if isinstance(number, int):

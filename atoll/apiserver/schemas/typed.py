@@ -22,7 +22,8 @@ Object = dict[str, Any]
 # Reads a value; appends to the list what strict reading complains of, paths relative to the value.
 Reader = Callable[[Any, list["Complaint"]], Any]
 
-_INTEGER_LIMITS = {"int32": (-(2**31), 2**31 - 1)}
+_INT32 = (-(2**31), 2**31 - 1)
+_INTEGER_LIMITS = {"int32": _INT32}
 _LIMITS = (-(2**63), 2**63 - 1)
 _ZEROS: dict[str, Any] = {"string": "", "boolean": False, "map": {}, "list": [], "object": {}}
 
@@ -237,15 +238,14 @@ def _read_string(value: Any, _: list[Complaint]) -> str:
     raise WrongType(value, "string")
 
 
-def _read_int_or_string(value: Any, complaints: list[Complaint]) -> int | str:
+def _read_int_or_string(value: Any, _: list[Complaint]) -> int | str:
     if value.__class__ is str:
         text: str = value
         return text
-    number: int = _read_int32(value, complaints)
-    return number
-
-
-_read_int32 = _integer_reader(Schema("integer", format="int32"))
+    if value.__class__ is int and _INT32[0] <= value <= _INT32[1]:
+        number: int = value
+        return number
+    raise WrongType(value, "int32", by_hand=True)
 
 
 def _read_bytes(value: Any, _: list[Complaint]) -> str:
@@ -254,19 +254,22 @@ def _read_bytes(value: Any, _: list[Complaint]) -> str:
     try:
         return canonical_base64(value)
     except NotBase64 as reason:
-        raise Mismatch(str(reason)) from None
+        raise Mismatch(str(reason), f"error decoding from json: {reason}") from None
 
 
-def _read_time(value: Any, complaints: list[Complaint]) -> str:
+def _read_time(value: Any, _: list[Complaint]) -> str:
+    return _moment(value, canonical_time)
+
+
+def _read_micro_time(value: Any, _: list[Complaint]) -> str:
+    return _moment(value, canonical_micro_time)
+
+
+def _moment(value: Any, canonical: Callable[[str], str]) -> str:
+    if value.__class__ is not str:
+        raise WrongType(value, "string", by_hand=True)
     try:
-        return canonical_time(_read_string(value, complaints))
-    except NotATime as reason:
-        raise Mismatch(str(reason)) from None
-
-
-def _read_micro_time(value: Any, complaints: list[Complaint]) -> str:
-    try:
-        return canonical_micro_time(_read_string(value, complaints))
+        return canonical(value)
     except NotATime as reason:
         raise Mismatch(str(reason)) from None
 
