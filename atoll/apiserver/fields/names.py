@@ -32,7 +32,11 @@ def _explain(rule: str, pattern: str, *examples: str) -> str:
 def name_is_label(name: str) -> list[str]:
     """An RFC 1123 label: what namespaces are called."""
     reasons = [_too_long(LABEL_MAX, "characters")] if len(name.encode()) > LABEL_MAX else []
-    if not _label.fullmatch(name):
+    if _label.fullmatch(name):
+        return reasons
+    if _subdomain.fullmatch(name):
+        reasons.append("must not contain dots")
+    else:
         rule = (
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-',"
             " and must start and end with an alphanumeric character"

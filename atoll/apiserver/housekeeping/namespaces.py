@@ -47,7 +47,9 @@ def plan(content: Mapping[str, Sequence[Node]]) -> Sweep:
 
 
 def _conditions(left: Mapping[str, Sequence[Node]]) -> list[Object]:
-    counts = [f"{name} has {len(nodes)} resource instances" for name, nodes in sorted(left.items())]
+    # A resource is told with its group behind a dot, and the core group has no name.
+    told = {name if "." in name else f"{name}.": nodes for name, nodes in left.items()}
+    counts = [f"{name} has {len(nodes)} resource instances" for name, nodes in sorted(told.items())]
     held: dict[str, int] = {}
     for nodes in left.values():
         for node in nodes:
