@@ -70,6 +70,7 @@ class Strategy:
     """What differs between kinds in how they are written, deleted and selected."""
 
     tracks_generation: bool = False
+    counts_annotations: bool = False  # a change of annotations is a new generation too
     has_status: bool = False
     scale: Scale | None = None
     unconditional_update: bool = True  # a PUT without resourceVersion overwrites

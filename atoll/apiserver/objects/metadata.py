@@ -14,7 +14,7 @@ from atoll.apiserver.fields.names import (
     name_is_subdomain,
     value_is_label_value,
 )
-from atoll.apiserver.resource import Resource
+from atoll.apiserver.resource import Resource, Strategy
 
 Object = dict[str, Any]
 
@@ -100,12 +100,21 @@ def with_generation(new: Object, old: Object, resource: Resource) -> Object:
     """The new version, its generation one higher if what the user asks for has changed."""
     if not resource.strategy.tracks_generation:
         return new
-    apart = {"metadata", "status"} if resource.strategy.has_status else {"metadata"}
-    if all(new.get(key) == old.get(key) for key in {*new, *old} - apart):
+    if not _asks_otherwise(new, old, resource.strategy):
         return new
     meta = dict(new["metadata"])
     meta["generation"] = int(metadata(old).get("generation") or 0) + 1
     return {**new, "metadata": meta}
+
+
+def _asks_otherwise(new: Object, old: Object, strategy: Strategy) -> bool:
+    apart = {"metadata", "status"} if strategy.has_status else {"metadata"}
+    if any(new.get(key) != old.get(key) for key in {*new, *old} - apart):
+        return True
+    if not strategy.counts_annotations:
+        return False
+    before, after = (metadata(obj).get("annotations") or {} for obj in (old, new))
+    return bool(before != after)
 
 
 def errors_of_new(obj: Object, resource: Resource) -> list[FieldError]:
