@@ -29,7 +29,7 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Remove the object; this was its last state."""
+    """Remove the object; this is what its remover is told. Watchers are told what was stored."""
 
     object: Object
 
@@ -85,7 +85,8 @@ async def write(
 
     def decide_record(current: Record | None, revision: int) -> Put | Remove | Keep:
         nonlocal done
-        verdict = decide(stored_object(resource, current))
+        old = stored_object(resource, current)
+        verdict = decide(old)
         if isinstance(verdict, Leave):
             done = Written(verdict.object)
             return KEEP
@@ -94,7 +95,8 @@ async def write(
         as_served = value if resource.serves_as_stored else None
         if isinstance(verdict, Drop):
             done = Written(obj, removed=True, value=as_served)
-            return Remove(value)
+            last = with_revision(old if old is not None else verdict.object, revision)
+            return Remove(orjson.dumps(resource.to_stored(last)))
         done = Written(obj, created=current is None, value=as_served)
         return Put(value)
 
