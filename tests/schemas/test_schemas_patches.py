@@ -195,3 +195,21 @@ def test_a_strategic_patch_of_the_wrong_type_is_told_in_words_of_its_own(
 def test_a_value_is_printed_as_go_prints_it() -> None:
     value = {"zz": {"b": [1, "x", None, True, 1.5, {}]}, "aa": 1}
     assert go_text(value) == "map[aa:1 zz:map[b:[1 x <nil> true 1.5 map[]]]]"
+
+
+def test_a_patch_may_not_turn_an_object_into_one_of_another_kind() -> None:
+    message = refusal("ConfigMap", {"kind": "Foo", "apiVersion": "v1"})
+    assert message.endswith(
+        'no kind "Foo" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"'
+    )
+
+
+def test_a_kind_that_is_no_text_is_refused() -> None:
+    message = refusal("ConfigMap", {"kind": 1})
+    assert message.endswith("cannot unmarshal number into Go struct field .kind of type string")
+
+
+def test_a_strategic_patch_cannot_touch_the_kind() -> None:
+    patch = Patch({"kind": "Foo"}, [], strategic=True)
+    obj, _ = conform_patched(builtin("ConfigMap"), {"kind": "Foo", "apiVersion": "v1"}, patch)
+    assert obj["kind"] == "ConfigMap"

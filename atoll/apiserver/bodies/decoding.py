@@ -193,18 +193,25 @@ def _check_kind(obj: Object, expected: Resource, body: bytes) -> None:
         if version != expected.api_version:
             raise wrong_version(version, expected)
         return
-    kind, version = kind or expected.kind, version or expected.api_version
-    if (kind, version) == (expected.kind, expected.api_version):
+    fault = kind_fault(obj, expected)
+    if fault is None:
         return
-    if not _is_registered(kind, version):
-        reason = f'no kind "{kind}" is registered for version "{version}" in scheme {_SCHEME}'
-    elif kind == expected.kind and version.partition("/")[0] == expected.group:
+    if kind in ("", expected.kind) and _is_registered(expected.kind, version):
         raise wrong_version(version, expected)
-    else:
-        internal = expected.group.partition(".")[0] or "core"
-        source, target = f"{version.rpartition('/')[2]}.{kind}", f"{internal}.{expected.kind}"
-        reason = f"converting ({source}) to ({target}): unknown conversion"
-    raise not_handled(obj, expected, reason)
+    raise not_handled(obj, expected, fault)
+
+
+def kind_fault(obj: Object, expected: Resource) -> str | None:
+    """Why an object cannot be one of a built-in resource, judging by its kind and version."""
+    kind = obj.get("kind") or expected.kind
+    version = obj.get("apiVersion") or expected.api_version
+    if (kind, version) == (expected.kind, expected.api_version):
+        return None
+    if not _is_registered(kind, version):
+        return f'no kind "{kind}" is registered for version "{version}" in scheme {_SCHEME}'
+    internal = expected.group.partition(".")[0] or "core"
+    source, target = f"{version.rpartition('/')[2]}.{kind}", f"{internal}.{expected.kind}"
+    return f"converting ({source}) to ({target}): unknown conversion"
 
 
 _SCHEME = '"pkg/runtime/scheme.go:111"'

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.apiserver.bodies.conforming import conform
-from atoll.apiserver.bodies.decoding import Validation, read_yaml_or_json
+from atoll.apiserver.bodies.decoding import Validation, kind_fault, read_yaml_or_json
 from atoll.apiserver.bodies.encoding import encode_json
 from atoll.apiserver.bodies.json_text import (
     Malformed,
@@ -90,7 +90,12 @@ def conform_patched(
     resource: Resource, obj: Object, patch: Patch, *, validation: Validation = "Warn"
 ) -> tuple[Object, list[str]]:
     """The patched object made to fit its resource, and warnings; refuses as patches are refused."""
+    if patch.strategic:
+        # Such a patch is put into an object of the kind, which it cannot turn into another.
+        obj = {**obj, "kind": resource.kind, "apiVersion": resource.api_version}
     try:
+        if not resource.custom:
+            _check_kind(resource, obj)
         fitting = conform(resource, obj, patched=True)
     except Mismatch as mismatch:
         reason = mismatch.converting() if patch.strategic else mismatch.message()
@@ -99,6 +104,18 @@ def conform_patched(
     if validation == "Strict" and complaints:
         raise patch_refused(obj, patch, f"strict decoding error: {', '.join(complaints)}")
     return fitting.object, complaints
+
+
+def _check_kind(resource: Resource, obj: Object) -> None:
+    for key in ("apiVersion", "kind"):
+        if obj.get(key) is not None and not isinstance(obj[key], str):
+            wrong = WrongType(obj[key], "string")
+            wrong.inside("", key)
+            prefix = "couldn't get version/kind; json parse error: "
+            raise Mismatch(prefix + wrong.message())
+    fault = kind_fault(obj, resource)
+    if fault is not None:
+        raise Mismatch(fault)
 
 
 def patch_refused(obj: Object, patch: Patch, reason: str) -> ApiError:
