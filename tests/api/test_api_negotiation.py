@@ -115,18 +115,9 @@ def test_metadata_alone_can_be_read_listed_and_watched(api: Backend, configmaps:
 
 def test_metadata_of_a_list_must_be_asked_for_as_a_list(api: Backend, configmaps: str) -> None:
     api.create(configmaps, configmap("a"))
-    api.request("GET", configmaps, headers={"accept": PARTIAL}).refusal(
-        406,
-        "NotAcceptable",
-        "you requested PartialObjectMetadata, but the requested object is a list "
-        "(*core.ConfigMapList)",
-    )
-    api.request("GET", f"{configmaps}/a", headers={"accept": PARTIALS}).refusal(
-        406,
-        "NotAcceptable",
-        "you requested PartialObjectMetadataList, but the requested object is not a list "
-        "(*core.ConfigMap)",
-    )
+    for path, accept in ((configmaps, PARTIAL), (f"{configmaps}/a", PARTIALS)):
+        answer = api.request("GET", path, headers={"accept": accept})
+        assert answer.refusal(406, "NotAcceptable") == {}
 
 
 def test_a_watched_table_names_its_columns_once(api: Backend, configmaps: str) -> None:
