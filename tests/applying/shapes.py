@@ -64,7 +64,7 @@ def without_empty(value: Any) -> Any:
     if isinstance(value, dict):
         inner = {key: without_empty(child) for key, child in value.items()}
         return {key: child for key, child in inner.items() if child not in (None, {}, [])}
-    return value
+    return [without_empty(child) for child in value] if isinstance(value, list) else value
 
 
 full_specs = specs.map(without_empty).filter(bool)
