@@ -35,6 +35,7 @@ from atoll.apiserver.status import (
     bad_request,
     internal_error,
     method_not_allowed,
+    not_acceptable,
     too_large,
     unavailable,
     unknown_resource,
@@ -202,6 +203,8 @@ async def _list(api: Api, call: Call) -> Response:
 
 async def _watch(api: Api, call: Call) -> Response:
     shaper = _shaper(api, call, ITEM_SHAPES)
+    if shaper.content_type != "application/json":
+        raise not_acceptable(["application/json"], understood=True)
     return stream_response(shaper, await watch(api, call, shaper))
 
 
