@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from atoll.apiserver.objects.keeping import kept_bytes
 from atoll.apiserver.objects.view import metadata_of, view_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.selecting import check_fields_known
@@ -24,9 +25,8 @@ def served(resource: Resource, record: Record) -> bytes:
     if value is None:
         if len(renditions) > 4:  # earlier forms of a CRD that has changed since
             renditions.clear()
-        value = renditions[resource] = orjson.dumps(
-            resource.from_stored(orjson.loads(record.value))
-        )
+        value = kept_bytes(resource.from_stored(orjson.loads(record.value)))
+        renditions[resource] = value
     return value
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from atoll.apiserver.objects.keeping import kept_bytes
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.verbs.call import Api
@@ -91,12 +92,12 @@ async def write(
             done = Written(verdict.object)
             return KEEP
         obj = with_revision(verdict.object, revision)
-        value = orjson.dumps(resource.to_stored(obj))
+        value = kept_bytes(resource.to_stored(obj))
         as_served = value if resource.serves_as_stored else None
         if isinstance(verdict, Drop):
             done = Written(obj, removed=True, value=as_served)
             last = with_revision(old if old is not None else verdict.object, revision)
-            return Remove(orjson.dumps(resource.to_stored(last)))
+            return Remove(kept_bytes(resource.to_stored(last)))
         done = Written(obj, created=current is None, value=as_served)
         return Put(value)
 
