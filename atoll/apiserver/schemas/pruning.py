@@ -44,15 +44,15 @@ def _prune_object(schema: Schema | None, value: Object, lost: list[str]) -> Obje
     if schema is None or schema is UNSPECIFIED:
         lost.extend(value)
         return {}
-    keeps = _keeps(schema)
+    fields, rest = schema.fields, schema.element if schema.type != "list" else None
     changed: Object = {}
     gone: list[str] = []
     for key, item in value.items():
+        child = fields.get(key) or rest
         if schema.embedded and key in _META:
             continue
-        child = schema.child(key)
         if child is None:
-            if not keeps:
+            if not _keeps(schema):
                 gone.append(key)
             continue
         if item.__class__ is not dict and item.__class__ is not list:

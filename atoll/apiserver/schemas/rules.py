@@ -6,6 +6,7 @@ read the same Rules, so that they cannot disagree about what the schema says.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import re2
@@ -105,7 +106,13 @@ def _search(pattern: str) -> Callable[[str], bool] | None:
     options.never_capture = True
     # On bytes the search need not translate positions that nobody asks for.
     search = re2.compile(pattern.encode(), options).search
-    return lambda text: search(text.encode("utf-8", "replace")) is not None
+
+    def matches(text: str) -> bool:
+        return search(text.encode("utf-8", "replace")) is not None
+
+    # The same objects are written again and again; what is long is not worth keeping.
+    remembered = lru_cache(maxsize=128)(matches)
+    return lambda text: remembered(text) if len(text) <= 64 else matches(text)
 
 
 def quiet_options() -> Any:
