@@ -202,6 +202,7 @@ def _stop_on_signals(services: Supervisor) -> None:
 
 def _settle_memory() -> None:
     """What is loaded by now stays: it need not be looked through again and again."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -227,5 +228,6 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def run_process(config: Config, effects: Effects, on_ready: Callable[[Ready], None]) -> None:
     """Serve on the fastest event loop there is."""
+    gc.disable()  # starting makes many objects and no garbage; `_settle_memory` ends this
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(serve(config, effects, on_ready))

@@ -142,7 +142,9 @@ def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> ApiError:
     """422 for an object (or options) that breaks the rules; every broken rule is a cause."""
-    texts = [str(error) for error in errors]
+    texts = list(
+        dict.fromkeys(str(error) for error in errors)
+    )  # causes repeat, the message does not
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     message = f'{qualified(kind, group)} "{name}" is invalid: {joined}'
     causes = [error.cause() for error in errors]

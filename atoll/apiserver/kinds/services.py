@@ -39,14 +39,16 @@ def _default_service(service: Object) -> None:
         fill(spec, allocateLoadBalancerNodePorts=True)
     if spec["type"] != "ExternalName":
         fill(spec, internalTrafficPolicy="Cluster")
-        _default_addresses(spec)
     if not spec.get("healthCheckNodePort"):
         spec.pop("healthCheckNodePort", None)
     grown(service, "status", "loadBalancer")
 
 
-def _default_addresses(spec: Object) -> None:
+def _settle_addresses(service: Object) -> None:
     """The families and the list of addresses follow from what is asked for; IPv4 unless it says."""
+    spec = part(service, "spec")
+    if spec.get("type") == "ExternalName":
+        return
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
     elif items(spec, "clusterIPs") and not spec.get("clusterIP"):
@@ -65,14 +67,15 @@ def _family(address: Any) -> str:
 
 
 def _keep_addresses(service: Object, old: Object) -> None:
-    """An update that does not mention the cluster IP keeps it."""
+    """An update that does not mention the cluster IP and its family keeps them."""
     spec, before = dict(part(service, "spec")), part(old, "spec")
     if spec.get("type") == "ExternalName" or before.get("type") == "ExternalName":
         return
-    for key in ("clusterIP", "clusterIPs"):
+    for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
         if not spec.get(key) and before.get(key):
             spec[key] = before[key]
     service["spec"] = spec
+    _settle_addresses(service)
 
 
 def _service_errors(service: Object) -> list[FieldError]:
@@ -169,6 +172,7 @@ SERVICE = Strategy(
     default=_default_service,
     errors=_service_errors,
     update_errors=_service_update_errors,
+    prepare_create=_settle_addresses,
     prepare_update=_keep_addresses,
 )
 ENDPOINTS = Strategy(creates_on_update=True, default=_default_endpoints, errors=_endpoints_errors)
