@@ -6,6 +6,7 @@ types are not among the facts: they follow from the OpenAPI type of a field.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -87,7 +88,12 @@ def module_directories() -> dict[str, Path]:
     """Where the modules are, in the versions that the testenv pins; fetches what is missing."""
     go = find_go(cache_directory(), versions()["go"])
     command = [str(go), "mod", "download", "-json", *MODULES.values()]
-    done = subprocess.run(command, cwd=MODULE, capture_output=True, text=True, check=False)
+    # A GOROOT that is set would be that of another Go.
+    kept = {key: value for key, value in os.environ.items() if key != "GOROOT"}
+    environment = kept | {"GOWORK": "off", "GOTOOLCHAIN": "local"}
+    done = subprocess.run(
+        command, cwd=MODULE, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise Unavailable(f"the Go modules cannot be had: {done.stderr.strip()}")
     decoder, text, directories = json.JSONDecoder(), done.stdout, {}
@@ -95,7 +101,6 @@ def module_directories() -> dict[str, Path]:
         module, end = decoder.raw_decode(text)
         directories[module["Path"]] = Path(module["Dir"])
         text = text[end:]
-    # A replaced module may call itself by its replacement's name, which is the same here.
     return {prefix: directories[path] for prefix, path in MODULES.items()}
 
 

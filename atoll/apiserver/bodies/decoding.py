@@ -137,14 +137,18 @@ _OPTIONS = {
 def _decode_protobuf_options(body: bytes, kind: str) -> Object:
     try:
         sent = read_envelope(body)
+    except Malformed as reason:
+        if kind == "DeleteOptions":  # whose faults are told without ceremony
+            raise bad_request(str(reason)) from None
+        raise unrecognized(kind, str(reason), body) from None
+    try:
         if sent.kind not in ("", kind):
-            raise Malformed(
-                f'no kind "{sent.kind}" is registered for version "{sent.api_version}"'
-                f" in scheme {_SCHEME}"
-            )
+            unknown = f'no kind "{sent.kind}" is registered for version "{sent.api_version}"'
+            raise Malformed(f"{unknown} in scheme {_SCHEME}")
         return read_message(_OPTIONS[kind], sent.raw)
     except Malformed as reason:
-        raise bad_request(str(reason)) from None
+        where = f'{sent.kind or kind} in version "v1" cannot be handled as a {kind}: '
+        raise bad_request(f"{'' if kind == 'DeleteOptions' else where}{reason}") from None
 
 
 def read_yaml_or_json(body: bytes) -> YamlText:

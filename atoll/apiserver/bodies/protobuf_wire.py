@@ -53,7 +53,7 @@ def fill(message: Message, result: Object, data: bytes, at: int, end: int) -> No
             tag, at = _long_tag(data, at - 1, end)
         store = ranges.get(tag)
         if store is not None:
-            # This is most of the work: a call less for each field is worth repeating _range.
+            # Most lengths and numbers are one byte; a call for each would be most of the work.
             if at < end and (length := data[at]) < 0x80 and (stop := at + 1 + length) <= end:
                 at += 1
             else:
@@ -63,7 +63,10 @@ def fill(message: Message, result: Object, data: bytes, at: int, end: int) -> No
             continue
         store_number = numbers.get(tag)
         if store_number is not None:
-            value, at = varint(data, at, end)
+            if at < end and (value := data[at]) < 0x80:
+                at += 1
+            else:
+                value, at = varint(data, at, end)
             store_number(result, value)
             continue
         at = _other(message, result, data, at, tag=tag, end=end)
