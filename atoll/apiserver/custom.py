@@ -13,6 +13,7 @@ from typing import Any
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.fields.jsonpath import BadPath, Find, compile_path, simple_path
+from atoll.apiserver.objects.paths import at
 from atoll.apiserver.resource import Column, Path, Resource, Scale, Strategy, unconverted
 from atoll.apiserver.schemas.defaulting import compile_defaults, fill_in_place
 from atoll.apiserver.schemas.embedded import embedded_errors, has_embedded
@@ -146,7 +147,7 @@ def _scale(scale: Object | None) -> Scale | None:
 def _scale_errors(scale: Scale, obj: Object) -> list[FieldError]:
     errors = []
     for path in (scale.spec_replicas, scale.status_replicas):
-        where, value = "." + ".".join(path), _at(obj, path)
+        where, value = "." + ".".join(path), at(obj, path)
         if value is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool):
@@ -163,15 +164,6 @@ def _scale_errors(scale: Scale, obj: Object) -> list[FieldError]:
 def _go_type(value: Any) -> str:
     kinds = {bool: "bool", str: "string", float: "float64", list: "[]interface {}"}
     return kinds.get(type(value), "map[string]interface {}")
-
-
-def _at(obj: Object, path: Path) -> Any:
-    value: Any = obj
-    for key in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(key)
-    return value
 
 
 def _selectable(version: Object) -> dict[str, Path]:

@@ -129,7 +129,6 @@ def delete_options(body: Mapping[str, Any] | None, query: Query) -> DeleteOption
     preconditions = source.get("preconditions") or {}
     policy, orphan = source.get("propagationPolicy"), source.get("orphanDependents")
     grace = source.get("gracePeriodSeconds")
-    _check_delete_types(source, preconditions)
     errors = []
     if policy is not None and orphan is not None:
         why = "orphanDependents and deletionPropagation cannot be both set"
@@ -147,37 +146,6 @@ def delete_options(body: Mapping[str, Any] | None, query: Query) -> DeleteOption
         precondition_revision=preconditions.get("resourceVersion"),
         dry_run=_dry_run(source.get("dryRun") or [], "DeleteOptions"),
     )
-
-
-def _check_delete_types(source: Mapping[str, Any], preconditions: object) -> None:
-    expected: dict[str, tuple[type, str]] = {
-        "propagationPolicy": (str, "v1.DeletionPropagation"),
-        "orphanDependents": (bool, "bool"),
-        "gracePeriodSeconds": (int, "int64"),
-        "dryRun": (list, "[]string"),
-    }
-    for key, (python_type, go_type) in expected.items():
-        value = source.get(key)
-        if value is not None and not isinstance(value, python_type):
-            where = f"Go struct field DeleteOptions.{key} of type {go_type}"
-            raise bad_request(f"json: cannot unmarshal {json_type(value)} into {where}")
-    if not isinstance(preconditions, dict):
-        where = "Go struct field DeleteOptions.preconditions of type v1.Preconditions"
-        raise bad_request(f"json: cannot unmarshal {json_type(preconditions)} into {where}")
-
-
-def json_type(value: object) -> str:
-    """What Go's decoder calls this JSON value."""
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-    return "object"
 
 
 def _delete_query(query: Query) -> dict[str, Any]:

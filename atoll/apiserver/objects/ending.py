@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.objects.paths import at
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.options import DeleteOptions
 from atoll.apiserver.resource import Resource
@@ -37,10 +38,8 @@ def is_held(obj: Object, resource: Resource) -> bool:
     """Whether somebody still has to do something before this object may go."""
     if metadata(obj).get("finalizers"):
         return True
-    holders: Any = obj
-    for key in resource.strategy.held_by:
-        holders = (holders or {}).get(key)
-    return bool(resource.strategy.held_by and holders)
+    held_by = resource.strategy.held_by
+    return bool(held_by and at(obj, held_by))
 
 
 def is_over(obj: Object, resource: Resource) -> bool:

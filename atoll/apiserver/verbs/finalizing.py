@@ -3,10 +3,11 @@
 from typing import Any
 
 from atoll.apiserver.objects.ending import is_over
+from atoll.apiserver.objects.paths import at
 from atoll.apiserver.options import write_options
 from atoll.apiserver.status import not_found
 from atoll.apiserver.verbs.call import Api, Call
-from atoll.apiserver.verbs.intake import read_plain
+from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.updating import check_current
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write
 
@@ -16,8 +17,8 @@ Object = dict[str, Any]
 async def finalize(api: Api, call: Call) -> Written:
     """Take the namespace's holders (spec.finalizers) from the request's body."""
     options = write_options(call.query, "UpdateOptions")
-    proposed = read_plain(call, "Namespace")
-    holders = (proposed.get("spec") or {}).get("finalizers") or []
+    proposed = read_object(call, options.field_validation)
+    holders = at(proposed, ("spec", "finalizers")) or []
 
     def decide(old: Object | None) -> Verdict:
         if old is None:

@@ -10,10 +10,15 @@ from atoll.apiserver.bodies import (
     decode_patch,
 )
 from atoll.apiserver.options import Validation
-from atoll.apiserver.resource import Resource
+from atoll.apiserver.schemas.facts import load
+from atoll.apiserver.schemas.mismatch import Mismatch
+from atoll.apiserver.schemas.typed import read_typed
+from atoll.apiserver.status import bad_request
 from atoll.apiserver.verbs.call import Call
 
 Object = dict[str, Any]
+
+_DELETE_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 
 
 def read_object(call: Call, validation: Validation) -> Object:
@@ -29,13 +34,14 @@ def read_options(call: Call) -> Object | None:
     """The DeleteOptions in the request's body; None where there is no body."""
     if not call.request.body:
         return None
-    return read_plain(call, "DeleteOptions")
-
-
-def read_plain(call: Call, kind: str) -> Object:
-    """The body as it is, not checked against any schema."""
     content_type = call.request.headers.get("content-type", "")
-    return decode_options(call.request.body, content_type, kind)
+    given = decode_options(call.request.body, content_type, "DeleteOptions")
+    try:
+        options, _ = read_typed(load().schema(_DELETE_OPTIONS), given)
+    except Mismatch as mismatch:
+        raise bad_request(mismatch.message()) from None
+    checked: Object = options
+    return checked
 
 
 def read_patch(call: Call, patch_type: str, validation: Validation) -> Patch:
@@ -44,7 +50,6 @@ def read_patch(call: Call, patch_type: str, validation: Validation) -> Patch:
 
 def fitted(call: Call, obj: Object, patch: Patch, validation: Validation) -> Object:
     """The result of a patch, fit for its resource."""
-    resource: Resource = call.resource
-    fitting, warnings = conform_patched(resource, obj, patch, validation=validation)
+    fitting, warnings = conform_patched(call.resource, obj, patch, validation=validation)
     call.warnings.extend(text for text in warnings if text not in call.warnings)
     return fitting

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.objects.keeping import kept_bytes
+from atoll.apiserver.objects.paths import at
 from atoll.apiserver.objects.view import metadata_of, view_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.selecting import check_fields_known
@@ -58,7 +59,7 @@ class Matcher:
         if wanted:
             obj = orjson.loads(served(self.resource, record))
             selectable = self.resource.strategy.selectable
-            values |= {key: _text(obj, selectable[key]) for key in sorted(wanted)}
+            values |= {key: _text(at(obj, selectable[key])) for key in sorted(wanted)}
         return values
 
 
@@ -71,13 +72,11 @@ def matcher(call: Call, labels: Selector, fields: Selector) -> Matcher:
     return Matcher(resource, prefix, labels, fields)
 
 
-def _text(obj: Any, path: tuple[str, ...]) -> str:
+def _text(value: Any) -> str:
     """A field as field selectors compare it: text, and empty if it is not there."""
-    for key in path:
-        obj = obj.get(key) if isinstance(obj, dict) else None
-    match obj:
+    match value:
         case None:
             return ""
         case bool():
-            return "true" if obj else "false"
-    return str(obj)
+            return "true" if value else "false"
+    return str(value)

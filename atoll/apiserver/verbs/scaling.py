@@ -2,28 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from atoll.apiserver.applying.applies import after_apply
 from atoll.apiserver.applying.scaling import SCALE_VERSION, after_scale, scale_entries
 from atoll.apiserver.applying.updates import Writer, after_update
 from atoll.apiserver.fields import error as fields
+from atoll.apiserver.kinds.labels import printed, printed_labels
 from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.objects.paths import at, put
 from atoll.apiserver.options import parse_revision, write_options
-from atoll.apiserver.resource import Path, Scale
+from atoll.apiserver.resource import Resource, Scale, Strategy
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.schemas.schema import Schema
-from atoll.apiserver.status import MODIFIED, bad_request, conflict, invalid, not_found
+from atoll.apiserver.status import MODIFIED, conflict, invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.forming import Form, formed_update
-from atoll.apiserver.verbs.intake import read_patch, read_plain
+from atoll.apiserver.verbs.intake import fitted, read_object, read_patch
 from atoll.apiserver.verbs.patching import APPLY, check_options, patch_type, patcher
 from atoll.apiserver.verbs.reading import get
+from atoll.apiserver.verbs.updating import check_name
 from atoll.apiserver.verbs.writing import Verdict, stored_object, write
 
 Object = dict[str, Any]
 
-_DEFINITION = "io.k8s.api.autoscaling.v1.Scale"
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -43,46 +46,15 @@ def scale_of(scale: Scale, obj: Object) -> Object:
     }
 
 
-def _schema() -> Schema:
-    return load().schema(_DEFINITION)
-
-
-def at(obj: Any, path: Path) -> Any:
-    for key in path:
-        obj = obj.get(key) if isinstance(obj, dict) else None
-    return obj
-
-
-def _put(obj: Object, path: Path, value: Any) -> Object:
-    head, *rest = path
-    if not rest:
-        return {**obj, head: value}
-    return {**obj, head: _put(obj.get(head) or {}, tuple(rest), value)}
-
-
 def _selector_text(selector: Any) -> str:
-    """A label selector as one line; custom kinds keep theirs as text already."""
+    """A selector as one line; a custom kind keeps it as text, an old one as plain labels."""
     if isinstance(selector, str):
         return selector
-    if not isinstance(selector, dict):
+    if not isinstance(selector, dict) or not selector:
         return ""
-    if "matchLabels" not in selector and "matchExpressions" not in selector:
-        return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
-    terms = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
-    terms += [_expression_text(term) for term in selector.get("matchExpressions") or []]
-    return ",".join(sorted(terms))
-
-
-def _expression_text(term: Object) -> str:
-    key, values = term.get("key", ""), ",".join(sorted(term.get("values") or []))
-    match term.get("operator"):
-        case "In":
-            return f"{key} in ({values})"
-        case "NotIn":
-            return f"{key} notin ({values})"
-        case "DoesNotExist":
-            return f"!{key}"
-    return str(key)
+    if selector.keys() <= {"matchLabels", "matchExpressions"}:
+        return printed(selector)
+    return printed_labels(selector)
 
 
 def _scale(call: Call) -> Scale:
@@ -100,9 +72,8 @@ def get_scale(api: Api, call: Call) -> Object:
 async def update_scale(api: Api, call: Call) -> Object:
     """Take the number of replicas from the Scale in the request's body."""
     options = write_options(call.query, "UpdateOptions")
-    proposed = read_plain(call, "Scale")
-    if metadata(proposed).get("name") not in (None, call.name):
-        raise bad_request("the name of the object does not match the name on the URL")
+    proposed = read_object(replace(call, resource=_scales()), options.field_validation)
+    check_name(call, proposed)
     return await _rescale(Form(api, call, options), lambda _: proposed)
 
 
@@ -112,13 +83,37 @@ async def patch_scale(api: Api, call: Call) -> Object:
     media_type = patch_type(call)
     check_options(media_type, options)
     content = read_patch(call, media_type, options.field_validation)
-    form = Form(api, call, options)
+    form, as_scale = Form(api, call, options), replace(call, resource=_scales())
+    change = patcher(content, media_type, _schema())
     if media_type == APPLY:
-        return await _rescale(form, lambda scale: _applied(form, scale, content.value))
-    return await _rescale(form, patcher(content, media_type, _schema()))
+        change = partial(_applied, form, content.value)
+    return await _rescale(
+        form, lambda scale: fitted(as_scale, change(scale), content, options.field_validation)
+    )
 
 
-def _applied(form: Form, scale: Object, applied: Object) -> Object:
+@cache
+def _scales() -> Resource:
+    """The Scale as a resource of its own, to read bodies by; it is never stored."""
+    return Resource(
+        group="autoscaling",
+        version="v1",
+        kind="Scale",
+        plural="scales",
+        singular="scale",
+        namespaced=True,
+        schema=load().schema("io.k8s.api.autoscaling.v1.Scale"),
+        strategy=Strategy(),
+        stored_version="v1",
+        list_kind="ScaleList",
+    )
+
+
+def _schema() -> Schema:
+    return _scales().schema
+
+
+def _applied(form: Form, applied: Object, scale: Object) -> Object:
     now, force = form.api.timestamp(), bool(form.options.force)
     return after_apply(_schema(), scale, applied, _writer(form), now, force=force)
 
@@ -142,7 +137,7 @@ async def _rescale(form: Form, change: Callable[[Object], Object]) -> Object:
         after = {**before, "metadata": _entries_of(before, proposed), "spec": spec}
         if metadata(proposed).get("managedFields") == metadata(before).get("managedFields"):
             after = after_update(_schema(), before, after, _writer(form), now)
-        parent = _put(old, scale.spec_replicas, spec["replicas"])
+        parent = put(old, scale.spec_replicas, spec["replicas"])
         parent = after_scale(parent, after, scale.spec_replicas, resource.api_version)
         return formed_update(replace(form, applied=True), parent, old)
 
@@ -164,12 +159,7 @@ def _tracked(scale: Scale, parent: Object) -> Object:
 
 
 def _replicas(call: Call, proposed: Object) -> int:
-    replicas = (proposed.get("spec") or {}).get("replicas") or 0
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        raise bad_request(
-            'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal'
-            " string into Go struct field ScaleSpec.spec.replicas of type int32"
-        )
+    replicas: int = at(proposed, ("spec", "replicas")) or 0
     if replicas < 0:
         error = fields.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", call.name, [error])

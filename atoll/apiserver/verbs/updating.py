@@ -21,7 +21,7 @@ async def update(api: Api, call: Call) -> Written:
     options = write_options(call.query, "UpdateOptions")
     proposed = read_object(call, options.field_validation)
     check_namespace(call, proposed)
-    _check_name(call, proposed)
+    check_name(call, proposed)
     form = Form(api, call, options)
     uid = api.effects.chance.uuid("uid")
 
@@ -36,7 +36,7 @@ async def update(api: Api, call: Call) -> Written:
     return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
 
 
-def _check_name(call: Call, proposed: Object) -> None:
+def check_name(call: Call, proposed: Object) -> None:
     name = metadata(proposed).get("name")
     if not name:
         raise bad_request("name must be provided")
