@@ -1,7 +1,8 @@
 """What a path points at: a resource, one object, a subresource, or a document about the server.
 
 Segments are decoded one by one, after splitting, so that an encoded slash in a name cannot move the
-border between segments. A path that can mean nothing gives None.
+border between segments. Dots mean nothing here: no object has such a name, and nothing is above the
+root. A path that can mean nothing gives None.
 """
 
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ def route(path: str) -> Route | None:
     if segments[-1] == "":  # clients write /apis/ and /version/
         segments.pop()
     parts = tuple(unquote(segment, errors="strict") for segment in segments) if segments else ()
-    if "" in parts or "." in parts or ".." in parts:
+    if "" in parts:
         return None
     match parts:
         case ("api", version, first, *rest):

@@ -144,7 +144,7 @@ OPTIONS = [
 @pytest.mark.parametrize(("sent", "expected"), OPTIONS)
 def test_senseless_options_are_refused(sent: bytes, expected: str) -> None:
     with pytest.raises(ApiError) as refusal:
-        decode_options(sent, PROTOBUF, "DeleteOptions")
+        decode_options(sent, PROTOBUF)
     assert (refusal.value.code, refusal.value.message) == (400, expected)
 
 
@@ -155,13 +155,6 @@ def test_kubernetes_refuses_options_in_the_same_words(
     headers = {"Content-Type": PROTOBUF, "Accept": "application/json"}
     answer = kubernetes.request("DELETE", "/api/v1/namespaces/missing", sent, headers)
     assert (answer.status, answer.json()["message"]) == (400, expected)
-
-
-def test_a_scale_that_is_cut_off_is_refused_as_an_object_is() -> None:
-    with pytest.raises(ApiError) as refusal:
-        decode_options(body("Scale", b"\x0a\x09", "autoscaling/v1"), PROTOBUF, "Scale")
-    expected = 'Scale in version "v1" cannot be handled as a Scale: unexpected EOF'
-    assert (refusal.value.code, refusal.value.message) == (400, expected)
 
 
 def test_an_amount_that_is_none_is_refused() -> None:

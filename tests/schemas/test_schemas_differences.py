@@ -127,7 +127,7 @@ def test_complaints_end_after_a_hundred() -> None:
 
 def test_options_need_not_say_their_kind() -> None:
     body = b'{"propagationPolicy":"Background"}'
-    assert decode_options(body, JSON, "DeleteOptions") == {"propagationPolicy": "Background"}
+    assert decode_options(body, JSON) == {"propagationPolicy": "Background"}
 
 
 def test_an_integer_keeps_all_its_digits() -> None:

@@ -24,6 +24,7 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas import facts
 from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType
+from atoll.apiserver.schemas.typed import read_typed
 from atoll.apiserver.status import ApiError, bad_request, unsupported_media_type
 
 Object = dict[str, Any]
@@ -31,6 +32,7 @@ Validation = Literal["Ignore", "Warn", "Strict"]
 
 JSON, YAML = "application/json", "application/yaml"
 _SHOWN_MAX = 30
+_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 _ENVELOPE = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\"";'
     ' Kind string "json:\\"kind,omitempty\\"" }'
@@ -84,14 +86,33 @@ def decode_body(
     return Body(fitting.object, warnings)
 
 
-def decode_options(body: bytes, content_type: str, kind: str) -> Object:
-    """The fields of an options object (DeleteOptions), which need not say its kind."""
-    if media_type(content_type) == PROTOBUF:
-        return _decode_protobuf_options(body, kind)
+def decode_options(body: bytes, content_type: str) -> Object:
+    """DeleteOptions, which need not say their kind; what is wrong is told without ceremony."""
     try:
-        return _envelope(_read(body, media_type(content_type)).value)
+        given = _options(body, media_type(content_type))
+        options, _ = read_typed(facts.load().schema(_OPTIONS), given)
     except Malformed as reason:
-        raise unrecognized(kind, str(reason), body) from None
+        raise bad_request(str(reason)) from None
+    except Mismatch as mismatch:
+        raise bad_request(mismatch.message()) from None
+    read: Object = options
+    return read
+
+
+def _options(body: bytes, form: str) -> Object:
+    if form == PROTOBUF:
+        sent = read_envelope(body)
+        _check_options_kind(sent.kind, sent.api_version)
+        return read_message(_OPTIONS, sent.raw)
+    given = _envelope(_read(body, form).value)
+    _check_options_kind(given.get("kind", ""), given.get("apiVersion", ""))
+    return given
+
+
+def _check_options_kind(kind: str, version: str) -> None:
+    if kind not in ("", "DeleteOptions"):
+        unknown = f'no kind "{kind}" is registered for version "{version}"'
+        raise Malformed(f"{unknown} in scheme {_SCHEME}")
 
 
 def _read(body: bytes, form: str) -> _Text:
@@ -124,31 +145,6 @@ def _decode_protobuf(body: bytes, expected: Resource) -> Object:
         raise not_handled(said, expected, str(reason)) from None
     except Mismatch as mismatch:
         raise not_handled(said, expected, mismatch.message()) from None
-
-
-# What is read as it is, by its kind.
-_OPTIONS = {
-    "DeleteOptions": "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
-    "Namespace": "io.k8s.api.core.v1.Namespace",
-    "Scale": "io.k8s.api.autoscaling.v1.Scale",
-}
-
-
-def _decode_protobuf_options(body: bytes, kind: str) -> Object:
-    try:
-        sent = read_envelope(body)
-    except Malformed as reason:
-        if kind == "DeleteOptions":  # whose faults are told without ceremony
-            raise bad_request(str(reason)) from None
-        raise unrecognized(kind, str(reason), body) from None
-    try:
-        if sent.kind not in ("", kind):
-            unknown = f'no kind "{sent.kind}" is registered for version "{sent.api_version}"'
-            raise Malformed(f"{unknown} in scheme {_SCHEME}")
-        return read_message(_OPTIONS[kind], sent.raw)
-    except Malformed as reason:
-        where = f'{sent.kind or kind} in version "v1" cannot be handled as a {kind}: '
-        raise bad_request(f"{'' if kind == 'DeleteOptions' else where}{reason}") from None
 
 
 def read_yaml_or_json(body: bytes) -> YamlText:

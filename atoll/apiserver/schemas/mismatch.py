@@ -73,8 +73,8 @@ class WrongType(Mismatch):
             return f"cannot restore slice from {found}"
         if "." in wanted:
             return f"cannot restore struct from: {found}"
-        convertible = (
-            (found == "int64" and wanted == "string") or (found == "float64" and _is_int(wanted))
+        convertible = (found == "int64" and wanted == "string") or (
+            found == "float64" and _is_int(wanted)
         )
         return (
             f"cannot convert {found} to {wanted}" if convertible else f"unrecognized type: {wanted}"

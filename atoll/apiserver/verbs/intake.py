@@ -10,15 +10,9 @@ from atoll.apiserver.bodies import (
     decode_patch,
 )
 from atoll.apiserver.options import Validation
-from atoll.apiserver.schemas.facts import load
-from atoll.apiserver.schemas.mismatch import Mismatch
-from atoll.apiserver.schemas.typed import read_typed
-from atoll.apiserver.status import bad_request
 from atoll.apiserver.verbs.call import Call
 
 Object = dict[str, Any]
-
-_DELETE_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 
 
 def read_object(call: Call, validation: Validation) -> Object:
@@ -35,13 +29,7 @@ def read_options(call: Call) -> Object | None:
     if not call.request.body:
         return None
     content_type = call.request.headers.get("content-type", "")
-    given = decode_options(call.request.body, content_type, "DeleteOptions")
-    try:
-        options, _ = read_typed(load().schema(_DELETE_OPTIONS), given)
-    except Mismatch as mismatch:
-        raise bad_request(mismatch.message()) from None
-    checked: Object = options
-    return checked
+    return decode_options(call.request.body, content_type)
 
 
 def read_patch(call: Call, patch_type: str, validation: Validation) -> Patch:
