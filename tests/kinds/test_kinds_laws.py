@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from kinds_recorded import builtins
 
 from atoll.apiserver.fields.error import FieldError
-from atoll.model.quantity import parse
 from atoll.apiserver.schemas.quantities import canonical_quantity
 from atoll.apiserver.tables import table
+from atoll.model.quantity import parse
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RESOURCES = [pytest.param(r, id=f"{r.plural}.{r.group}".rstrip(".")) for r in builtins()]
