@@ -97,6 +97,8 @@ def connect(path: Path) -> apsw.Connection:
     # Closing must not decide what becomes of a transaction whose commit failed half-way.
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     db.pragma("locking_mode", "exclusive")
+    if not is_empty(db):
+        _check_ours(db, path)
     db.pragma("journal_mode", "wal")
     db.pragma("synchronous", "full")
     db.pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
@@ -137,8 +139,7 @@ def renew_identity(db: apsw.Connection) -> None:
 
 def read_meta(db: apsw.Connection, path: Path) -> Meta:
     """Read what the file says of itself; raises Damaged unless it is a store we can read."""
-    if db.pragma("application_id") != APPLICATION_ID:
-        raise Damaged(f"{path} is a SQLite file, but not a store of Atoll")
+    _check_ours(db, path)
     meta = {}
     for key, value, crc in db.execute("SELECT key, value, crc FROM meta"):
         if crc != _meta_checksum(key, value):
@@ -152,6 +153,11 @@ def read_meta(db: apsw.Connection, path: Path) -> Meta:
     if not {"identity", "compacted", "clean"} <= meta.keys():
         raise Damaged(f"{path} is damaged: it does not say what it is")
     return Meta(meta["identity"], meta["compacted"], bool(meta["clean"]))
+
+
+def _check_ours(db: apsw.Connection, path: Path) -> None:
+    if db.pragma("application_id") != APPLICATION_ID:
+        raise Damaged(f"{path} is a SQLite file, but not a store of Atoll")
 
 
 def check(db: apsw.Connection, path: Path) -> None:

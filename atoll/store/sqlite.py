@@ -34,6 +34,7 @@ class SqliteLog:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._lock: int | None = None
         self._connection: apsw.Connection | None = None
+        # Whether the file says that it is in use, which it does from the first write on.
         self._marked = False
         self._newest = 0
 
@@ -112,6 +113,7 @@ class SqliteLog:
         datafile.check(db, self._path)
         rows = datafile.read_rows(db, self._path)
         self._newest = datafile.newest_revision(db)
+        self._marked = not meta.clean
         return Loaded(
             rows=rows,
             compacted=meta.compacted,

@@ -149,7 +149,7 @@ def test_each_bound_holds(limits, kept):
 
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 400)), max_size=40),
-    st.integers(0, 12),
+    st.integers(0, 60),
     st.integers(1, 5),
 )
 def test_nothing_younger_than_promised_goes_unless_there_is_too_much(steps, events_max, slice_max):

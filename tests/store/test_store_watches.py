@@ -1,6 +1,7 @@
 """Watches: every event once, in order, from any revision still kept; never silently less."""
 
 import asyncio
+import gc
 
 import pytest
 from disks import HeldLog, opened, put, remove, running, shown
@@ -135,6 +136,28 @@ def test_all_watchers_wake_once_per_group_and_cancelling_one_leaves_the_others(d
             log.let_through()
             await asyncio.wait_for(asyncio.gather(first, *rest, *followers), 5)
             assert [batches[n] for n in range(19)] == [[[2], list(range(3, 12))]] * 19
+
+    asyncio.run(main())
+
+
+def test_a_wait_that_was_given_up_leaves_nothing_behind():
+    def futures():
+        gc.collect()
+        return sum(isinstance(one, asyncio.Future) for one in gc.get_objects())
+
+    async def main():
+        async with opened(MemoryLog()) as store:
+            watch = store.watch("pods", 1)
+            await asyncio.sleep(0)
+            before = futures()
+            for _ in range(50):
+                waiting = [asyncio.create_task(watch.wait()), asyncio.create_task(store.reached(9))]
+                await asyncio.sleep(0)
+                for task in waiting:
+                    task.cancel()
+                await asyncio.gather(*waiting, return_exceptions=True)
+            del waiting, task
+            assert futures() <= before + 5
 
     asyncio.run(main())
 
