@@ -422,4 +422,4 @@ class FileModel(StoreModel):
 TestMemory = MemoryModel.TestCase
 TestMemory.settings = settings(max_examples=100, stateful_step_count=60)
 TestFile = FileModel.TestCase
-TestFile.settings = settings(max_examples=20, stateful_step_count=60)
+TestFile.settings = settings(max_examples=15, stateful_step_count=60)
