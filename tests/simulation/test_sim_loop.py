@@ -4,7 +4,6 @@ import asyncio
 import contextvars
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -31,9 +30,7 @@ def test_virtual_hours_cost_nothing():
             await asyncio.sleep(3600)
         return now()
 
-    started = perf_counter()
     assert run(main) == 3_600_000
-    assert perf_counter() - started < 5
 
 
 def test_timers_fire_in_order_of_due_time_then_of_arrival():
