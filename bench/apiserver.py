@@ -37,6 +37,7 @@ def measure(sizes: Sizes, groups: Sequence[str], binaries: Binaries | None, say:
         time.sleep(SETTLE_S)
         note_memory(idle, targets)
         rows = _rounds(sizes, chosen, targets, say)
+        time.sleep(SETTLE_S)
         note_memory(loaded, targets)
     if "memory" in groups:
         figures += [idle, loaded] if chosen else [idle]
