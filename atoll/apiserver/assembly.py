@@ -4,8 +4,9 @@ The plane, every simulated member, the tests and the simulation are built by thi
 starts no task itself: `services` are for a supervisor to run, next to the store's own `run`.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from atoll.apiserver.admission import Hooks
 from atoll.apiserver.authentication import Tokens
@@ -37,14 +38,14 @@ class Assembly:
     api: Api
     services: dict[str, Service]
     _load: tuple[Callable[[], None], ...]
-    _ready: list[bool] = field(default_factory=list)
+    _ready: asyncio.Event
 
     async def start(self) -> None:
         """Take in what the store has, make what every cluster has. The store must be running."""
         for load_one in self._load:
             load_one()
         await bootstrap(self.api)
-        self._ready.append(True)
+        self._ready.set()
 
 
 def assemble(store: Store, effects: Effects, tokens: Tokens | None = None) -> Assembly:
@@ -61,8 +62,8 @@ def assemble(store: Store, effects: Effects, tokens: Tokens | None = None) -> As
     # Definitions come first: whoever follows must find the resources that an event is about.
     for follower in (definitions, collector, sweeper, expiry):
         store.listen(follower.follow)
-    ready: list[bool] = []
-    documents = Documents(Discovery(catalog), OpenApi(catalog, facts), lambda: bool(ready))
+    ready = asyncio.Event()
+    documents = Documents(Discovery(catalog), OpenApi(catalog, facts), ready.is_set)
     return Assembly(
         handle=ApiServer(api, documents, tokens or Tokens({})).handle,
         api=api,

@@ -42,7 +42,10 @@ def route(path: str) -> Route | None:
     segments = path[1:].split("/")
     if segments[-1] == "":  # clients write /apis/ and /version/
         segments.pop()
-    parts = tuple(unquote(segment, errors="strict") for segment in segments) if segments else ()
+    try:
+        parts = tuple(unquote(segment, errors="strict") for segment in segments)
+    except UnicodeDecodeError:
+        return None
     if "" in parts:
         return None
     match parts:

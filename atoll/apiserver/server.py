@@ -88,10 +88,7 @@ class ApiServer:
         if len(request.body) > BODY_MAX:
             raise too_large(f"Request entity too large: limit is {BODY_MAX}")
         identity = authenticate(request, self.tokens)
-        try:
-            target = route(request.path)
-        except UnicodeDecodeError:
-            target = None
+        target = route(request.path)
         if target is None:
             return self.documents.missing()
         if isinstance(target, DocumentRoute):
