@@ -239,7 +239,7 @@ def test_dripping_a_header_does_not_extend_the_time_for_it(credentials: Credenti
                 while it.server.connection_count and not client.reader.at_eof():
                     client.writer.write(b"E")
                     await asyncio.sleep(0.02)
-            await until(lambda: it.server.connection_count == 0)
+            assert await client.is_closed_by_server()
 
     run("asyncio", main())
 
