@@ -236,10 +236,10 @@ def test_dripping_a_header_does_not_extend_the_time_for_it(credentials: Credenti
             client = await it.connect()
             async with asyncio.timeout(30):  # a time that is extended never ends
                 client.writer.write(b"G")
-                while it.server.connection_count and not client.reader.at_eof():
+                while it.server.connection_count:
                     client.writer.write(b"E")
                     await asyncio.sleep(0.02)
-            assert await client.is_closed_by_server()
+            assert it.server.connection_count == 0
 
     run("asyncio", main())
 
