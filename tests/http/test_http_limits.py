@@ -235,6 +235,7 @@ def test_dripping_a_header_does_not_extend_the_time_for_it(credentials: Credenti
         async with serving(credentials, echo, limits) as it:
             client = await it.connect()
             async with asyncio.timeout(30):  # a time that is extended never ends
+                await until(lambda: it.server.connection_count == 1)
                 client.writer.write(b"GET / HTTP/1.1\r\nX: ")
                 drops = 0
                 while it.server.connection_count:
