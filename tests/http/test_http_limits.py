@@ -231,7 +231,8 @@ def test_a_client_that_sends_too_slowly_is_let_go(
 
 def test_dripping_a_header_does_not_extend_the_time_for_it(credentials: Credentials) -> None:
     async def main() -> None:
-        limits = Limits(headers_s=0.3, linger_s=0.05)
+        # After its refusal a client that still sends is heard for body_s in all, and then no more.
+        limits = Limits(headers_s=0.3, linger_s=0.05, body_s=0.3)
         async with serving(credentials, echo, limits) as it:
             client = await it.connect()
             async with asyncio.timeout(30):  # a time that is extended never ends
