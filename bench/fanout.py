@@ -8,13 +8,12 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from bench.connection import Connection, Failed, connect
-from bench.load import Sample, Tally, ask, close_all, measured
+from bench.connection import Connection, Failed
+from bench.load import Sample, Tally, ask, close_all, connections, measured
 from bench.objects import get
 from bench.servers import Target
 
 _PATIENCE_S = 60
-_OPENING_AT_ONCE = 32
 
 
 class Audience:
@@ -28,13 +27,9 @@ class Audience:
         self._complete = asyncio.Event()
 
     async def assemble(self, target: Target, request: bytes, count: int) -> None:
-        while len(self._watchers) < count:
-            at_once = min(_OPENING_AT_ONCE, count - len(self._watchers))
-            opening = (connect(target.url, target.tls, self._told) for _ in range(at_once))
-            opened = await asyncio.gather(*opening)
-            for watcher in opened:
-                watcher.send(request)
-            self._watchers += opened
+        self._watchers = await connections(target, count, self._told)
+        for watcher in self._watchers:
+            watcher.send(request)
 
     def expect(self, events: int) -> None:
         """Begin to wait for this many events at every watcher."""

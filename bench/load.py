@@ -6,7 +6,7 @@ of the server's CPU, how long each took, and how busy this process was itself wh
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,12 +36,15 @@ class Tally:
     seconds: list[float] = field(default_factory=list)
 
 
-async def connections(target: Target, count: int) -> list[Connection]:
+async def connections(
+    target: Target, count: int, on_body: Callable[[bytes], None] | None = None
+) -> list[Connection]:
     """So many connections, TLS and all; a few at a time, so that no handshake times out."""
     opened: list[Connection] = []
     while len(opened) < count:
         at_once = min(_CONNECTING_AT_ONCE, count - len(opened))
-        opened += await asyncio.gather(*(connect(target.url, target.tls) for _ in range(at_once)))
+        connecting = (connect(target.url, target.tls, on_body) for _ in range(at_once))
+        opened += await asyncio.gather(*connecting)
     return opened
 
 

@@ -1,7 +1,7 @@
 """How long a server takes from the command to being ready, with nothing and with much to load.
 
-The store of our own is filled through `atoll.store` with objects as our server writes them: what a
-client once created is copied, under other names.
+Our own store is filled through `atoll.store`, with objects as our server would have written them,
+which takes seconds where clients would take minutes.
 """
 
 import asyncio
