@@ -30,10 +30,16 @@ class Answer:
 
 
 class Connection(asyncio.Protocol):
-    """One exchange at a time. What arrives of a body is also told to `on_body`, as it arrives."""
+    """One exchange at a time. What arrives of a body is also told to `on_body`, as it arrives, and
+    `on_failure` is told when no more can."""
 
-    def __init__(self, on_body: Callable[[bytes], None] | None = None) -> None:
+    def __init__(
+        self,
+        on_body: Callable[[bytes], None] | None = None,
+        on_failure: Callable[[Failed], None] | None = None,
+    ) -> None:
         self._tell = on_body
+        self._tell_failure = on_failure
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Answer] | None = None
@@ -52,11 +58,6 @@ class Connection(asyncio.Protocol):
             raise self._failure
         assert self._transport is not None, "connected before it is used"
         self._transport.write(request)
-
-    def check(self) -> None:
-        """Raise Failed if an endless answer has ended, or was a refusal."""
-        if self._failure is not None:
-            raise self._failure
 
     def close(self) -> None:
         if self._transport is not None:
@@ -94,20 +95,26 @@ class Connection(asyncio.Protocol):
         self._body_bytes = 0
 
     def _fail(self, failure: Failed) -> None:
-        self._failure = self._failure or failure
+        if self._failure is None:
+            self._failure = failure
+            if self._tell_failure is not None:
+                self._tell_failure(failure)
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
             waiter.set_exception(failure)
 
 
 async def connect(
-    url: str, tls: ssl.SSLContext, on_body: Callable[[bytes], None] | None = None
+    url: str,
+    tls: ssl.SSLContext,
+    on_body: Callable[[bytes], None] | None = None,
+    on_failure: Callable[[Failed], None] | None = None,
 ) -> Connection:
     address = urlsplit(url)
     assert address.hostname is not None
     assert address.port is not None, "a server of the bench is named with its port"
     loop = asyncio.get_running_loop()
     _, connection = await loop.create_connection(
-        lambda: Connection(on_body), address.hostname, address.port, ssl=tls
+        lambda: Connection(on_body, on_failure), address.hostname, address.port, ssl=tls
     )
     return connection

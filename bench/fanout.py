@@ -25,30 +25,36 @@ class Audience:
         self._missing = 0
         self._begun = 0.0
         self._complete = asyncio.Event()
+        self._failure: Failed | None = None
 
     async def assemble(self, target: Target, request: bytes, count: int) -> None:
-        self._watchers = await connections(target, count, self._told)
+        self._watchers = await connections(target, count, self._told, self._lost)
         for watcher in self._watchers:
             watcher.send(request)
 
     def expect(self, events: int) -> None:
         """Begin to wait for this many events at every watcher."""
         self._missing = events * len(self._watchers)
-        self._complete.clear()
+        if self._failure is None:
+            self._complete.clear()
         self._begun = time.perf_counter()
 
     async def complete(self) -> None:
-        """Wait until all that is expected has arrived."""
+        """Wait until all that is expected has arrived; Failed if a watcher is lost before."""
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 await self._complete.wait()
         except TimeoutError:
-            for watcher in self._watchers:
-                watcher.check()
             raise Failed(f"{self._missing} watch events did not arrive") from None
+        if self._failure is not None:
+            raise self._failure
 
     def disperse(self) -> None:
         close_all(self._watchers)
+
+    def _lost(self, failure: Failed) -> None:
+        self._failure = failure
+        self._complete.set()
 
     def _told(self, data: bytes) -> None:
         # An event is one line, and JSON has no line breaks inside.
@@ -78,7 +84,7 @@ async def fan_out(
             target, get(f"{path}?watch=true&resourceVersion={revision}"), watchers
         )
         # Nobody is measured before everybody listens.
-        await _burst(writers, bursts[0], audience)
+        await measured(target, Tally(seconds=[0.0]), [_burst(writers, bursts[0], audience)])
         tally.seconds.clear()
         return await measured(target, tally, [_all(writers, bursts[1:], audience, tally)])
     finally:

@@ -37,13 +37,16 @@ class Tally:
 
 
 async def connections(
-    target: Target, count: int, on_body: Callable[[bytes], None] | None = None
+    target: Target,
+    count: int,
+    on_body: Callable[[bytes], None] | None = None,
+    on_failure: Callable[[Failed], None] | None = None,
 ) -> list[Connection]:
     """So many connections, TLS and all; a few at a time, so that no handshake times out."""
     opened: list[Connection] = []
     while len(opened) < count:
         at_once = min(_CONNECTING_AT_ONCE, count - len(opened))
-        connecting = (connect(target.url, target.tls, on_body) for _ in range(at_once))
+        connecting = (connect(target.url, target.tls, on_body, on_failure) for _ in range(at_once))
         opened += await asyncio.gather(*connecting)
     return opened
 
@@ -56,12 +59,18 @@ def close_all(opened: Iterable[Connection]) -> None:
 async def measured(
     target: Target, tally: Tally, clients: Sequence[Coroutine[Any, Any, None]]
 ) -> Sample:
-    """Run the clients to their end, all at once, and weigh what it took."""
+    """Run the clients to their end, all at once, and weigh what it took; Failed if one fails."""
+    failure: Exception | None = None
     cpu_s = target.usage().cpu_s
     own_s, begun = time.process_time(), time.perf_counter()
-    async with asyncio.TaskGroup() as group:
-        for client in clients:
-            group.create_task(client)
+    try:
+        async with asyncio.TaskGroup() as group:
+            for client in clients:
+                group.create_task(client)
+    except* Failed as failures:
+        failure = failures.exceptions[0]
+    if failure is not None:
+        raise Failed(f"{target.name}: {failure}")
     wall_s, own_s = time.perf_counter() - begun, time.process_time() - own_s
     cpu_s = target.usage().cpu_s - cpu_s
     return Sample(

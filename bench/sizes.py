@@ -16,8 +16,11 @@ class Sizes:
     pool: int  # objects of each kind that are updated and read
     listed: int  # objects in the namespace that is listed
     lists: int
-    bursts: int  # of one event per client
+    bursts: int  # of one write per writer
     watchers: int = 500
+    # Not all clients write: in bursts of 32 kube-apiserver ends the watches of those who fall
+    # behind, every now and then, and then there is nothing to compare.
+    writers: int = 8
     page: int = 500
     clients: int = 32
     list_clients: int = 4  # a list is megabytes; more at a time would measure the machine's memory
@@ -33,7 +36,7 @@ FULL = Sizes(
     pool=640,
     listed=10_000,
     lists=8,
-    bursts=4,
+    bursts=16,
 )
 QUICK = Sizes(
     rounds=2,
@@ -45,5 +48,5 @@ QUICK = Sizes(
     pool=256,
     listed=2_000,
     lists=8,
-    bursts=2,
+    bursts=8,
 )

@@ -93,7 +93,7 @@ async def prepare(target: Target, sizes: Sizes, groups: Sequence[str]) -> Ground
     if "lists" in groups:
         needed += [_new(CONFIGMAP, LISTED, f"listed-{n:05}", n) for n in range(sizes.listed)]
     if "watch" in groups:
-        needed += [_new(CONFIGMAP, WATCHED, f"watched-{n}", n) for n in range(sizes.clients)]
+        needed += [_new(CONFIGMAP, WATCHED, f"watched-{n}", n) for n in range(sizes.writers)]
     if needed:
         await _send(ground, needed)
     return ground
@@ -185,14 +185,11 @@ async def _page_through(connection: Connection, page: int, tally: Tally) -> None
 
 
 async def watch(ground: Ground, number: int) -> Sample:
-    sizes = ground.sizes
+    sizes, path = ground.sizes, configmaps(WATCHED)
     first_version = 1_000 + number * (sizes.bursts + 1)
     bursts = [
-        [
-            put(configmaps(WATCHED), configmap(f"watched-{n}", first_version + burst))
-            for n in range(sizes.clients)
-        ]
+        [put(path, configmap(f"watched-{n}", first_version + burst)) for n in range(sizes.writers)]
         for burst in range(sizes.bursts + 1)  # the first one is not measured
     ]
-    path = configmaps(WATCHED)
-    return await fan_out(ground.target, ground.clients, path, bursts, watchers=sizes.watchers)
+    writers = ground.clients[: sizes.writers]
+    return await fan_out(ground.target, writers, path, bursts, watchers=sizes.watchers)

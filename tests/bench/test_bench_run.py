@@ -1,13 +1,20 @@
 """The bench runs end to end in a tiny form, and leaves nothing behind. No number is judged here."""
 
+import asyncio
 import os
 import signal
+import ssl
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench.apiserver import GROUPS, measure
+from bench.connection import Connection, Failed
+from bench.load import Tally, measured
 from bench.report import as_table
+from bench.servers import Target
 from bench.sizes import Sizes
 
 TINY = Sizes(
@@ -24,6 +31,7 @@ TINY = Sizes(
     watchers=5,
     page=7,
     clients=4,
+    writers=3,
 )
 TITLES = [
     "create ConfigMap, 1 KB",
@@ -94,3 +102,32 @@ def processes_naming(path: Path) -> list[str]:
         if str(path).encode() in line:
             found.append(entry.name)
     return found
+
+
+def make_target() -> Target:
+    roots = frozenset([os.getpid()])
+    return Target("some server", "https://localhost:1", ssl.create_default_context(), roots, 0.0)
+
+
+def test_a_failure_of_one_client_ends_the_measurement_and_names_the_server():
+    async def fail() -> None:
+        raise Failed("a watch ended")
+
+    async def wait() -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(Failed, match=r"^some server: a watch ended$"):
+        asyncio.run(measured(make_target(), Tally(), [wait(), fail()]))
+
+
+def test_a_watch_that_the_server_ends_is_told_at_once():
+    async def end_a_watch() -> list[str]:
+        lost: list[str] = []
+        connection = Connection(on_failure=lambda failure: lost.append(str(failure)))
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.data_received(head + b"3\r\n{}\n\r\n")
+        assert lost == []
+        connection.data_received(b"0\r\n\r\n")
+        return lost
+
+    assert asyncio.run(end_a_watch()) == ["a watch ended: 200 b'{}\\n'"]
