@@ -4,16 +4,15 @@ In: what a client sent. Out: the canonical text, or the reason why it is no such
 of Go's time package. The clock is not here.
 """
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
-
-import re2
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _DATE = r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)"
 _ZONE = r"(?:Z|([+-])(\d\d):(\d\d))"
-_form = re2.compile(_DATE + r"([.,]\d+)?" + _ZONE)
-_micro_form = re2.compile(_DATE + r"([.,]\d{6})" + _ZONE)
+_form = re.compile(_DATE + r"([.,]\d+)?" + _ZONE, re.ASCII)
+_micro_form = re.compile(_DATE + r"([.,]\d{6})" + _ZONE, re.ASCII)
 # The parts of the layout in order: what each looks like, its name, and what it may say.
 _Part = tuple[str, str, str, int, int]
 _DASH, _COLON = ("-", "-", "", 0, 0), (":", ":", "", 0, 0)
@@ -30,10 +29,13 @@ _PARTS: tuple[_Part, ...] = (
     _COLON,
     (r"\d\d", "05", "second", 0, 59),
 )
-_steps = tuple((re2.compile(pattern), *rest) for pattern, *rest in _PARTS)
-_fraction = re2.compile(r"[.,]\d+")
-_micro_fraction = re2.compile(r"[.,]\d{6}")
-_zone_form = re2.compile(r"Z|([+-])(\d\d):(\d\d)")
+_steps = tuple(
+    (re.compile(pattern, re.ASCII), name, unit, low, high)
+    for pattern, name, unit, low, high in _PARTS
+)
+_fraction = re.compile(r"[.,]\d+", re.ASCII)
+_micro_fraction = re.compile(r"[.,]\d{6}", re.ASCII)
+_zone_form = re.compile(r"Z|([+-])(\d\d):(\d\d)", re.ASCII)
 
 
 class NotATime(Exception):
@@ -52,7 +54,7 @@ def canonical_micro_time(text: str) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(27)
 
 
-def _parse(text: str, form: "re2._Regexp[str]", layout: str) -> datetime:
+def _parse(text: str, form: re.Pattern[str], layout: str) -> datetime:
     found = form.fullmatch(text)
     if found is None:
         raise NotATime(f'parsing time "{text}"{_explain(text, layout)}')
@@ -65,7 +67,7 @@ def _parse(text: str, form: "re2._Regexp[str]", layout: str) -> datetime:
         raise NotATime(f'parsing time "{text}"{_explain(text, layout)}') from None
 
 
-def _zone(found: "re2._Match[str]") -> timezone:
+def _zone(found: re.Match[str]) -> timezone:
     if not found[8]:
         return UTC
     offset = timedelta(hours=int(found[9]), minutes=int(found[10]))
