@@ -14,11 +14,10 @@ from atoll.apiserver.negotiation import wants_aggregated_discovery
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.options import first, parse_query
 from atoll.apiserver.responding import json_response, text_response
+from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.status import method_not_allowed, unknown_resource
 from atoll.exchange import Request, Response
 
-# The Kubernetes whose behaviour is served; clients compare it with what they need.
-KUBERNETES = "v1.36.4"
 _HEALTH = frozenset(["healthz", "livez", "readyz"])
 _FOREVER = "public, immutable"
 
@@ -101,11 +100,13 @@ def _document(document: Document) -> Response:
 
 
 def version() -> dict[str, str]:
-    major, minor, _ = KUBERNETES.removeprefix("v").split(".")
+    # The Kubernetes whose behaviour is served; clients compare it with what they need.
+    kubernetes = load().kubernetes
+    major, minor, _ = kubernetes.removeprefix("v").split(".")
     return {
         "major": major,
         "minor": minor,
-        "gitVersion": f"{KUBERNETES}+atoll-{__version__}",
+        "gitVersion": f"{kubernetes}+atoll-{__version__}",
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

@@ -8,7 +8,6 @@ the uid it means, so that acting twice, or late, is harmless.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.housekeeping.acting import delete_one, release, take_off_finalizer, unblock
 from atoll.apiserver.housekeeping.graph import Graph, Node
 from atoll.apiserver.objects.ending import FOREGROUND, ORPHAN
@@ -161,7 +160,8 @@ class Collector:
             await self._act(action)
 
     def _is_served(self, reference: OwnerReference) -> bool:
-        return _served(self._api.catalog, reference)
+        group, _, version = reference.api_version.rpartition("/")
+        return self._api.catalog.kind(group, version, reference.kind) is not None
 
     async def _act(self, action: Action) -> None:
         match action:
@@ -173,8 +173,3 @@ class Collector:
                 await take_off_finalizer(self._api, node, finalizer)
             case Unblock(node):
                 await unblock(self._api, node)
-
-
-def _served(catalog: Catalog, reference: OwnerReference) -> bool:
-    group, _, version = reference.api_version.rpartition("/")
-    return catalog.kind(group, version, reference.kind) is not None

@@ -1,11 +1,16 @@
 """PATCH: a change to an object, in one of four languages; apply may also create."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from atoll.apiserver.applying.applies import after_apply
 from atoll.apiserver.bodies import Patch
+from atoll.apiserver.bodies.patches import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_MERGE_PATCH,
+)
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import WriteOptions, parse_revision, write_options
@@ -23,24 +28,22 @@ from atoll.apiserver.status import (
     unsupported_media_type,
 )
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.creating import check_namespace
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update, untracked
 from atoll.apiserver.verbs.intake import fitted, read_patch
-from atoll.apiserver.verbs.updating import check_uid
+from atoll.apiserver.verbs.updating import check_same_name, check_uid
 from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
 
 Object = dict[str, Any]
 
-JSON = "application/json-patch+json"
-MERGE = "application/merge-patch+json"
-STRATEGIC = "application/strategic-merge-patch+json"
-APPLY = "application/apply-patch+yaml"
+_ALL = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 
 
 def accepted(call: Call) -> tuple[str, ...]:
     """The patch languages this resource understands; custom kinds have no merge keys."""
     if call.resource.custom:
-        return (JSON, MERGE, APPLY)
-    return (JSON, MERGE, STRATEGIC, APPLY)
+        return (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+    return _ALL
 
 
 async def patch(api: Api, call: Call) -> Written:
@@ -48,7 +51,7 @@ async def patch(api: Api, call: Call) -> Written:
     media_type = patch_type(call)
     options = write_options(call.query, "PatchOptions")
     check_options(media_type, options)
-    if media_type == APPLY:
+    if media_type == APPLY_PATCH:
         return await _apply(api, call, options)
     content = read_patch(call, media_type, options.field_validation)
     change = patcher(content, media_type, call.resource.schema)
@@ -66,7 +69,7 @@ async def patch(api: Api, call: Call) -> Written:
 
 def patch_type(call: Call) -> str:
     media_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type not in (JSON, MERGE, STRATEGIC, APPLY):
+    if media_type not in _ALL:
         raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
     if media_type not in accepted(call):
         raise unsupported_media_type(accepted(call))
@@ -75,9 +78,9 @@ def patch_type(call: Call) -> str:
 
 def check_options(media_type: str, options: WriteOptions) -> None:
     errors = []
-    if media_type != APPLY and options.force is not None:
+    if media_type != APPLY_PATCH and options.force is not None:
         errors.append(fields.forbidden("force", "may not be specified for non-apply patch"))
-    if media_type == APPLY and not options.field_manager:
+    if media_type == APPLY_PATCH and not options.field_manager:
         errors.append(fields.required("fieldManager", "is required for apply patch"))
     if errors:
         raise invalid("PatchOptions", "meta.k8s.io", "", errors)
@@ -85,9 +88,9 @@ def check_options(media_type: str, options: WriteOptions) -> None:
 
 def patcher(content: Patch, media_type: str, schema: Schema) -> Callable[[Object], Object]:
     """The change a patch asks for, as a function of the object."""
-    if media_type == JSON:
+    if media_type == JSON_PATCH:
         return lambda old: apply_json_patch(old, content.value)
-    if media_type == MERGE:
+    if media_type == MERGE_PATCH:
         return lambda old: apply_merge_patch(old, content.value)
     return lambda old: apply_strategic_patch(old, content.value, schema)
 
@@ -95,35 +98,26 @@ def patcher(content: Patch, media_type: str, schema: Schema) -> Callable[[Object
 def check_patched(call: Call, proposed: Object, old: Object) -> None:
     """ApiError if the patch renames the object or was made for another version of it."""
     meta, before = metadata(proposed), metadata(old)
-    if meta.get("name") != before["name"]:
-        why = (
-            f"the name of the object ({meta.get('name', '')}) does not match"
-            f" the name on the URL ({call.name})"
-        )
-        raise bad_request(why)
-    if call.resource.namespaced and meta.get("namespace") not in (None, before["namespace"]):
-        why = (
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-        raise bad_request(why)
+    check_same_name(call, meta.get("name", ""))
+    check_namespace(call, proposed)
     if meta.get("uid") not in (None, before["uid"]):
         error = fields.invalid("metadata.uid", meta["uid"], "field is immutable")
         raise invalid(call.resource.kind, call.resource.group, before["name"], [error])
-    _check_version(call, meta, before)
+    check_version(call, proposed, old)
 
 
-def _check_version(call: Call, meta: Object, before: Object) -> None:
-    given = meta.get("resourceVersion") or ""
+def check_version(call: Call, proposed: Object, old: Object) -> None:
+    """ApiError 409 if the proposal names another version than the one there is."""
+    given, before = metadata(proposed).get("resourceVersion") or "", metadata(old)
     if parse_revision(given) and given != before["resourceVersion"]:
         raise conflict(call.resource.plural, call.resource.group, before["name"], MODIFIED)
 
 
 async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
-    content = read_patch(call, APPLY, options.field_validation)
+    content = read_patch(call, APPLY_PATCH, options.field_validation)
     applied: Object = content.value
     _check_applied(call, applied)
     form = Form(api, call, options, applied=True)
-    writer = replace(form.writer(), manager=options.field_manager)
     ignored = untracked(call.resource, call.subresource)
     uid = api.effects.chance.uuid("uid")
 
@@ -132,7 +126,7 @@ async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
             call.resource.schema,
             live,
             applied,
-            writer,
+            form.writer(),
             api.timestamp(),
             force=bool(options.force),
             ignored=ignored,
@@ -141,7 +135,7 @@ async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
 
     def decide(old: Object | None) -> Verdict:
         if old is not None:
-            _check_version(call, metadata(applied), metadata(old))
+            check_version(call, applied, old)
             check_uid(call.resource, applied, old)
             return formed_update(form, merged(old), old)
         if call.subresource:
@@ -165,8 +159,4 @@ def _check_applied(call: Call, applied: Object) -> None:
             f"{given[0] or ''}, Kind={given[1] or ''} does not match the endpoint's"
             f" {resource.api_version}, Kind={resource.kind}"
         )
-    name = metadata(applied).get("name")
-    if name not in (None, "", call.name):
-        raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
-        )
+    check_same_name(call, metadata(applied).get("name") or call.name)

@@ -8,19 +8,20 @@ from typing import Any
 from atoll.apiserver.applying.applies import after_apply
 from atoll.apiserver.applying.scaling import SCALE_VERSION, after_scale, scale_entries
 from atoll.apiserver.applying.updates import Writer, after_update
+from atoll.apiserver.bodies.patches import APPLY_PATCH
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.kinds.labels import printed, printed_labels
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.paths import at, put
-from atoll.apiserver.options import parse_revision, write_options
+from atoll.apiserver.options import write_options
 from atoll.apiserver.resource import Resource, Scale, Strategy
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.schemas.schema import Schema
-from atoll.apiserver.status import MODIFIED, conflict, invalid, not_found
+from atoll.apiserver.status import invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.forming import Form, formed_update
 from atoll.apiserver.verbs.intake import fitted, read_object, read_patch
-from atoll.apiserver.verbs.patching import APPLY, check_options, patch_type, patcher
+from atoll.apiserver.verbs.patching import check_options, check_version, patch_type, patcher
 from atoll.apiserver.verbs.reading import get
 from atoll.apiserver.verbs.updating import check_name
 from atoll.apiserver.verbs.writing import Verdict, stored_object, write
@@ -85,7 +86,7 @@ async def patch_scale(api: Api, call: Call) -> Object:
     content = read_patch(call, media_type, options.field_validation)
     form, as_scale = Form(api, call, options), replace(call, resource=_scales())
     change = patcher(content, media_type, _schema())
-    if media_type == APPLY:
+    if media_type == APPLY_PATCH:
         change = partial(_applied, form, content.value)
     return await _rescale(
         form, lambda scale: fitted(as_scale, change(scale), content, options.field_validation)
@@ -132,7 +133,7 @@ async def _rescale(form: Form, change: Callable[[Object], Object]) -> Object:
             raise not_found(resource.plural, resource.group, call.name)
         before = _tracked(scale, old)
         proposed = change(before)
-        _check_version(call, proposed, old)
+        check_version(call, proposed, old)
         spec = {"replicas": _replicas(call, proposed)}
         after = {**before, "metadata": _entries_of(before, proposed), "spec": spec}
         if metadata(proposed).get("managedFields") == metadata(before).get("managedFields"):
@@ -164,9 +165,3 @@ def _replicas(call: Call, proposed: Object) -> int:
         error = fields.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", call.name, [error])
     return replicas
-
-
-def _check_version(call: Call, proposed: Object, old: Object) -> None:
-    given = metadata(proposed).get("resourceVersion") or ""
-    if parse_revision(given) and given != metadata(old)["resourceVersion"]:
-        raise conflict(call.resource.plural, call.resource.group, call.name, MODIFIED)

@@ -40,6 +40,11 @@ def check_name(call: Call, proposed: Object) -> None:
     name = metadata(proposed).get("name")
     if not name:
         raise bad_request("name must be provided")
+    check_same_name(call, name)
+
+
+def check_same_name(call: Call, name: str) -> None:
+    """ApiError 400 unless the object's name is the one in the path."""
     if name != call.name:
         why = f"the name of the object ({name}) does not match the name on the URL ({call.name})"
         raise bad_request(why)
