@@ -278,4 +278,6 @@ def test_a_list_waits_for_a_version_to_come(api: Backend, configmaps: str) -> No
         return [version(found)]
 
     written, read_at = in_parallel(write, read)
-    assert read_at >= written >= ahead
+    # Others write too (a real cluster renews its leases), so the version may come before ours does.
+    assert read_at >= ahead
+    assert written >= ahead
