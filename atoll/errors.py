@@ -7,6 +7,7 @@
         NotDurable      the disk refused the write        -> nothing was stored; tell the caller
         Damaged         the data directory is not usable  -> restore a backup; nothing was changed
       UsageError        the user's command or file is wrong -> tell the user; do not retry
+      Invalid           the user's object is wrong        -> tell the user where; do not retry
 
 What an API client is told is a `Status` (see `apiserver.status.ApiError`), not one of these.
 A broken invariant is an AssertionError.
@@ -44,3 +45,13 @@ class Damaged(StoreError):
 
 class UsageError(AtollError):
     """The user's command, flag or file is wrong; the message says what to do instead."""
+
+
+class Invalid(AtollError):
+    """An object cannot be meant as it is written: the field, what it holds, and what is wrong."""
+
+    def __init__(self, field: str, value: object, problem: str) -> None:
+        super().__init__(f"{field}: {value!r}: {problem}")
+        self.field = field
+        self.value = value
+        self.problem = problem

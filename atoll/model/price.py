@@ -1,0 +1,18 @@
+"""What a cluster charges, in billionths of the currency per hour, so that sums are exact.
+
+A price that is not known is None or absent, never zero: nothing is cheap because nobody asked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+NANO = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Per CPU-hour, per GiB-hour of memory, and per unit-hour of every other priced resource."""
+
+    cpu: int | None = None
+    gib: int | None = None
+    others: Mapping[str, int] = field(default_factory=dict)

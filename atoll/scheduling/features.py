@@ -1,0 +1,30 @@
+"""Feature gates of the scheduler, with Karmada's names and defaults."""
+
+from dataclasses import dataclass, fields, replace
+
+from atoll.errors import Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Each field is the gate of the same name in Karmada's spelling."""
+
+    CustomizedClusterResourceModeling: bool = True
+    MultiplePodTemplatesScheduling: bool = False
+    PriorityBasedScheduling: bool = False
+    SchedulingOvercommitProtection: bool = False
+    WorkloadAffinity: bool = False
+
+    @classmethod
+    def of(cls, written: str) -> "Features":
+        """Read `Name=true,Other=false`, as `--feature-gates` is written."""
+        known = {each.name for each in fields(cls)}
+        chosen: dict[str, bool] = {}
+        for part in filter(None, (each.strip() for each in written.split(","))):
+            name, equals, value = part.partition("=")
+            if not equals or value.lower() not in ("true", "false"):
+                raise Invalid("feature-gates", part, "must be NAME=true or NAME=false")
+            if name not in known:
+                raise Invalid("feature-gates", name, f"is not a gate; known: {sorted(known)}")
+            chosen[name] = value.lower() == "true"
+        return replace(cls(), **chosen)
