@@ -1,0 +1,104 @@
+"""Webster's method (Sainte-Laguë): whole seats in proportion to votes.
+
+Seats and votes come in, the seats of each party come out. In scheduling, seats are replicas and
+votes are weights or free capacity, in the order of the clusters' names. A party that holds k seats
+bids votes/(2k+1) for its next one; the best bid wins, with ties as Karmada breaks them. Why these
+votes, and what becomes of the seats, is not known here.
+"""
+
+from functools import lru_cache
+from heapq import heapify, heapreplace
+
+import numpy as np
+from numpy.typing import NDArray
+
+_FEW = 48
+"""Up to so many parties, a heap of Python tuples is faster than calls into NumPy."""
+
+_MARGIN = 1e-12
+"""Far more than floats lose in a division or a sum of votes, far less than two seats differ."""
+
+
+def divide(seats: int, votes: NDArray[np.int64], *, descending: bool = False) -> NDArray[np.int64]:
+    """Give each seat to the best bid as a float64; among equals to whoever holds fewer seats, then
+    to the first in order, or the last if `descending`. Without any votes nobody gets a seat."""
+    if descending:
+        return divide(seats, votes[::-1])[::-1]
+    if 0 < seats < len(votes) and len(votes) > _FEW:
+        return _among_the_strongest(seats, votes)
+    return _divide(seats, votes.astype(np.float64))
+
+
+@lru_cache(maxsize=4096)
+def descends(uid: str) -> bool:
+    """Whether ties go to the last name: Karmada asks if the FNV-1a-32 hash of the uid is odd."""
+    if not uid:
+        return False
+    # Each byte is XORed in, then multiplied by an odd prime: the lowest bit is the bytes' parity.
+    # The offset that the hash starts from is odd as well.
+    return (1 + sum(uid.encode())) % 2 == 1
+
+
+def _among_the_strongest(seats: int, votes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out those who lose to at least `seats` others even with their first bid."""
+    weakest = len(votes) - seats
+    strongest = np.flatnonzero(votes >= np.partition(votes, weakest)[weakest])
+    result = np.zeros(len(votes), np.int64)
+    result[strongest] = _divide(seats, votes[strongest].astype(np.float64))
+    return result
+
+
+def _divide(seats: int, votes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Seats that are sure to be won are given at once; about one per party is left to compete for.
+
+    A bid of at least t is made for round(v/2t) seats, which is v/2t give or take a half. So for all
+    n parties together no more than `seats` bids are above total/(2*seats - n), and no fewer than
+    `seats` are above total/(2*seats + n): bids above the first surely win, those below the second
+    surely lose.
+    """
+    total = float(votes.sum())
+    if seats <= 0 or total == 0:
+        return np.zeros(len(votes), np.int64)
+    sure = (2 * seats - len(votes)) / total * (1 - _MARGIN)
+    possible = (2 * seats + len(votes)) / total * (1 + _MARGIN)
+    if len(votes) <= _FEW:
+        return _compete(seats, votes.tolist(), max(0.0, sure))
+    won = _bids(votes, max(0.0, sure))
+    return won + _best(seats - int(won.sum()), votes, won, _bids(votes, possible))
+
+
+def _bids(votes: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
+    """How many bids of each party are at least 1/scale."""
+    return ((votes * scale + 1) / 2).astype(np.int64)
+
+
+def _compete(seats: int, votes: list[float], sure: float) -> NDArray[np.int64]:
+    """Give what is surely won, then one seat after the other."""
+    won = [int((each * sure + 1) / 2) for each in votes]
+    bids = [(-each / (2 * k + 1), k, i) for i, (each, k) in enumerate(zip(votes, won, strict=True))]
+    heapify(bids)
+    for _ in range(seats - sum(won)):
+        _, k, i = bids[0]
+        won[i] = k + 1
+        heapreplace(bids, (-votes[i] / (2 * k + 3), k + 1, i))
+    return np.array(won, np.int64)
+
+
+def _best(
+    seats: int, votes: NDArray[np.float64], won: NDArray[np.int64], possible: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How many of the best `seats` bids each party makes, out of those after `won`, up to
+    `possible`."""
+    if seats == 0:
+        return np.zeros(len(votes), np.int64)
+    count = possible - won
+    party = np.repeat(np.arange(len(votes)), count)
+    k = np.arange(len(party)) + np.repeat(won - (np.cumsum(count) - count), count)
+    bids = votes[party] / (2 * k + 1)
+    last = len(bids) - seats
+    bar = np.partition(bids, last)[last]
+    winners = party[bids > bar]
+    equals = np.flatnonzero(bids == bar)
+    fewest_first = equals[np.argsort(k[equals], kind="stable")]
+    winners = np.concatenate((winners, party[fewest_first[: seats - len(winners)]]))
+    return np.bincount(winners, minlength=len(votes))
