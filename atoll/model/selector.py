@@ -65,6 +65,9 @@ class Selector:
 
 
 EVERYTHING = Selector()
+NEVER = Requirement("", Operator.IN)
+"""One of no values: no label ever is."""
+NOTHING = Selector((NEVER,))
 
 
 def as_integer(text: str | None) -> int | None:

@@ -1,0 +1,122 @@
+"""Atoll's additions to a placement: the annotation `policy.atoll.io/placement` of a policy.
+
+All fields may be left out, and nothing changes without them:
+
+    clusters: {...}                  clusters that all terms are limited to
+    select:                          which clusters are taken (see `choosing`)
+    divide:                          how replicas are divided (see `choosing`)
+    replicasPerCluster: [{clusters: {...}, min, max}]       the first entry that matches counts
+    prefer: [{clusters: {...}, weight}]                     a negative weight: rather not
+    preferNoScheduleCost: 10         what an untolerated PreferNoSchedule taint costs in score
+    scores: {latency: 2}             scores of the clusters that count, with their weights
+    tieBreak: UID | Name             who gets a replica that two clusters claim equally
+    ordinalStride: 100               ordinals kept for each cluster of a divided StatefulSet
+    preemption: {mayPreempt: true, mayBePreempted: true}
+
+Unknown fields are refused. What clusters are is written as in `clusters`.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from atoll.dialects.karmada import choosing, clusters
+from atoll.dialects.wire import (
+    Wire,
+    at,
+    checked,
+    choice,
+    count,
+    flag,
+    known_only,
+    number,
+    part,
+    parts,
+)
+from atoll.model.affinity import ANYWHERE, Affinity, Term
+from atoll.model.intent import Bounds, Intent, Preemption, Preference, TieBreak
+
+ADDITIONS = "policy.atoll.io/placement"
+WEIGHT_MAX = 1_000_000  # sums of weighted scores stay exact in 64 bits
+_TIE_BREAKS = {"UID": TieBreak.UID_PARITY, "Name": TieBreak.NAME}
+_FIELDS = (
+    "clusters",
+    "select",
+    "divide",
+    "replicasPerCluster",
+    "prefer",
+    "preferNoScheduleCost",
+    "scores",
+    "tieBreak",
+    "ordinalStride",
+    "preemption",
+)
+
+
+def add(intent: Intent, given: Any) -> Intent:
+    """The intent with the additions of its policy."""
+    extra = checked(given, ADDITIONS)
+    known_only(extra, ADDITIONS, *_FIELDS)
+    selection = choosing.selection(part(extra, "select", ADDITIONS), at(ADDITIONS, "select"))
+    division = choosing.division(part(extra, "divide", ADDITIONS), at(ADDITIONS, "divide"))
+    return replace(
+        intent,
+        terms=_limited(intent.terms, clusters.meant(extra, ADDITIONS)),
+        selection=selection or intent.selection,
+        division=division or intent.division,
+        bounds=tuple(_bounds(each, here) for here, each in _list(extra, "replicasPerCluster")),
+        preferences=tuple(_preference(each, here) for here, each in _list(extra, "prefer")),
+        soft_taints=number(extra, "preferNoScheduleCost", ADDITIONS, most=WEIGHT_MAX) or 0,
+        scores=_scores(extra),
+        tie_break=choice(extra, "tieBreak", ADDITIONS, _TIE_BREAKS, intent.tie_break),
+        stride=number(extra, "ordinalStride", ADDITIONS, least=1),
+        preemption=_preemption(extra),
+    )
+
+
+def _list(extra: Wire, key: str) -> list[tuple[str, Wire]]:
+    return list(parts(extra, key, ADDITIONS))
+
+
+def _limited(terms: tuple[Term, ...], limit: Affinity) -> tuple[Term, ...]:
+    """Every term and tier, of it only what the limit matches as well."""
+    if limit == ANYWHERE:
+        return terms
+    return tuple(
+        replace(
+            term,
+            affinity=replace(term.affinity, alternatives=(limit,)),
+            overflow=tuple(replace(tier, alternatives=(limit,)) for tier in term.overflow),
+        )
+        for term in terms
+    )
+
+
+def _bounds(wire: Wire, path: str) -> Bounds:
+    known_only(wire, path, "clusters", "min", "max")
+    least = count(wire, "min", path)
+    most = choosing.most(wire, "max", path, least=least, what="min")
+    return Bounds(clusters.meant(wire, path), least, most)
+
+
+def _preference(wire: Wire, path: str) -> Preference:
+    known_only(wire, path, "clusters", "weight")
+    weight = number(wire, "weight", path, least=-WEIGHT_MAX, most=WEIGHT_MAX)
+    return Preference(clusters.meant(wire, path), 1 if weight is None else weight)
+
+
+def _scores(extra: Wire) -> tuple[tuple[str, int], ...]:
+    weights = part(extra, "scores", ADDITIONS) or {}
+    path = at(ADDITIONS, "scores")
+    found = {
+        name: number(weights, name, path, least=-WEIGHT_MAX, most=WEIGHT_MAX) for name in weights
+    }
+    return tuple(sorted((name, 1 if weight is None else weight) for name, weight in found.items()))
+
+
+def _preemption(extra: Wire) -> Preemption:
+    given, path = part(extra, "preemption", ADDITIONS) or {}, at(ADDITIONS, "preemption")
+    known_only(given, path, "mayPreempt", "mayBePreempted")
+    return Preemption(
+        may_preempt=flag(given, "mayPreempt", path, default=True),
+        may_be_preempted=flag(given, "mayBePreempted", path, default=True),
+    )

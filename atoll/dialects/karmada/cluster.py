@@ -1,0 +1,123 @@
+"""Karmada's Cluster becomes the scheduler's: what it is, what it offers, what it has left.
+
+Thousands of clusters are much alike, so what is equal is shared: sets of APIs, taints, resource
+models and the words of labels. Prices, properties, scores and cluster sets are Atoll's own and
+are read from annotations (see `annotations`). Nothing here knows what a policy asks for.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from sys import intern
+from typing import Any
+
+from atoll.dialects.karmada import annotations
+from atoll.dialects.karmada.models import grades, nodes_by_grade
+from atoll.dialects.kubernetes.tolerations import taints
+from atoll.dialects.wire import (
+    EXACT,
+    Wire,
+    amount,
+    at,
+    checked,
+    elements,
+    name,
+    part,
+    parts,
+    quantity,
+    text,
+    text_by_name,
+    texts,
+)
+from atoll.errors import Invalid
+from atoll.model.amount import PODS, Amount
+from atoll.model.cluster import Api, Cluster, Free
+
+SUMMARY = "status.resourceSummary"
+_NONE: Mapping[str, Any] = {}
+
+
+def decode(wire: Mapping[str, Any]) -> Cluster:
+    """The cluster this object describes."""
+    metadata = part(checked(wire, "cluster"), "metadata", "") or _NONE
+    spec = part(wire, "spec", "") or _NONE
+    status = part(wire, "status", "") or _NONE
+    summary = part(status, "resourceSummary", "status")
+    models = grades(spec)
+    own = text_by_name(metadata, "annotations", "metadata")
+    return Cluster(
+        name=name(metadata, "name", "metadata"),
+        labels=_labels(metadata),
+        provider=intern(text(spec, "provider", "spec")),
+        region=intern(text(spec, "region", "spec")),
+        zones=_shared_texts(texts(spec, "zones", "spec")),
+        taints=taints(spec, "taints", "spec"),
+        apis=_apis(status),
+        deleting=bool(text(metadata, "deletionTimestamp", "metadata")),
+        ready=_ready(status),
+        free=None if summary is None else _free(summary),
+        grades=models,
+        nodes_by_grade=nodes_by_grade(summary or _NONE, models),
+        price=annotations.price(own),
+        properties=annotations.properties(own),
+        scores=annotations.scores(own),
+        sets=annotations.sets(own),
+    )
+
+
+def _labels(metadata: Wire) -> Mapping[str, str]:
+    found = text_by_name(metadata, "labels", "metadata")
+    return {intern(key): intern(value) for key, value in found.items()}
+
+
+@lru_cache(maxsize=4096)
+def _shared_texts(values: tuple[str, ...]) -> tuple[str, ...]:
+    return values
+
+
+def _apis(status: Wire) -> frozenset[Api]:
+    """Group and version with kind, of every resource served."""
+    found: list[Api] = []
+    for here, each in parts(status, "apiEnablements", "status"):
+        version = text(each, "groupVersion", here)
+        for index, resource in enumerate(elements(each, "resources", here)):
+            kind = resource.get("kind") if isinstance(resource, dict) else None
+            if not isinstance(kind, str):
+                raise Invalid(f"{here}.resources[{index}]", resource, "must name its kind")
+            found.append((version, kind))
+    return _shared_apis(frozenset(found))
+
+
+@lru_cache(maxsize=1024)
+def _shared_apis(apis: frozenset[Api]) -> frozenset[Api]:
+    return apis
+
+
+def _ready(status: Wire) -> bool | None:
+    for here, each in parts(status, "conditions", "status"):
+        if text(each, "type", here) == "Ready":
+            return {"True": True, "False": False}.get(text(each, "status", here))
+    return None
+
+
+def _free(summary: Wire) -> Free:
+    lists = [part(summary, key, SUMMARY) or _NONE for key in ("allocatable", "allocated")]
+    lists.append(part(summary, "allocating", SUMMARY) or _NONE)
+    held, *taken = (_pods(each) for each in lists)
+    resources = {intern(resource): _left(resource, lists) for resource in lists[0]}
+    return Free(resources, held - sum(taken))
+
+
+def _pods(amounts: Wire) -> int:
+    return amount(amounts.get(PODS, "0"), at(SUMMARY, PODS)).units
+
+
+def _left(resource: str, lists: list[Wire]) -> Amount:
+    """Allocatable less allocated less allocating, in the form Kubernetes' subtraction leaves."""
+    path = at(SUMMARY, resource)
+    value, binary = quantity(lists[0][resource], path)
+    for taken in lists[1:]:
+        if resource in taken:
+            less, written = quantity(taken[resource], path)
+            binary = written if not value else binary
+            value = EXACT.subtract(value, less)
+    return Amount.of(value, binary=binary)

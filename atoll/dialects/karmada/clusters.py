@@ -1,0 +1,113 @@
+"""Which clusters an addition of Atoll means: Karmada's ClusterAffinity and more, read strictly.
+
+    clusters:
+      clusterNames, exclude, labelSelector, fieldSelector    as in Karmada's placement
+      properties: [{key, operator, values}]                  of the cluster's properties
+      clusterSets: [...]                                     member of at least one of them
+      expressions: [...]                                     CEL that must hold of the cluster
+      anyOf: [{...}]                                         one of these must match as well
+
+A selector that could never match is an error here: it was written for Atoll, by someone who can
+be told.
+"""
+
+from atoll.dialects.karmada import affinity
+from atoll.dialects.kubernetes.selectors import (
+    LABEL_OPERATORS,
+    OPERATORS,
+    expressions,
+    is_label_key,
+    requirement,
+)
+from atoll.dialects.wire import Wire, at, known_only, part, parts, texts
+from atoll.errors import Invalid
+from atoll.model.affinity import ANYWHERE, Affinity
+from atoll.model.selector import Requirement
+
+_FIELDS = (
+    "clusterNames",
+    "exclude",
+    "labelSelector",
+    "fieldSelector",
+    "properties",
+    "clusterSets",
+    "expressions",
+    "anyOf",
+)
+
+
+def meant(wire: Wire, path: str, key: str = "clusters") -> Affinity:
+    """The clusters meant by a field; without it, all of them."""
+    given = part(wire, key, path)
+    return ANYWHERE if given is None else _affinity(given, at(path, key))
+
+
+def _affinity(wire: Wire, path: str) -> Affinity:
+    known_only(wire, path, *_FIELDS)
+    plain = affinity.decode(wire, path)
+    _check_selectors(wire, path)
+    return Affinity(
+        names=_names(wire, "clusterNames", path),
+        exclude=_names(wire, "exclude", path),
+        labels=plain.labels,
+        provider=plain.provider,
+        region=plain.region,
+        zones=plain.zones,
+        properties=_properties(wire, path),
+        sets=_names(wire, "clusterSets", path),
+        expressions=_names(wire, "expressions", path),
+        alternatives=tuple(_affinity(each, here) for here, each in parts(wire, "anyOf", path)),
+    )
+
+
+def _names(wire: Wire, key: str, path: str) -> tuple[str, ...]:
+    found = texts(wire, key, path)
+    for index, each in enumerate(found):
+        if not each:
+            raise Invalid(f"{at(path, key)}[{index}]", each, "must not be empty")
+    return found
+
+
+def _check_selectors(wire: Wire, path: str) -> None:
+    labels, here = part(wire, "labelSelector", path) or {}, at(path, "labelSelector")
+    known_only(labels, here, "matchLabels", "matchExpressions")
+    for key, value in (part(labels, "matchLabels", here) or {}).items():
+        if requirement(key, "In", (value,)) is None:
+            raise Invalid(f"{here}.matchLabels[{key}]", value, "is no label")
+    _check(labels, here, LABEL_OPERATORS)
+    fields, here = part(wire, "fieldSelector", path) or {}, at(path, "fieldSelector")
+    known_only(fields, here, "matchExpressions")
+    _check(fields, here, affinity.ZONE_OPERATORS)
+    for index, (key, _, _) in enumerate(expressions(fields, "matchExpressions", here)):
+        if key not in (affinity.PROVIDER, affinity.REGION, affinity.ZONE):
+            problem = "must be provider, region or zone"
+            raise Invalid(f"{here}.matchExpressions[{index}].key", key, problem)
+
+
+def _check(selector: Wire, path: str, known: frozenset[str]) -> None:
+    for index, each in enumerate(expressions(selector, "matchExpressions", path)):
+        _checked(each, f"{path}.matchExpressions[{index}]", known)
+
+
+def _checked(
+    written: tuple[str, str, tuple[str, ...]], path: str, known: frozenset[str]
+) -> Requirement:
+    """The requirement, which must be one that Kubernetes takes."""
+    key, operator, values = written
+    if not is_label_key(key):
+        raise Invalid(at(path, "key"), key, "is no name of a label or property")
+    if operator not in known:
+        raise Invalid(at(path, "operator"), operator, f"must be one of {', '.join(sorted(known))}")
+    found = requirement(key, operator, values)
+    if found is None:
+        problem = f"{operator} cannot be asked of these; In and NotIn take values, Exists and"
+        problem += " DoesNotExist none, Gt and Lt one whole number"
+        raise Invalid(at(path, "values"), values, problem)
+    return found
+
+
+def _properties(wire: Wire, path: str) -> tuple[Requirement, ...]:
+    return tuple(
+        _checked(each, f"{path}.properties[{index}]", frozenset(OPERATORS))
+        for index, each in enumerate(expressions(wire, "properties", path))
+    )
