@@ -40,21 +40,24 @@ def descends(uid: str) -> bool:
 
 
 def _among_the_strongest(seats: int, votes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Leave out those who lose to at least `seats` others even with their first bid."""
+    """Leave out all who lose to `seats` others even with their first bid."""
     weakest = len(votes) - seats
-    strongest = np.flatnonzero(votes >= np.partition(votes, weakest)[weakest])
+    bar = np.partition(votes, weakest)[weakest]
+    strong = votes > bar
+    # A first bid of the bar itself beats any later bid that equals it; among first bids order does.
+    strong[np.flatnonzero(votes == bar)[: seats - np.count_nonzero(strong)]] = True
     result = np.zeros(len(votes), np.int64)
-    result[strongest] = _divide(seats, votes[strongest].astype(np.float64))
+    result[strong] = _divide(seats, votes[strong].astype(np.float64))
     return result
 
 
 def _divide(seats: int, votes: NDArray[np.float64]) -> NDArray[np.int64]:
     """Seats that are sure to be won are given at once; about one per party is left to compete for.
 
-    A bid of at least t is made for round(v/2t) seats, which is v/2t give or take a half. So for all
-    n parties together no more than `seats` bids are above total/(2*seats - n), and no fewer than
-    `seats` are above total/(2*seats + n): bids above the first surely win, those below the second
-    surely lose.
+    A party of v votes makes v/2t bids of at least t, rounded: a half more or less at most. So for
+    all n parties together no more than `seats` bids are above total/(2*seats - n), and no fewer
+    than `seats` are above total/(2*seats + n): bids above the first surely win, those below the
+    second surely lose.
     """
     total = float(votes.sum())
     if seats <= 0 or total == 0:
