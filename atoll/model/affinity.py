@@ -1,7 +1,7 @@
 """Which clusters are meant: conditions that must all hold, and alternatives of them.
 
 The conditions of every dialect decode to these. Expressions (CEL) are answered outside the core;
-a cluster matches one if the answers handed to the decision name it.
+a cluster matches one if it is among those the cluster is said to hold.
 """
 
 from dataclasses import dataclass

@@ -56,3 +56,5 @@ class Cluster:
     """Scores given from outside, by name."""
     sets: frozenset[str] = frozenset()
     """Names of the cluster sets it belongs to."""
+    holds: frozenset[str] = frozenset()
+    """Expressions (CEL) that were found true of it, by their text; evaluated outside the core."""

@@ -102,7 +102,9 @@ Selection = Everyone | Constrained | Pick
 
 @dataclass(frozen=True, slots=True)
 class Duplicated:
-    """Every selected cluster runs all replicas."""
+    """Every selected cluster runs all replicas; `stated` if the user said so."""
+
+    stated: bool = True
 
 
 class Combine(StrEnum):

@@ -28,3 +28,7 @@ class Features:
                 raise Invalid("feature-gates", name, f"is not a gate; known: {sorted(known)}")
             chosen[name] = value.lower() == "true"
         return replace(cls(), **chosen)
+
+
+USUAL = Features()
+"""Karmada's defaults."""

@@ -1,0 +1,63 @@
+"""Packing replicas onto nodes of a resource model, first fit, in arrays rather than one by one.
+
+Needed where room is taken that the report does not show, or where components must fit together;
+in all other cases the number follows directly: see `capacity`.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from atoll.model.cluster import Cluster
+from atoll.model.demand import Component, Demand
+from atoll.scheduling.capacity import NODE_PODS_MOST, counts_in_models
+from atoll.scheduling.columns import Numbers
+
+
+class Nodes:
+    """Empty nodes of a cluster's model, poorest grade first, filling up as work is put on them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        counts = list(cluster.nodes_by_grade)
+        grades = [dict(grade.least) for grade in cluster.grades]
+        names = {name for grade in grades for name in grade}
+        self.slots = np.full(sum(counts), NODE_PODS_MOST, np.int64)
+        self.free: dict[str, Numbers] = {
+            name: np.repeat(np.array([grade.get(name, 0) for grade in grades], np.int64), counts)
+            for name in names
+        }
+
+    def fit(self, demand: Demand | None) -> Numbers:
+        """How many more replicas each node takes."""
+        fit = self.slots.copy()
+        for name, wanted in _wanted(demand):
+            np.minimum(fit, self.free.get(name, np.int64(0)) // wanted, out=fit)
+        return fit
+
+    def place(self, demand: Demand | None, replicas: int) -> bool:
+        """Put replicas on the first nodes with room; what fits stays, even if not all do."""
+        fit = self.fit(demand)
+        before = np.cumsum(fit) - fit
+        placed = np.clip(replicas - before, 0, fit)
+        self.slots -= placed
+        for name, wanted in _wanted(demand):
+            if name in self.free:
+                self.free[name] -= placed * wanted
+        return int(placed.sum()) == replicas
+
+    def place_set(self, components: Iterable[Component]) -> bool:
+        """Put one set of components, in their order; stops at the first that does not fit."""
+        return all(self.place(each.demand, each.replicas) for each in components)
+
+    def sets(self, components: tuple[Component, ...], most: int) -> int:
+        """How many whole sets fit one after the other, up to a number."""
+        count = 0
+        while count < most and self.place_set(components):
+            count += 1
+        return count
+
+
+def _wanted(demand: Demand | None) -> list[tuple[str, int]]:
+    requests = demand.requests if demand else ()
+    wanted = [(name, amount.in_its_unit(name)) for name, amount in requests]
+    return [(name, each) for name, each in wanted if each > 0 and counts_in_models(name)]

@@ -1,0 +1,61 @@
+"""SpreadByRegion: the best combination of regions, then the best clusters in them, as Karmada does.
+
+Karmada walks all combinations of regions; the same answer is found here without: see `regions`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from atoll.model.decision import Verdict
+from atoll.model.intent import Constrained, Constraint, Duplicated, Field
+from atoll.scheduling.candidates import Candidates, Refusal
+from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.plugin import Choose
+from atoll.scheduling.question import Question
+from atoll.scheduling.regions import Region, best_combination, regions_of
+
+_UNBOUND = Constraint(Field.CLUSTER, least=0, most=0)
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadByRegion:
+    """Applies to a constraint by region; one by cluster bounds the clusters taken in all."""
+
+    name: str = "SpreadByRegion"
+
+    def compile(self, question: Question) -> Choose | None:
+        if not isinstance(question.intent.selection, Constrained):
+            return None
+        by_field = {each.field: each for each in question.intent.spread}
+        region = by_field.get(Field.REGION)
+        if region is None:
+            return None
+        cluster = by_field.get(Field.CLUSTER, _UNBOUND)
+        duplicated = isinstance(question.intent.division, Duplicated)
+        replicas = question.binding.replicas
+
+        def choose(candidates: Candidates, fleet: Fleet) -> Candidates | Refusal:
+            ranked = candidates.in_order()
+            least = None if duplicated else (cluster.least, region.least)
+            regions = regions_of(ranked, fleet.traits, replicas, least)
+            return _choose(ranked, regions, region, cluster)
+
+        return choose
+
+
+def _choose(
+    ranked: Candidates, regions: list[Region], region: Constraint, cluster: Constraint
+) -> Candidates | Refusal:
+    if len(regions) < region.least:
+        message = "the number of feasible region is less than spreadConstraint.MinGroups"
+        return Refusal(Verdict.SCHEDULER_ERROR, message)
+    chosen = best_combination(regions, (region.least, region.most), cluster.least)
+    if not chosen:
+        message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
+        return Refusal(Verdict.SCHEDULER_ERROR, message)
+    # Every chosen region sends its best cluster, even if those alone are more than were wanted.
+    first = [each.positions[0] for each in chosen]
+    others = np.sort(np.concatenate([each.positions[1:] for each in chosen]))
+    more = max(0, cluster.most - len(first))
+    return ranked.at(np.concatenate([np.array(first, np.int64), others[:more]]))

@@ -1,0 +1,94 @@
+"""Who is left after the filters, and what each filter said.
+
+Filters that look only at the intent are asked once for all bindings that share it; what they said
+is remembered with the traits of the fleet. The few that look at the binding itself are asked anew.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from atoll.scheduling.columns import Mask, Rows
+from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.plugin import Filter
+from atoll.scheduling.question import Question
+from atoll.scheduling.setting import Setting
+from atoll.scheduling.verdicts import Verdicts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opinion:
+    """One filter's verdicts."""
+
+    filter: Filter
+    verdicts: Verdicts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shortlist:
+    """The rows that passed, and all opinions, in the order of the filters."""
+
+    rows: Rows
+    opinions: tuple[Opinion, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
+    opinions: tuple[Opinion, ...]
+    passes: Mask
+    passes_if_placed: Mask
+    rows: Rows
+
+
+def shortlist(question: Question, fleet: Fleet, setting: Setting) -> Shortlist:
+    """Ask every filter about every cluster."""
+    binding = question.binding
+    asked = (
+        "shortlist",
+        setting.plugins,
+        question.features,
+        question.intent,
+        question.term,
+        binding.resource.api,
+        binding.is_workload,
+    )
+    shared = fleet.traits.remember(asked, lambda: _share(question, fleet, setting))
+    own = _opinions(question, fleet, setting, shared=False)
+    if not own and not binding.targets:
+        return Shortlist(shared.rows, shared.opinions)
+    placed = [fleet.rows[each.name] for each in binding.targets if each.name in fleet.rows]
+    passes = shared.passes.copy()
+    passes[placed] = shared.passes_if_placed[placed]
+    for opinion in own:
+        agrees = opinion.verdicts.passes
+        if opinion.filter.spares_placed:
+            agrees[placed] = True
+        passes &= agrees
+    opinions = shared.opinions + own
+    if own:
+        order = {each.name: i for i, each in enumerate(setting.plugins.filters)}
+        opinions = tuple(sorted(opinions, key=lambda each: order[each.filter.name]))
+    return Shortlist(np.flatnonzero(passes), opinions)
+
+
+def _opinions(
+    question: Question, fleet: Fleet, setting: Setting, *, shared: bool
+) -> tuple[Opinion, ...]:
+    opinions = []
+    for each in setting.plugins.filters:
+        judge = each.compile(question) if each.shared is shared else None
+        if judge is not None:
+            opinions.append(Opinion(each, judge(fleet)))
+    return tuple(opinions)
+
+
+def _share(question: Question, fleet: Fleet, setting: Setting) -> _Shared:
+    opinions = _opinions(question, fleet, setting, shared=True)
+    passes = ~fleet.traits.deleting
+    passes_if_placed = passes.copy()
+    for opinion in opinions:
+        agrees = opinion.verdicts.passes
+        passes = passes & agrees
+        if not opinion.filter.spares_placed:
+            passes_if_placed &= agrees
+    return _Shared(opinions, passes, passes_if_placed, np.flatnonzero(passes))

@@ -1,0 +1,52 @@
+"""Overflow tiers: which tier a cluster is in, and dividing replicas tier by tier."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from atoll.model.decision import Verdict
+from atoll.scheduling.candidates import Assignment, Refusal, Share
+from atoll.scheduling.columns import Numbers, Rows
+from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.matching import matching
+from atoll.scheduling.question import Question
+
+
+def tiers_of(question: Question, fleet: Fleet, rows: Rows) -> Numbers:
+    """0 for clusters the term itself means, then 1, 2, ... for the first overflow that does."""
+    tiers = np.zeros(len(rows), np.int64)
+    overflow = question.term.overflow
+    if overflow:
+        tiers[:] = len(overflow)
+        for tier in range(len(overflow) - 1, -1, -1):
+            affinity = overflow[tier - 1] if tier else question.term.affinity
+            tiers[matching(affinity, fleet.traits)[rows]] = tier
+    return tiers
+
+
+def divide_by_tier(
+    share: Share, fleet: Fleet, divide: Callable[[Share, Fleet], Assignment | Refusal]
+) -> Assignment | Refusal:
+    """Each tier takes what it has room for; only the rest goes on to the next."""
+    selected, remaining, parts = share.selected.in_order(), share.replicas, list[Assignment]()
+    for tier in np.unique(selected.tiers).tolist():
+        members = selected.at(np.flatnonzero(selected.tiers == tier))
+        replicas = min(remaining, int(members.available.sum()))
+        rows = set(members.rows.tolist())
+        before = tuple(each for each in share.before if each[0] in rows)
+        part = divide(replace(share, selected=members, replicas=replicas, before=before), fleet)
+        if isinstance(part, Refusal):
+            return part
+        parts.append(part)
+        remaining -= replicas
+        if remaining <= 0:
+            break
+    if remaining > 0:
+        message = "Clusters available replicas are not enough to schedule."
+        return Refusal(Verdict.UNSCHEDULABLE, message)
+    return Assignment(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.replicas for part in parts]),
+        tuple(each for part in parts for each in part.sums),
+    )
