@@ -51,7 +51,7 @@ def at(path: str, key: str) -> str:
 
 def checked(value: Any, path: str) -> Wire:
     """The value itself if it is an object."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101 (a dict is quick)
         return value
     raise Invalid(path, value, "must be an object")
 
@@ -127,9 +127,12 @@ def elements(wire: Wire, key: str, path: str) -> list[Any]:
 
 def parts(wire: Wire, key: str, path: str) -> Iterator[tuple[str, Wire]]:
     """The objects of a list, each with its path."""
-    for index, value in enumerate(elements(wire, key, path)):
-        here = f"{at(path, key)}[{index}]"
-        yield here, checked(value, here)
+    values = elements(wire, key, path)
+    if values:
+        start = at(path, key)
+        for index, value in enumerate(values):
+            here = f"{start}[{index}]"
+            yield here, checked(value, here)
 
 
 def texts(wire: Wire, key: str, path: str) -> tuple[str, ...]:

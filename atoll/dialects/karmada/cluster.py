@@ -5,7 +5,7 @@ models and the words of labels. Prices, properties, scores and cluster sets are 
 are read from annotations (see `annotations`). Nothing here knows what a policy asks for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from sys import intern
 from typing import Any
@@ -28,7 +28,6 @@ from atoll.dialects.wire import (
     text_by_name,
     texts,
 )
-from atoll.errors import Invalid
 from atoll.model.amount import PODS, Amount
 from atoll.model.cluster import Api, Cluster, Free
 
@@ -76,19 +75,28 @@ def _shared_texts(values: tuple[str, ...]) -> tuple[str, ...]:
 
 def _apis(status: Wire) -> frozenset[Api]:
     """Group and version with kind, of every resource served."""
-    found: list[Api] = []
-    for here, each in parts(status, "apiEnablements", "status"):
-        version = text(each, "groupVersion", here)
-        for index, resource in enumerate(elements(each, "resources", here)):
-            kind = resource.get("kind") if isinstance(resource, dict) else None
-            if not isinstance(kind, str):
-                raise Invalid(f"{here}.resources[{index}]", resource, "must name its kind")
-            found.append((version, kind))
-    return _shared_apis(frozenset(found))
+    listed = elements(status, "apiEnablements", "status")
+    try:
+        return _shared_apis(
+            frozenset(
+                [(of["groupVersion"], each["kind"]) for of in listed for each in of["resources"]]
+            )
+        )
+    except (KeyError, TypeError):  # not all as it should be: look at each for what is wrong
+        return _shared_apis(frozenset(_each_api(status)))
+
+
+def _each_api(status: Wire) -> Iterator[Api]:
+    for here, of in parts(status, "apiEnablements", "status"):
+        version = text(of, "groupVersion", here)
+        for there, each in parts(of, "resources", here):
+            yield version, name(each, "kind", there)
 
 
 @lru_cache(maxsize=1024)
 def _shared_apis(apis: frozenset[Api]) -> frozenset[Api]:
+    if not all(isinstance(word, str) for api in apis for word in api):
+        raise TypeError
     return apis
 
 

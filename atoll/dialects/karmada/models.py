@@ -6,51 +6,33 @@ grades that only the status names are ignored, and a negative count makes all of
 
 from functools import lru_cache
 
-from atoll.dialects.wire import INT64, Wire, amount, elements, name, number, parts
-from atoll.errors import Invalid
+from atoll.dialects.wire import INT64, Wire, Written, amount, at, elements, name, number, parts
 from atoll.model.amount import PODS
 from atoll.model.cluster import Grade
-
-Ranges = tuple[tuple[str, str | int | float], ...]
-MODELS = "spec.resourceModels"
 
 
 def grades(spec: Wire) -> tuple[Grade, ...]:
     """The resource model by ascending grade, shared by all clusters that have the same."""
     models = elements(spec, "resourceModels", "spec")
-    return (
-        _grades(tuple(_model(*each) for each in parts(spec, "resourceModels", "spec")))
-        if (models)
-        else ()
-    )
-
-
-def _model(path: str, wire: Wire) -> tuple[int, Ranges]:
-    ranges = []
-    for here, each in parts(wire, "ranges", path):
-        least = each.get("min", "0")
-        if isinstance(least, bool) or not isinstance(least, str | int | float):
-            raise Invalid(f"{here}.min", least, "must be a quantity")
-        ranges.append((name(each, "name", here), least))
-    return number(wire, "grade", path, most=INT64) or 0, tuple(ranges)
+    return _grades(Written.of({"resourceModels": models})) if models else ()
 
 
 @lru_cache(maxsize=1024)
-def _grades(models: tuple[tuple[int, Ranges], ...]) -> tuple[Grade, ...]:
-    found = {
-        grade: Grade(grade, _least(ranges, f"{MODELS}[{index}]"))
-        for index, (grade, ranges) in enumerate(models)
-    }
+def _grades(written: Written) -> tuple[Grade, ...]:
+    found = {}
+    for here, each in parts(written.wire, "resourceModels", "spec"):
+        grade = number(each, "grade", here, most=INT64) or 0
+        found[grade] = Grade(grade, _least(each, here))
     return tuple(found[grade] for grade in sorted(found))
 
 
-def _least(ranges: Ranges, path: str) -> tuple[tuple[str, int], ...]:
+def _least(model: Wire, path: str) -> tuple[tuple[str, int], ...]:
     """What each node of a grade has at least; pods are not modelled."""
-    found = {
-        resource: amount(least, f"{path}.ranges[{index}].min").in_its_unit(resource)
-        for index, (resource, least) in enumerate(ranges)
-        if resource != PODS
-    }
+    found = {}
+    for here, each in parts(model, "ranges", path):
+        resource = name(each, "name", here)
+        found[resource] = amount(each.get("min", "0"), at(here, "min")).in_its_unit(resource)
+    found.pop(PODS, None)
     return tuple(sorted(found.items()))
 
 
