@@ -55,7 +55,7 @@ class NodeRows:
     @classmethod
     def joined(cls, pieces: Sequence["NodeRows"]) -> "NodeRows":
         """All rows of these, one after the other."""
-        keys = sorted({key for piece in pieces for key in piece.labels})
+        keys = sorted({key for piece in pieces for key in piece.labels if piece.has_label(key)})
         resources = sorted({name for piece in pieces for name in piece.free})
         return cls(
             names=tuple(name for piece in pieces for name in piece.names),
@@ -97,6 +97,10 @@ class NodeRows:
             },
             slots=_set(self.slots, row, _slots(node)),
         )
+
+    def has_label(self, key: str) -> bool:
+        """Whether any node has a label of this key."""
+        return not self.labels[key].holding((None,)).all()
 
     def free_of(self, resource: str) -> Numbers:
         """What is free of a resource; nothing where no node has it."""

@@ -1,0 +1,191 @@
+"""How many replicas fit on nodes: by cases, and against a count node by node."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from node_worlds import GPU, demands, make_demand, node_lists, nodes, plain_fit
+
+from atoll.model.amount import Amount
+from atoll.model.demand import Demand, NodeClaim, NodeTerm
+from atoll.model.node import Node
+from atoll.model.selector import Operator, Requirement
+from atoll.model.taint import Effect, Taint, Toleration
+from atoll.scheduling.nodes import NodeTable, answers, fits, fits_by_node
+
+TEAM = Taint("team", Effect.NO_SCHEDULE, "blue")
+IN_A = Requirement("zone", Operator.IN, ("a",))
+BLUE = NodeTerm(labels=(Requirement("color", Operator.IN, ("blue",)),))
+
+
+def make_node(name: str = "one", **facts: object) -> Node:
+    roomy = {"allocatable": {"cpu": 4000, "memory": 8 << 30}, "slots": 110}
+    return Node(name=name, labels={"zone": "a"}, **(roomy | facts))  # type: ignore[arg-type]
+
+
+def claiming(**parts: object) -> Demand:
+    return make_demand(NodeClaim(**parts), cpu=1000)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("node", "demand", "expected"),
+    [
+        pytest.param(make_node(), make_demand(cpu=1500), 2, id="cpu-in-thousandths"),
+        pytest.param(make_node(), make_demand(cpu=100, memory=3 << 30), 2, id="scarcest-counts"),
+        pytest.param(make_node(requested={"cpu": 1001}), make_demand(cpu=1000), 2, id="requested"),
+        pytest.param(make_node(requested={"cpu": 9000}), make_demand(cpu=1), 0, id="overcommitted"),
+        pytest.param(make_node(), make_demand(cpu=0), 110, id="zero-request-is-none"),
+        pytest.param(make_node(slots=3, pods=1), None, 2, id="no-demand-takes-a-slot"),
+        pytest.param(make_node(slots=3, pods=5), None, 0, id="more-pods-than-slots"),
+        pytest.param(make_node(taints=(TEAM,)), None, 0, id="no-demand-tolerates-nothing"),
+        pytest.param(make_node(), make_demand(gpu=1), 0, id="resource-that-no-node-has"),
+        pytest.param(make_node(), make_demand(gpu=0, cpu=4000), 1, id="none-of-a-missing-one"),
+        pytest.param(
+            make_node(allocatable={GPU: 8}), make_demand(gpu=3), 2, id="extended-resource"
+        ),
+        pytest.param(
+            make_node(), Demand((("memory", Amount(1)),)), 110, id="part-of-a-byte-is-a-byte"
+        ),
+        pytest.param(make_node(), make_demand(cpu=2000, pods=50), 2, id="a-replica-is-one-pod"),
+        pytest.param(make_node(taints=(TEAM,)), claiming(), 0, id="untolerated-taint"),
+        pytest.param(
+            make_node(taints=(Taint("team", Effect.PREFER_NO_SCHEDULE),)),
+            claiming(),
+            4,
+            id="soft-taint-does-not-refuse",
+        ),
+        pytest.param(
+            make_node(taints=(TEAM,)),
+            claiming(tolerations=(Toleration("team", "blue"),)),
+            4,
+            id="tolerated-taint",
+        ),
+        pytest.param(make_node(unschedulable=True), claiming(), 0, id="cordoned"),
+        pytest.param(
+            make_node(unschedulable=True),
+            claiming(tolerations=(Toleration("node.kubernetes.io/unschedulable", any_value=True),)),
+            4,
+            id="cordoned-but-tolerated",
+        ),
+        pytest.param(make_node(), claiming(selector=(("zone", "a"),)), 4, id="selector"),
+        pytest.param(make_node(), claiming(selector=(("zone", "b"),)), 0, id="selector-mismatch"),
+        pytest.param(make_node(), claiming(selector=(("rack", "1"),)), 0, id="selector-unknown"),
+        pytest.param(make_node(), claiming(terms=()), 0, id="affinity-without-terms-means-none"),
+        pytest.param(make_node(), claiming(terms=(NodeTerm(),)), 0, id="empty-term-means-none"),
+        pytest.param(
+            make_node(), claiming(terms=(BLUE, NodeTerm(labels=(IN_A,)))), 4, id="any-term"
+        ),
+        pytest.param(
+            make_node(),
+            claiming(
+                terms=(NodeTerm((IN_A,), (Requirement("metadata.name", Operator.IN, ("two",)),)),)
+            ),
+            0,
+            id="all-of-a-term",
+        ),
+        pytest.param(
+            make_node(),
+            claiming(
+                terms=(NodeTerm(fields=(Requirement("metadata.name", Operator.IN, ("one",)),)),)
+            ),
+            4,
+            id="by-name",
+        ),
+        pytest.param(
+            make_node(),
+            claiming(terms=(NodeTerm(fields=(Requirement("spec.podCIDR", Operator.IN, ("x",)),)),)),
+            0,
+            id="a-field-that-nodes-do-not-offer",
+        ),
+    ],
+)
+def test_a_node_takes_what_kubernetes_would_put_on_it(
+    node: Node, demand: Demand | None, expected: int
+) -> None:
+    assert fits(NodeTable.of([node]), demand) == expected
+
+
+def test_replicas_do_not_use_what_is_free_in_pieces() -> None:
+    pieces = [make_node(f"n{number}", allocatable={"cpu": 900}) for number in range(10)]
+    assert fits(NodeTable.of(pieces), make_demand(cpu=1000)) == 0
+
+
+def test_a_count_beyond_32_bits_is_the_most_that_32_bits_hold() -> None:
+    huge = [make_node(f"n{number}", slots=2**40) for number in range(3)]
+    table = NodeTable.of(huge)
+    assert fits_by_node(table, None).tolist() == [2**31 - 1] * 3
+    assert fits(table, None) == 2**31 - 1
+    assert answers(table, None) == {"": 2**31 - 1}
+
+
+def test_amounts_beyond_64_bits_count_as_the_most_that_kubernetes_knows() -> None:
+    table = NodeTable.of([make_node(allocatable={"memory": 10**30}, requested={"cpu": 10**30})])
+    assert fits(table, make_demand(memory=10**29)) == 1
+    assert fits(table, make_demand(memory=2**61)) == 3
+    assert fits(table, make_demand(cpu=1)) == 0
+
+
+def test_clusters_answer_each_for_itself_and_without_nodes_with_none() -> None:
+    table = NodeTable.of_clusters(
+        {
+            "west": [make_node("same"), make_node("other")],
+            "empty": [],
+            "east": [make_node("same", allocatable={"cpu": 1000})],
+            "void": (),
+        }
+    )
+    assert answers(table, make_demand(cpu=1000)) == {"east": 1, "empty": 0, "void": 0, "west": 8}
+    assert answers(NodeTable.of_clusters({}), make_demand(cpu=1)) == {}
+
+
+@given(node_lists, demands)
+def test_every_node_takes_as_many_as_can_be_put_there_one_by_one(
+    given_nodes: list[Node], demand: Demand | None
+) -> None:
+    table = NodeTable.of(given_nodes)
+    expected = {node.name: plain_fit(node, demand) for node in given_nodes}
+    found = dict(zip(table.rows.names, fits_by_node(table, demand).tolist(), strict=True))
+    assert found == expected
+    assert fits(table, demand) == sum(expected.values())
+
+
+@given(st.dictionaries(st.sampled_from("abc"), node_lists), demands)
+def test_a_fleet_answers_what_each_cluster_answers_alone(
+    fleet: dict[str, list[Node]], demand: Demand | None
+) -> None:
+    table = NodeTable.of_clusters(fleet)
+    alone = {cluster: fits(NodeTable.of(nodes), demand) for cluster, nodes in fleet.items()}
+    assert answers(table, demand) == alone
+    assert {each: fits(table.only(each), demand) for each in fleet} == alone
+
+
+@given(node_lists, demands, st.randoms())
+def test_the_order_of_nodes_does_not_matter(
+    given_nodes: list[Node], demand: Demand | None, chance: object
+) -> None:
+    shuffled = list(given_nodes)
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    one, other = NodeTable.of(given_nodes), NodeTable.of(shuffled)
+    assert fits_by_node(one, demand).tolist() == fits_by_node(other, demand).tolist()
+
+
+@given(node_lists, nodes, demands)
+def test_one_more_node_never_lowers_the_answer(
+    given_nodes: list[Node], node: Node, demand: Demand | None
+) -> None:
+    table = NodeTable.of(each for each in given_nodes if each.name != node.name)
+    assert fits(table.with_node(node), demand) >= fits(table, demand)
+
+
+@given(node_lists, demands)
+def test_asking_again_gives_the_same_answer(given_nodes: list[Node], demand: Demand | None) -> None:
+    table = NodeTable.of(given_nodes)
+    first = fits_by_node(table, demand).tolist()
+    assert fits_by_node(table, demand).tolist() == first
+
+
+def test_what_is_remembered_of_claims_is_bounded() -> None:
+    table = NodeTable.of([make_node()])
+    for number in range(1000):
+        assert fits(table, claiming(selector=(("zone", str(number)),))) == 0
+    assert fits(table, claiming(selector=(("zone", "a"),))) == 4
+    assert len(table.masks) < 100
