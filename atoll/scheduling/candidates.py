@@ -3,7 +3,7 @@
 Parallel arrays: position i of each speaks of the cluster in `rows[i]`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,8 +18,10 @@ class Candidates:
     """Tier (0 first), score, room for more replicas, and that room with what runs there already."""
 
     rows: Rows
-    tiers: Numbers
-    scores: Numbers
+    tiers: Numbers | None
+    """None: all in the first tier."""
+    scores: Numbers | None
+    """None: nobody was given any."""
     allocatable: Numbers
     available: Numbers
     ranked: bool = False
@@ -31,8 +33,8 @@ class Candidates:
         """The candidates at these positions, in this order."""
         return Candidates(
             self.rows[positions],
-            self.tiers[positions],
-            self.scores[positions],
+            None if self.tiers is None else self.tiers[positions],
+            None if self.scores is None else self.scores[positions],
             self.allocatable[positions],
             self.available[positions],
             ranked=True,
@@ -42,26 +44,29 @@ class Candidates:
         """Best first: by tier, then score, then room, then name. Order that was chosen is kept."""
         return self if self.ranked else self.at(self._order())
 
-    def ranked_as_is(self) -> "Candidates":
-        return replace(self, ranked=True)
+    @property
+    def tier_numbers(self) -> Numbers:
+        return np.zeros(len(self), np.int64) if self.tiers is None else self.tiers
+
+    @property
+    def score_numbers(self) -> Numbers:
+        return np.zeros(len(self), np.int64) if self.scores is None else self.scores
 
     def _order(self) -> Numbers:
         """Rows come in the order of names, so their position is the last word in every tie."""
-        if len(self) < 2:
-            return np.arange(len(self))
-        plain = (
-            self.tiers.max() == 0
-            and self.scores.min() >= 0
-            and self.scores.max() < 1 << _SCORE_BITS
-            and abs(self.available).max() < 1 << (_AVAILABLE_BITS - 1)
-        )
-        if not plain:
-            return np.lexsort((self.rows, -self.available, -self.scores, self.tiers))
+        scores = self.scores
+        plain = scores is None or (scores.min() >= 0 and scores.max() < 1 << _SCORE_BITS)
+        if self.tiers is not None or not plain or len(self) >= 1 << _POSITION_BITS:
+            keys = (self.rows, -self.available, -self.score_numbers, self.tier_numbers)
+            return np.lexsort(keys)
         # One number each, sorted plainly, is several times faster than sorting by three keys.
-        room = (1 << (_AVAILABLE_BITS - 1)) - self.available
-        keys = ((1 << _SCORE_BITS) - self.scores) << _AVAILABLE_BITS | room
-        keys = np.sort(keys << _POSITION_BITS | np.arange(len(self)))
-        return keys & ((1 << _POSITION_BITS) - 1)
+        # Replicas are counted in 32 bits, so twice that has room for any sum of two.
+        packed = (1 << (_AVAILABLE_BITS - 1)) - self.available
+        if scores is not None:
+            packed += ((1 << _SCORE_BITS) - scores) << _AVAILABLE_BITS
+        packed = (packed << _POSITION_BITS) + np.arange(len(self))
+        packed.sort()
+        return packed & ((1 << _POSITION_BITS) - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from atoll.model.amount import CPU, EPHEMERAL_STORAGE, MEMORY
 from atoll.model.cluster import Cluster, Grade
 from atoll.model.demand import Demand
 from atoll.scheduling.columns import Interned, Mask, Numbers, replaced
+from atoll.scheduling.whole_numbers import INT32_MOST
 
 NODE_PODS_MOST = 110  # Karmada's, for every node of a resource model
 _MEMO_MOST = 1024
@@ -27,7 +28,7 @@ class Capacity:
     """Free resources by name in their own unit, pod slots, and nodes by grade.
 
     `known` is false where no summary was reported. `modelled` is true where the nodes by grade
-    count instead of the summary.
+    count instead of the summary. `boundless` if some cluster has more pod slots than 32 bits count.
     """
 
     known: Mask
@@ -36,7 +37,8 @@ class Capacity:
     grades: Interned[tuple[Grade, ...]]
     nodes: NDArray[np.float64]
     modelled: Mask
-    memo: dict[tuple[Demand, bool], Numbers] = field(default_factory=dict)
+    boundless: bool
+    memo: dict[tuple[Demand | None, bool], Numbers] = field(default_factory=dict)
 
     @classmethod
     def of(cls, clusters: tuple[Cluster, ...]) -> "Capacity":
@@ -45,9 +47,10 @@ class Capacity:
         nodes = np.zeros((len(clusters), widest))
         for row, cluster in enumerate(clusters):
             nodes[row, : len(cluster.nodes_by_grade)] = cluster.nodes_by_grade
+        pods = np.array([_pods(each) for each in clusters], np.int64)
         return cls(
             known=np.array([each.free is not None for each in clusters], np.bool_),
-            pods=np.array([_pods(each) for each in clusters], np.int64),
+            pods=pods,
             free={
                 name: np.array([_free(each, name) for each in clusters], np.int64)
                 for name in sorted(names)
@@ -55,6 +58,7 @@ class Capacity:
             grades=Interned.of(each.grades for each in clusters),
             nodes=nodes,
             modelled=np.array([bool(each.nodes_by_grade) for each in clusters], np.bool_),
+            boundless=bool((pods >= INT32_MOST).any()),
         )
 
     def replaced(self, row: int, cluster: Cluster) -> "Capacity":
@@ -66,10 +70,11 @@ class Capacity:
         nodes[row, : len(cluster.nodes_by_grade)] = cluster.nodes_by_grade
         known, modelled = self.known.copy(), self.modelled.copy()
         known[row], modelled[row] = cluster.free is not None, bool(cluster.nodes_by_grade)
+        pods = replaced(self.pods, row, _pods(cluster))
         return replace(
             self,
             known=known,
-            pods=replaced(self.pods, row, _pods(cluster)),
+            pods=pods,
             free={
                 name: replaced(self.free.get(name, blank), row, _free(cluster, name))
                 for name in sorted({*self.free, *reported})
@@ -77,23 +82,28 @@ class Capacity:
             grades=self.grades.replaced(row, cluster.grades),
             nodes=nodes,
             modelled=modelled,
+            boundless=bool((pods >= INT32_MOST).any()),
             memo={},
         )
 
     def replicas(self, demand: Demand | None, *, models: bool = True) -> Numbers:
-        """How many replicas of this demand each cluster can take, by its own report."""
-        if demand is None:
-            return np.maximum(self.pods, 0)
+        """How many replicas of this demand each cluster can take, by its own report.
+
+        Numbers beyond 32 bits wrap around, as they do in Karmada.
+        """
         asked = (demand, models)
         known = self.memo.get(asked)
         if known is None:
             if len(self.memo) >= _MEMO_MOST:
                 self.memo.clear()
-            known = self.memo[asked] = self._estimated(demand, models=models)
+            estimated = self._estimated(demand, models=models)
+            known = self.memo[asked] = estimated.astype(np.int32).astype(np.int64)
         return known
 
-    def _estimated(self, demand: Demand, *, models: bool) -> Numbers:
+    def _estimated(self, demand: Demand | None, *, models: bool) -> Numbers:
         fit = np.maximum(self.pods, 0)
+        if demand is None:
+            return fit
         by_model = models and bool(self.modelled.any())
         if not (by_model and self.modelled.all()):
             fit = np.minimum(fit, self._by_summary(demand))

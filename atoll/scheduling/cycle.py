@@ -8,17 +8,24 @@ Pure: the same binding, fleet, setting and surroundings give the same decision, 
 keeps what it was made from.
 """
 
+from functools import reduce
+
 import numpy as np
 
-from atoll.model.affinity import Term
-from atoll.model.binding import Binding, Target
+from atoll.model.binding import Binding
 from atoll.model.decision import Verdict
-from atoll.scheduling.candidates import Assignment, Candidates, Refusal
+from atoll.scheduling.candidates import Candidates, Refusal
 from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.diagnosis import no_cluster_fits
 from atoll.scheduling.estimates import Estimates, estimate
 from atoll.scheduling.fleet import Fleet
-from atoll.scheduling.question import NOWHERE, Question, Surroundings
+from atoll.scheduling.question import (
+    NONE_PLACED,
+    NOWHERE,
+    Placed,
+    Question,
+    Surroundings,
+)
 from atoll.scheduling.setting import ORDINARY, Setting
 from atoll.scheduling.shortlisting import Shortlist, shortlist
 from atoll.scheduling.strategies import assign, select
@@ -33,22 +40,17 @@ def decide(
 ) -> Decision:
     """Where the binding goes, or why nowhere."""
     attempts: list[Attempt] = []
-    for term in terms_from(binding):
-        question = Question(binding, term, setting.features, surroundings)
+    placed = Placed.of(binding.targets, fleet.rows) if binding.targets else NONE_PLACED
+    for place in terms_from(binding):
+        question = Question(binding, place, placed, setting.features, surroundings)
         attempts.append(attempt(question, fleet, setting))
         if attempts[-1].refusal is None:
             break
-    tried, made_with = tuple(attempts), (binding, fleet, setting, surroundings)
-    first, last = attempts[0].refusal, attempts[-1]
-    if last.assignment is not None and last.refusal is None:
-        targets = _targets(last.assignment, fleet)
-        success = (Verdict.SUCCESS, "", targets, targets, False, last.term.name)
-        return Decision(*success, tried, *made_with)
-    assert first is not None, "an attempt that assigns nothing says why"
-    unfit = first.verdict is Verdict.NO_CLUSTER_FIT
-    bound = () if unfit else binding.targets
-    failure = (first.verdict, first.message, (), bound, not unfit, binding.observed_term)
-    return Decision(*failure, tried, *made_with)
+    refusal = attempts[-1].refusal and attempts[0].refusal
+    verdict = refusal.verdict if refusal else Verdict.SUCCESS
+    message = refusal.message if refusal else ""
+    made_with = (binding, fleet, setting, surroundings)
+    return Decision(verdict, message, tuple(attempts), *made_with)
 
 
 def attempt(question: Question, fleet: Fleet, setting: Setting) -> Attempt:
@@ -69,12 +71,12 @@ def attempt(question: Question, fleet: Fleet, setting: Setting) -> Attempt:
     return Attempt(*reached, selected, assignment)
 
 
-def terms_from(binding: Binding) -> tuple[Term, ...]:
-    """The terms to try: the one observed last and those after it; never one before."""
-    terms = binding.intent.terms
+def terms_from(binding: Binding) -> range:
+    """The places of the terms to try: the one observed last and after it; never one before."""
+    terms, observed = binding.intent.terms, binding.observed_term
     names = [term.name for term in terms]
-    observed = binding.observed_term
-    return terms[names.index(observed) :] if observed and observed in names else terms
+    start = names.index(observed) if observed and observed in names else 0
+    return range(start, len(terms))
 
 
 def _candidates(
@@ -84,23 +86,14 @@ def _candidates(
     estimates: Estimates,
     setting: Setting,
 ) -> Candidates:
-    rows, allocatable = shortlisted.rows, estimates.allocatable
-    scores, available = np.zeros(len(fleet), np.int64), allocatable
-    for score in setting.plugins.scores:
-        measure = score.compile(question)
-        if measure is not None:
-            scores = scores + measure(fleet)
-    if question.binding.targets:
+    rows, available, scores = shortlisted.rows, estimates.allocatable, None
+    measures = [score.compile(question) for score in setting.plugins.scores]
+    given = [measure(fleet) for measure in measures if measure is not None]
+    if given:
+        scores = reduce(np.add, given)[rows]
+    if question.placed:
         running = np.zeros(len(fleet), np.int64)
-        for target in question.binding.targets:
-            row = fleet.rows.get(target.name)
-            if row is not None:
-                running[row] += target.replicas
-        available = allocatable + running[rows]
+        np.add.at(running, question.placed.rows, question.placed.replicas)
+        available = available + running[rows]
     tiers = tiers_of(question, fleet, rows)
-    return Candidates(rows, tiers, scores[rows], allocatable, available)
-
-
-def _targets(assignment: Assignment, fleet: Fleet) -> tuple[Target, ...]:
-    names, replicas = fleet.names_of(assignment.rows), assignment.replicas.tolist()
-    return tuple(map(Target, names, replicas))
+    return Candidates(rows, tiers, scores, estimates.allocatable, available)

@@ -5,6 +5,7 @@ and is read by `explain`.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from atoll.model.affinity import Term
 from atoll.model.binding import Binding, Target
@@ -33,20 +34,15 @@ class Attempt:
     refusal: Refusal | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Decision:
-    """The outcome in Karmada's words, and what the binding holds afterwards."""
+    """The outcome in Karmada's words, and what it was made from."""
 
     verdict: Verdict
     message: str
     """Empty on success."""
-    targets: tuple[Target, ...]
-    bound: tuple[Target, ...]
-    """What the binding holds afterwards, if it is treated as Karmada would."""
-    retry: bool
-    term: str
-    """The name of the term observed from now on."""
     attempts: tuple[Attempt, ...]
+    """The terms that were tried; the last is the one that succeeded, if one did."""
     binding: Binding
     fleet: Fleet
     setting: Setting
@@ -55,3 +51,32 @@ class Decision:
     @property
     def ok(self) -> bool:
         return self.verdict is Verdict.SUCCESS
+
+    def names_and_replicas(self) -> tuple[list[str], list[int]]:
+        """The targets as two lists side by side, which is the quickest way to read many."""
+        assignment = self.attempts[-1].assignment if self.ok else None
+        if assignment is None:
+            return [], []
+        return self.fleet.names_of(assignment.rows), assignment.replicas.tolist()
+
+    @cached_property
+    def targets(self) -> tuple[Target, ...]:
+        """Where it goes, in the order the result is told; nowhere unless it succeeded."""
+        return tuple(map(Target, *self.names_and_replicas()))
+
+    @property
+    def bound(self) -> tuple[Target, ...]:
+        """What the binding holds afterwards, if it is treated as Karmada would."""
+        if self.verdict is Verdict.NO_CLUSTER_FIT:
+            return ()
+        return self.targets if self.ok else self.binding.targets
+
+    @property
+    def retry(self) -> bool:
+        """Whether to try again without waiting for a change."""
+        return self.verdict in (Verdict.UNSCHEDULABLE, Verdict.SCHEDULER_ERROR)
+
+    @property
+    def term(self) -> str:
+        """The name of the term observed from now on."""
+        return self.attempts[-1].term.name if self.ok else self.binding.observed_term

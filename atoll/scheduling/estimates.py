@@ -35,14 +35,14 @@ def estimate(question: Question, fleet: Fleet, rows: Rows) -> Estimates:
     binding = question.binding
     if binding.replicas == 0 and not binding.components:
         return Estimates(np.full(len(rows), INT32_MOST, np.int64), {})
-    report = _report(question, fleet, rows).astype(np.int32).astype(np.int64)
+    report = _report(question, fleet, rows)
     room, sources = report, {OWN_REPORT: report}
     for name, answers in question.surroundings.estimates.items():
         asked = fleet.names_of(rows)
         answer = np.array([answers.get(each, _UNKNOWN) for each in asked], np.int64)
         sources[name] = answer
         room = np.where(answer >= 0, np.minimum(room, answer), room)
-    if (room == INT32_MOST).any():
+    if fleet.capacity.boundless:
         room = np.where(room == INT32_MOST, binding.replicas, room)
     return Estimates(room, sources)
 
@@ -93,11 +93,11 @@ def _less_assumed(
         nodes = Nodes(cluster)
         for one in assumed:
             nodes.place_set(one.components)
-        return min(pods, int(nodes.fit(demand).sum()))
+        return as_int32(min(pods, int(nodes.fit(demand).sum())))
     fit = pods
     for name, amount in demand.requests:
         if amount.milli > 0:
             free = cluster.free.resources.get(name)
             left = (free.in_its_unit(name) if free else 0) - taken.get(name, 0)
             fit = min(fit, max(0, left) // amount.in_its_unit(name))
-    return fit
+    return as_int32(fit)

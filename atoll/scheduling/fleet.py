@@ -7,7 +7,6 @@ never changed; one changed cluster gives a new fleet in which one row differs.
 """
 
 from collections.abc import Iterable
-from functools import cached_property
 
 from atoll.model.cluster import Cluster
 from atoll.scheduling.capacity import Capacity
@@ -22,6 +21,8 @@ class Fleet:
         self.clusters = clusters
         self.traits = traits
         self.capacity = capacity
+        self.rows = traits.rows
+        """The row of each name."""
 
     @classmethod
     def of(cls, clusters: Iterable[Cluster]) -> "Fleet":
@@ -47,16 +48,6 @@ class Fleet:
 
     def __len__(self) -> int:
         return len(self.clusters)
-
-    @property
-    def rows(self) -> dict[str, int]:
-        """The row of each name."""
-        return self.traits.rows
-
-    @cached_property
-    def prices(self) -> tuple[object, ...]:
-        """The price list of every cluster, by row."""
-        return tuple(cluster.price for cluster in self.clusters)
 
     def names_of(self, rows: Rows) -> list[str]:
         """The names of these rows, in their order."""

@@ -1,4 +1,4 @@
-"""Regions with their clusters and scores, and the best combination of them.
+"""Regions with their clusters and scores, in columns, and the best combination of them.
 
 Karmada tries every combination of regions in a fixed order, which takes exponential time. A
 combination counts as soon as it has enough regions and clusters, and is then not extended. The
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from atoll.scheduling.candidates import Candidates
-from atoll.scheduling.columns import Numbers
+from atoll.scheduling.columns import Numbers, Rows
 from atoll.scheduling.traits import Traits
 
 _PER_REPLICA = 1000  # so that replicas always outweigh the scores of clusters
@@ -21,73 +21,98 @@ _Gain = tuple[int, int, Any]  # score, clusters, and the path as linked pairs of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Region:
-    """A region, its score, and the positions of its candidates, best first."""
+class Regions:
+    """Names, scores and sizes by region, and where each has its candidates, best first."""
 
-    name: str
-    score: int
-    positions: Numbers
+    names: list[str]
+    scores: list[int]
+    sizes: list[int]
+    starts: list[int]
+    positions: Rows
+    """Positions of the candidates, region by region."""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def positions_in(self, region: int) -> Rows:
+        start = self.starts[region]
+        return self.positions[start : start + self.sizes[region]]
 
 
 def regions_of(
     ranked: Candidates, traits: Traits, replicas: int, least: tuple[int, int] | None
-) -> list[Region]:
+) -> Regions:
     """The regions of ranked candidates. `least` is how many clusters and regions a division needs;
     None if every cluster runs all replicas."""
     codes = traits.region.codes[ranked.rows]
+    if len(traits.region.values) < 1 << 16:
+        codes = codes.astype(np.uint16)  # which are sorted in linear time
     order = np.argsort(codes, kind="stable")
-    edges = np.flatnonzero(np.diff(codes[order], prepend=-1, append=-1))
-    regions = []
-    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        positions = order[start:end]
-        available, scores = ranked.available[positions], ranked.scores[positions]
-        if least is None:
-            score = _score_duplicated(available, scores, replicas)
-        else:
-            score = _score_divided(available, scores, replicas, least)
-        name = traits.region.values[codes[positions[0]]]
-        regions.append(Region(name, score, positions))
-    return regions
-
-
-def _score_duplicated(available: Numbers, scores: Numbers, replicas: int) -> int:
-    fitting = scores[available >= replicas]
-    count = len(fitting)
-    return count * _PER_REPLICA + int(fitting.sum()) // count if count else 0
-
-
-def _score_divided(
-    available: Numbers, scores: Numbers, replicas: int, least: tuple[int, int]
-) -> int:
-    """How much of its part a region can take, with the fewest of its clusters that are allowed."""
-    clusters_least, regions_least = least
-    target = -(-replicas // max(1, regions_least))
-    room = np.cumsum(available)
-    count = max(clusters_least, regions_least, 1)
-    enough = np.flatnonzero(room[count - 1 :] >= target)
-    if len(enough):
-        count += int(enough[0])
-        return target * _PER_REPLICA + int(scores[:count].sum()) // count
-    total = int(room[-1])
-    part = min(total, target)
-    return part * _PER_REPLICA + int(scores.sum()) // len(scores)
-
-
-def best_combination(
-    regions: list[Region], bounds: tuple[int, int], clusters_least: int
-) -> list[Region]:
-    """The regions to take, best first; none if no combination has enough regions and clusters."""
-    ordered = sorted(regions, key=lambda each: (len(each.positions), -each.score, each.name))
-    chosen = _best_path(
-        tuple((each.score, len(each.positions)) for each in ordered), bounds, clusters_least
+    codes = codes[order]
+    starts = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+    ends = np.concatenate((starts[1:], [len(codes)]))
+    available, scores = ranked.available[order], ranked.score_numbers[order]
+    if least is None:
+        points = _points_duplicated(available, scores, starts, replicas)
+    else:
+        points = _points_divided(available, scores, (starts, ends), (replicas, *least))
+    return Regions(
+        names=[traits.region.values[code] for code in codes[starts].tolist()],
+        scores=points.tolist(),
+        sizes=(ends - starts).tolist(),
+        starts=starts.tolist(),
+        positions=order,
     )
-    path = sorted((ordered[i] for i in chosen), key=lambda each: (-each.score, each.name))
-    place = {each.name: i for i, each in enumerate(ordered)}
+
+
+def _points_duplicated(
+    available: Numbers, scores: Numbers, starts: Numbers, replicas: int
+) -> Numbers:
+    """Clusters that fit all replicas, and their mean score."""
+    fits = available >= replicas
+    count = np.add.reduceat(fits.astype(np.int64), starts)
+    total = np.add.reduceat(np.where(fits, scores, 0), starts)
+    return np.asarray(count * _PER_REPLICA + total // np.maximum(count, 1))
+
+
+def _points_divided(
+    available: Numbers,
+    scores: Numbers,
+    edges: tuple[Numbers, Numbers],
+    wanted: tuple[int, int, int],
+) -> Numbers:
+    """How much of its part each region takes, with the fewest of its clusters that are allowed,
+    and the mean score of those."""
+    (starts, ends), (replicas, clusters_least, regions_least) = edges, wanted
+    target = -(-replicas // max(1, regions_least))
+    room = np.concatenate(([0], np.cumsum(available)))
+    sums = np.concatenate(([0], np.cumsum(scores)))
+    # The first place in each region where it has room for its part. Room only grows: a cluster
+    # never has less than none.
+    enough = np.searchsorted(room, room[starts] + target)
+    last = np.maximum(enough, starts + max(clusters_least, regions_least, 1))
+    last = np.minimum(last, ends)
+    part = np.minimum(room[ends] - room[starts], target)
+    mean = (sums[last] - sums[starts]) // (last - starts)
+    return np.asarray(part * _PER_REPLICA + mean)
+
+
+def best_combination(regions: Regions, bounds: tuple[int, int], clusters_least: int) -> list[int]:
+    """The regions to take, best first; none if no combination has enough regions and clusters."""
+    least, most = bounds
+    names, scores, sizes = regions.names, regions.scores, regions.sizes
+    if most >= least >= 1 and sum(sorted(sizes)[:least]) >= clusters_least:
+        # Every combination of so few has clusters enough, so the strongest make the best.
+        strength = sorted(range(len(regions)), key=lambda i: (-scores[i], -sizes[i], names[i]))
+        return sorted(strength[:least], key=lambda i: (-scores[i], names[i]))
+    met = sorted(range(len(regions)), key=lambda i: (sizes[i], -scores[i], names[i]))
+    chosen = _best_path([(scores[i], sizes[i]) for i in met], bounds, clusters_least)
+    path = sorted((met[i] for i in chosen), key=lambda i: (-scores[i], names[i]))
+    place = {region: i for i, region in enumerate(met)}
     # Of a combination and a shorter one that begins alike, Karmada prefers the shorter.
     for length in range(1, len(path)):
-        shorter = sorted(path[:length], key=lambda each: place[each.name])
-        sizes = [len(each.positions) for each in shorter]
-        if _counts(sizes, bounds, clusters_least):
+        as_met = sorted(path[:length], key=place.__getitem__)
+        if _counts([sizes[i] for i in as_met], bounds, clusters_least):
             return path[:length]
     return path
 
@@ -103,15 +128,12 @@ def _counts(sizes: list[int], bounds: tuple[int, int], clusters_least: int) -> b
 
 
 def _best_path(
-    groups: tuple[tuple[int, int], ...], bounds: tuple[int, int], clusters_least: int
-) -> tuple[int, ...]:
+    groups: list[tuple[int, int]], bounds: tuple[int, int], clusters_least: int
+) -> list[int]:
     """The indices of the best combination of groups, each a score and a number of clusters."""
     least, most = bounds
-    sizes = [size for _, size in groups]
-    if most < 1 or not groups:
-        return ()
-    if most >= least >= 1 and sum(sizes[:least]) >= clusters_least:
-        return _strongest(groups, least)
+    if most < 1:
+        return []
 
     def ends(state: _State, size: int) -> bool:
         return state[0] + 1 >= least and state[1] + size >= clusters_least
@@ -120,7 +142,7 @@ def _best_path(
         return state[0] + 1, min(state[1] + size, clusters_least)
 
     layers: list[set[_State]] = [{(0, 0)}]
-    for size in sizes[:-1]:
+    for _, size in groups[:-1]:
         taking = {onward(each, size) for each in layers[-1] if not ends(each, size)}
         layers.append(layers[-1] | {each for each in taking if each[0] < most})
     after: dict[_State, _Gain] = {}
@@ -140,15 +162,9 @@ def _best_path(
     return _unlinked(after.get((0, 0)))
 
 
-def _unlinked(gain: _Gain | None) -> tuple[int, ...]:
-    path, link = [], gain and gain[2]
+def _unlinked(gain: _Gain | None) -> list[int]:
+    path, link = list[int](), gain and gain[2]
     while link:
         path.append(link[0])
         link = link[1]
-    return tuple(path)
-
-
-def _strongest(groups: tuple[tuple[int, int], ...], count: int) -> tuple[int, ...]:
-    """The best combination where every combination of `count` groups has clusters enough."""
-    by_strength = sorted(range(len(groups)), key=lambda i: (-groups[i][0], -groups[i][1], i))
-    return tuple(sorted(by_strength[:count]))
+    return path

@@ -1,9 +1,9 @@
 """How a scheduler is set up: its feature gates, its plug-ins and its options."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from atoll.scheduling.features import USUAL, Features
-from atoll.scheduling.plugin import Plugins
+from atoll.scheduling.plugin import Filter, Plugins
 from atoll.scheduling.plugins import DEFAULT
 
 
@@ -14,6 +14,13 @@ class Setting:
     features: Features = USUAL
     plugins: Plugins = DEFAULT
     empty_workloads: bool = False
+    shared_filters: tuple[Filter, ...] = field(init=False)
+    own_filters: tuple[Filter, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        filters = self.plugins.filters
+        object.__setattr__(self, "shared_filters", tuple(f for f in filters if f.shared))
+        object.__setattr__(self, "own_filters", tuple(f for f in filters if not f.shared))
 
 
 ORDINARY = Setting()

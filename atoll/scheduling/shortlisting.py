@@ -43,20 +43,13 @@ class _Shared:
 def shortlist(question: Question, fleet: Fleet, setting: Setting) -> Shortlist:
     """Ask every filter about every cluster."""
     binding = question.binding
-    asked = (
-        "shortlist",
-        setting.plugins,
-        question.features,
-        question.intent,
-        question.term,
-        binding.resource.api,
-        binding.is_workload,
-    )
+    api, workload = binding.resource.api, binding.is_workload
+    asked = ("shortlist", setting, question.intent, question.place, api, workload)
     shared = fleet.traits.remember(asked, lambda: _share(question, fleet, setting))
     own = _opinions(question, fleet, setting, shared=False)
-    if not own and not binding.targets:
+    if not own and not question.placed:
         return Shortlist(shared.rows, shared.opinions)
-    placed = [fleet.rows[each.name] for each in binding.targets if each.name in fleet.rows]
+    placed = question.placed.rows
     passes = shared.passes.copy()
     passes[placed] = shared.passes_if_placed[placed]
     for opinion in own:
@@ -75,8 +68,8 @@ def _opinions(
     question: Question, fleet: Fleet, setting: Setting, *, shared: bool
 ) -> tuple[Opinion, ...]:
     opinions = []
-    for each in setting.plugins.filters:
-        judge = each.compile(question) if each.shared is shared else None
+    for each in setting.shared_filters if shared else setting.own_filters:
+        judge = each.compile(question)
         if judge is not None:
             opinions.append(Opinion(each, judge(fleet)))
     return tuple(opinions)

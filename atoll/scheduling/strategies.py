@@ -65,13 +65,13 @@ def _divided(
 
 
 def _before(question: Question, selected: Candidates, fleet: Fleet) -> tuple[tuple[int, int], ...]:
-    targets = question.binding.targets
-    if not targets:
+    placed = question.placed
+    if not placed:
         return ()
     is_selected = np.zeros(len(fleet), np.bool_)
     is_selected[selected.rows] = True
-    known = ((fleet.rows.get(each.name), each.replicas) for each in targets)
-    return tuple((row, count) for row, count in known if row is not None and is_selected[row])
+    again = is_selected[placed.rows]
+    return tuple(zip(placed.rows[again].tolist(), placed.replicas[again].tolist(), strict=True))
 
 
 def _without_the_empty(assignment: Assignment) -> Assignment:

@@ -13,15 +13,18 @@ from atoll.scheduling.matching import matching
 from atoll.scheduling.question import Question
 
 
-def tiers_of(question: Question, fleet: Fleet, rows: Rows) -> Numbers:
-    """0 for clusters the term itself means, then 1, 2, ... for the first overflow that does."""
-    tiers = np.zeros(len(rows), np.int64)
+def tiers_of(question: Question, fleet: Fleet, rows: Rows) -> Numbers | None:
+    """0 for clusters the term itself means, then 1, 2, ... for the first overflow that does.
+
+    None without overflow: all are in the first tier.
+    """
     overflow = question.term.overflow
-    if overflow:
-        tiers[:] = len(overflow)
-        for tier in range(len(overflow) - 1, -1, -1):
-            affinity = overflow[tier - 1] if tier else question.term.affinity
-            tiers[matching(affinity, fleet.traits)[rows]] = tier
+    if not overflow:
+        return None
+    tiers = np.full(len(rows), len(overflow))
+    for tier in range(len(overflow) - 1, -1, -1):
+        affinity = overflow[tier - 1] if tier else question.term.affinity
+        tiers[matching(affinity, fleet.traits)[rows]] = tier
     return tiers
 
 
@@ -30,8 +33,9 @@ def divide_by_tier(
 ) -> Assignment | Refusal:
     """Each tier takes what it has room for; only the rest goes on to the next."""
     selected, remaining, parts = share.selected.in_order(), share.replicas, list[Assignment]()
-    for tier in np.unique(selected.tiers).tolist():
-        members = selected.at(np.flatnonzero(selected.tiers == tier))
+    tiers = selected.tier_numbers
+    for tier in np.unique(tiers).tolist():
+        members = selected.at(np.flatnonzero(tiers == tier))
         replicas = min(remaining, int(members.available.sum()))
         rows = set(members.rows.tolist())
         before = tuple(each for each in share.before if each[0] in rows)

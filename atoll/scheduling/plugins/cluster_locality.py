@@ -19,13 +19,13 @@ class ClusterLocality:
     name: str = "ClusterLocality"
 
     def compile(self, question: Question) -> Measure | None:
-        targets = question.binding.targets
-        if not targets:
+        placed = question.placed
+        if not placed:
             return None
 
         def measure(fleet: Fleet) -> Numbers:
             scores = np.zeros(len(fleet), np.int64)
-            scores[[fleet.rows[each.name] for each in targets if each.name in fleet.rows]] = _SCORE
+            scores[placed.rows] = _SCORE
             return scores
 
         return measure

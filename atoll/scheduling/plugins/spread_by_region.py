@@ -13,7 +13,7 @@ from atoll.scheduling.candidates import Candidates, Refusal
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.plugin import Choose
 from atoll.scheduling.question import Question
-from atoll.scheduling.regions import Region, best_combination, regions_of
+from atoll.scheduling.regions import Regions, best_combination, regions_of
 
 _UNBOUND = Constraint(Field.CLUSTER, least=0, most=0)
 
@@ -45,7 +45,7 @@ class SpreadByRegion:
 
 
 def _choose(
-    ranked: Candidates, regions: list[Region], region: Constraint, cluster: Constraint
+    ranked: Candidates, regions: Regions, region: Constraint, cluster: Constraint
 ) -> Candidates | Refusal:
     if len(regions) < region.least:
         message = "the number of feasible region is less than spreadConstraint.MinGroups"
@@ -55,7 +55,8 @@ def _choose(
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
         return Refusal(Verdict.SCHEDULER_ERROR, message)
     # Every chosen region sends its best cluster, even if those alone are more than were wanted.
-    first = [each.positions[0] for each in chosen]
-    others = np.sort(np.concatenate([each.positions[1:] for each in chosen]))
+    members = [regions.positions_in(each) for each in chosen]
+    first = [each[:1] for each in members]
     more = max(0, cluster.most - len(first))
-    return ranked.at(np.concatenate([np.array(first, np.int64), others[:more]]))
+    others = np.sort(np.concatenate([each[1 : more + 1] for each in members]))
+    return ranked.at(np.concatenate([*first, others[:more]]))
