@@ -20,8 +20,9 @@ NO_NAME = "must be a name of letters, digits, '-', '_' and '.', that begins and 
 NO_NAME += " or digit, with or without a domain and '/' before it"
 
 
-def validate(wire: Mapping[str, Any]) -> list[Invalid]:
+def validate(given: Mapping[str, Any] | None) -> list[Invalid]:
     """Everything for which a placement is refused; nothing if it is accepted."""
+    wire = {} if given is None else given
     try:
         placement.decode(wire)
         return [

@@ -32,6 +32,7 @@ from atoll.model.amount import PODS, Amount
 from atoll.model.cluster import Api, Cluster, Free
 
 SUMMARY = "status.resourceSummary"
+LISTS = ("allocatable", "allocated", "allocating")
 _NONE: Mapping[str, Any] = {}
 
 
@@ -108,24 +109,19 @@ def _ready(status: Wire) -> bool | None:
 
 
 def _free(summary: Wire) -> Free:
-    lists = [part(summary, key, SUMMARY) or _NONE for key in ("allocatable", "allocated")]
-    lists.append(part(summary, "allocating", SUMMARY) or _NONE)
-    held, *taken = (_pods(each) for each in lists)
-    resources = {intern(resource): _left(resource, lists) for resource in lists[0]}
+    lists = [(at(SUMMARY, key), part(summary, key, SUMMARY) or _NONE) for key in LISTS]
+    held, *taken = (amount(each.get(PODS, "0"), f"{here}[{PODS}]").units for here, each in lists)
+    resources = {intern(resource): _left(resource, lists) for resource in lists[0][1]}
     return Free(resources, held - sum(taken))
 
 
-def _pods(amounts: Wire) -> int:
-    return amount(amounts.get(PODS, "0"), at(SUMMARY, PODS)).units
-
-
-def _left(resource: str, lists: list[Wire]) -> Amount:
+def _left(resource: str, lists: list[tuple[str, Wire]]) -> Amount:
     """Allocatable less allocated less allocating, in the form Kubernetes' subtraction leaves."""
-    path = at(SUMMARY, resource)
-    value, binary = quantity(lists[0][resource], path)
-    for taken in lists[1:]:
+    here, allocatable = lists[0]
+    value, binary = quantity(allocatable[resource], f"{here}[{resource}]")
+    for here, taken in lists[1:]:
         if resource in taken:
-            less, written = quantity(taken[resource], path)
+            less, written = quantity(taken[resource], f"{here}[{resource}]")
             binary = written if not value else binary
             value = EXACT.subtract(value, less)
     return Amount.of(value, binary=binary)
