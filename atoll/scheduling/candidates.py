@@ -3,14 +3,32 @@
 Parallel arrays: position i of each speaks of the cluster in `rows[i]`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from atoll.model.decision import Verdict
 from atoll.scheduling.columns import Numbers, Rows
+from atoll.scheduling.placed import NONE_PLACED, Placed
 
 _SCORE_BITS, _AVAILABLE_BITS, _POSITION_BITS = 8, 34, 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Groups of candidates that a selection weighed, by a field of the clusters: for explanation.
+
+    `rows` are the candidates' own, group by group, best first; `sizes` says where groups end.
+    """
+
+    key: str
+    names: Sequence[str]
+    scores: Sequence[int]
+    sizes: Sequence[int]
+    rows: Rows
+    taken: Sequence[int] = ()
+    """Places of the groups that were taken, best first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,11 +43,13 @@ class Candidates:
     allocatable: Numbers
     available: Numbers
     ranked: bool = False
+    groups: tuple[Groups, ...] = ()
+    """What they were selected by, if by groups."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def at(self, positions: Numbers) -> "Candidates":
+    def at(self, positions: Numbers, groups: tuple[Groups, ...] = ()) -> "Candidates":
         """The candidates at these positions, in this order."""
         return Candidates(
             self.rows[positions],
@@ -38,6 +58,7 @@ class Candidates:
             self.allocatable[positions],
             self.available[positions],
             ranked=True,
+            groups=groups,
         )
 
     def in_order(self) -> "Candidates":
@@ -75,6 +96,7 @@ class Refusal:
 
     verdict: Verdict
     message: str
+    groups: tuple[Groups, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,8 +105,8 @@ class Share:
 
     selected: Candidates
     replicas: int
-    before: tuple[tuple[int, int], ...]
-    """Row and replicas of the last decision's targets that are selected again, in its order."""
+    before: Placed = NONE_PLACED
+    """The last decision's targets that are selected again, in its order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +118,7 @@ class Sum:
     rows: Rows
     votes: Numbers
     won: Numbers
-    kept: tuple[tuple[int, int], ...] = ()
+    kept: Placed = NONE_PLACED
 
 
 @dataclass(frozen=True, slots=True, eq=False)

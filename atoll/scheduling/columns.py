@@ -70,6 +70,13 @@ class Interned(Generic[T]):
         return self.codes.nbytes
 
 
+def rows_mask(rows: Rows, count: int) -> Mask:
+    """A mask over so many rows in which these are set."""
+    mask = np.zeros(count, np.bool_)
+    mask[rows] = True
+    return mask
+
+
 def replaced(column: Numbers, row: int, number: int) -> Numbers:
     """The same column of numbers with another in one row."""
     column = column.copy()

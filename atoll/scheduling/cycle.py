@@ -15,21 +15,19 @@ import numpy as np
 from atoll.model.binding import Binding
 from atoll.model.decision import Verdict
 from atoll.scheduling.candidates import Candidates, Refusal
+from atoll.scheduling.columns import Numbers, Rows
 from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.diagnosis import no_cluster_fits
 from atoll.scheduling.estimates import Estimates, estimate
 from atoll.scheduling.fleet import Fleet
-from atoll.scheduling.question import (
-    NONE_PLACED,
-    NOWHERE,
-    Placed,
-    Question,
-    Surroundings,
-)
+from atoll.scheduling.placed import NONE_PLACED, Placed
+from atoll.scheduling.question import NOWHERE, Question, Surroundings
 from atoll.scheduling.setting import ORDINARY, Setting
-from atoll.scheduling.shortlisting import Shortlist, shortlist
+from atoll.scheduling.shortlisting import shortlist
 from atoll.scheduling.strategies import assign, select
 from atoll.scheduling.tiers import tiers_of
+
+Scores = tuple[tuple[str, Numbers], ...]
 
 
 def decide(
@@ -49,7 +47,7 @@ def decide(
     refusal = attempts[-1].refusal and attempts[0].refusal
     verdict = refusal.verdict if refusal else Verdict.SUCCESS
     message = refusal.message if refusal else ""
-    made_with = (binding, fleet, setting, surroundings)
+    made_with = (binding, fleet, setting, surroundings, placed)
     return Decision(verdict, message, tuple(attempts), *made_with)
 
 
@@ -60,15 +58,16 @@ def attempt(question: Question, fleet: Fleet, setting: Setting) -> Attempt:
         refusal = no_cluster_fits(question.binding, fleet, shortlisted)
         return Attempt(term, shortlisted, refusal=refusal)
     estimates = estimate(question, fleet, shortlisted.rows)
-    candidates = _candidates(question, fleet, shortlisted, estimates, setting)
-    reached = (term, shortlisted, candidates, estimates)
-    selected = select(question, candidates, fleet, setting)
+    scores = _scores(question, fleet, setting)
+    candidates = _candidates(question, fleet, shortlisted.rows, estimates, scores)
+    reached = (term, shortlisted, candidates, estimates, scores)
+    selection, selected = select(question, candidates, fleet, setting)
     if isinstance(selected, Refusal):
-        return Attempt(*reached, refusal=selected)
-    assignment = assign(question, selected, fleet, setting)
+        return Attempt(*reached, selection, refusal=selected)
+    division, assignment = assign(question, selected, fleet, setting)
     if isinstance(assignment, Refusal):
-        return Attempt(*reached, selected, refusal=assignment)
-    return Attempt(*reached, selected, assignment)
+        return Attempt(*reached, selection, selected, division, refusal=assignment)
+    return Attempt(*reached, selection, selected, division, assignment)
 
 
 def terms_from(binding: Binding) -> range:
@@ -79,21 +78,19 @@ def terms_from(binding: Binding) -> range:
     return range(start, len(terms))
 
 
+def _scores(question: Question, fleet: Fleet, setting: Setting) -> Scores:
+    compiled = [(score.name, score.compile(question)) for score in setting.plugins.scores]
+    return tuple((name, measure(fleet)) for name, measure in compiled if measure is not None)
+
+
 def _candidates(
-    question: Question,
-    fleet: Fleet,
-    shortlisted: Shortlist,
-    estimates: Estimates,
-    setting: Setting,
+    question: Question, fleet: Fleet, rows: Rows, estimates: Estimates, scores: Scores
 ) -> Candidates:
-    rows, available, scores = shortlisted.rows, estimates.allocatable, None
-    measures = [score.compile(question) for score in setting.plugins.scores]
-    given = [measure(fleet) for measure in measures if measure is not None]
-    if given:
-        scores = reduce(np.add, given)[rows]
+    available = estimates.allocatable
+    total = reduce(np.add, (given for _, given in scores))[rows] if scores else None
     if question.placed:
         running = np.zeros(len(fleet), np.int64)
         np.add.at(running, question.placed.rows, question.placed.replicas)
         available = available + running[rows]
     tiers = tiers_of(question, fleet, rows)
-    return Candidates(rows, tiers, scores, estimates.allocatable, available)
+    return Candidates(rows, tiers, total, estimates.allocatable, available)

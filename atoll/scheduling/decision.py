@@ -11,8 +11,10 @@ from atoll.model.affinity import Term
 from atoll.model.binding import Binding, Target
 from atoll.model.decision import Verdict
 from atoll.scheduling.candidates import Assignment, Candidates, Refusal
+from atoll.scheduling.columns import Numbers
 from atoll.scheduling.estimates import Estimates
 from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.placed import NONE_PLACED, Placed
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
 from atoll.scheduling.shortlisting import Shortlist
@@ -29,7 +31,13 @@ class Attempt:
     shortlist: Shortlist
     candidates: Candidates | None = None
     estimates: Estimates | None = None
+    scores: tuple[tuple[str, Numbers], ...] = ()
+    """Of every cluster, by the plug-in that gave them."""
+    selection: str = ""
+    """The plug-in that selected."""
     selected: Candidates | None = None
+    division: str = ""
+    """The plug-in that divided; none is asked where there are no replicas."""
     assignment: Assignment | None = None
     refusal: Refusal | None = None
 
@@ -47,6 +55,7 @@ class Decision:
     fleet: Fleet
     setting: Setting
     surroundings: Surroundings
+    placed: Placed = NONE_PLACED
 
     @property
     def ok(self) -> bool:

@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from atoll.model.affinity import Term
 from atoll.model.assumed import Assumed
-from atoll.model.binding import Binding, Target
+from atoll.model.binding import Binding
 from atoll.model.intent import Duplicated, Field, Intent
 from atoll.model.neighbour import Neighbour
-from atoll.scheduling.columns import Numbers, Rows
 from atoll.scheduling.features import USUAL, Features
+from atoll.scheduling.placed import NONE_PLACED, Placed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,28 +26,6 @@ class Surroundings:
 
 
 NOWHERE = Surroundings()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Placed:
-    """Clusters of the fleet that hold the work already: their rows, and the replicas they run."""
-
-    rows: Rows
-    replicas: Numbers
-
-    @classmethod
-    def of(cls, targets: tuple[Target, ...], rows: Mapping[str, int]) -> "Placed":
-        known = [(rows[each.name], each.replicas) for each in targets if each.name in rows]
-        if not known:
-            return NONE_PLACED
-        columns = np.array(known, np.int64)
-        return cls(columns[:, 0], columns[:, 1])
-
-    def __bool__(self) -> bool:
-        return len(self.rows) > 0
-
-
-NONE_PLACED = Placed(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 
 from atoll.model.decision import Verdict
 from atoll.scheduling.candidates import Assignment, Refusal, Share
-from atoll.scheduling.columns import Numbers, Rows
+from atoll.scheduling.columns import Numbers, Rows, rows_mask
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.matching import matching
 from atoll.scheduling.question import Question
@@ -37,8 +37,7 @@ def divide_by_tier(
     for tier in np.unique(tiers).tolist():
         members = selected.at(np.flatnonzero(tiers == tier))
         replicas = min(remaining, int(members.available.sum()))
-        rows = set(members.rows.tolist())
-        before = tuple(each for each in share.before if each[0] in rows)
+        before = share.before.among(rows_mask(members.rows, len(fleet)))
         part = divide(replace(share, selected=members, replicas=replicas, before=before), fleet)
         if isinstance(part, Refusal):
             return part

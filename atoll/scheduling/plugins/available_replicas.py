@@ -5,7 +5,7 @@ looks at the whole anew. Aggregated takes the shortest run of clusters with enou
 run replicas already first, and divides among them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from atoll.model.binding import Binding
 from atoll.model.decision import Verdict
 from atoll.model.intent import Available
 from atoll.scheduling import webster
-from atoll.scheduling.candidates import Assignment, Refusal, Share, Sum
+from atoll.scheduling.candidates import Assignment, Candidates, Refusal, Share, Sum
 from atoll.scheduling.columns import Numbers, Rows
+from atoll.scheduling.placed import NONE_PLACED, Placed
 from atoll.scheduling.plugin import Divide
 from atoll.scheduling.question import Question
 from atoll.scheduling.ties import ties_descend
@@ -33,7 +34,7 @@ class AvailableReplicas:
         if not isinstance(division, Available):
             return None
         binding, aggregated = question.binding, division.aggregated
-        return lambda share, fleet: _divide(share, binding, aggregated=aggregated)
+        return lambda share, _: _divide(share, binding, aggregated=aggregated)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,16 +45,15 @@ class _Contest:
     seats: int
     rows: Rows
     votes: Numbers
-    kept: tuple[tuple[int, int], ...] = ()
+    kept: Placed = NONE_PLACED
 
 
 def _divide(share: Share, binding: Binding, *, aggregated: bool) -> Assignment | Refusal:
-    assigned = sum(replicas for _, replicas in share.before)
+    assigned = share.before.total
     if assigned == share.replicas and not binding.fresh:
         return _as_before(share.before)
-    if aggregated:
-        share = replace(share, selected=share.selected.in_order())
-    contest = _contest(share, assigned, fresh=binding.fresh)
+    selected = share.selected.in_order() if aggregated else share.selected
+    contest = _contest(share, selected, assigned, fresh=binding.fresh)
     room = as_int32(int(contest.votes.sum()))
     if room < contest.seats:
         message = (
@@ -69,21 +69,15 @@ def _divide(share: Share, binding: Binding, *, aggregated: bool) -> Assignment |
         rows, votes = rows[by_name], votes[by_name]
     won = webster.divide(contest.seats, votes, descending=ties_descend(binding))
     method = "aggregated" if aggregated else "free capacity"
-    total = Sum(method, contest.seats, rows, votes, won, contest.kept)
-    return _merged(total)
+    return _merged(Sum(method, contest.seats, rows, votes, won, contest.kept))
 
 
-def _contest(share: Share, assigned: int, *, fresh: bool) -> _Contest:
-    selected = share.selected
+def _contest(share: Share, selected: Candidates, assigned: int, *, fresh: bool) -> _Contest:
     if fresh:
-        before = dict(share.before)
-        ran = np.array([before.get(row, 0) for row in selected.rows.tolist()], np.int64)
-        votes = (selected.allocatable + ran).astype(np.int32).astype(np.int64)
+        votes = selected.available.astype(np.int32).astype(np.int64)
         return _Contest("do fresh scale", share.replicas, selected.rows, votes)
     if assigned > share.replicas:
-        rows = np.array([row for row, _ in share.before], np.int64)
-        votes = np.array([replicas for _, replicas in share.before], np.int64)
-        return _Contest("scale down", share.replicas, rows, votes)
+        return _Contest("scale down", share.replicas, share.before.rows, share.before.replicas)
     missing = share.replicas - assigned
     return _Contest("scale up", missing, selected.rows, selected.allocatable, share.before)
 
@@ -94,32 +88,30 @@ def _shortest_run(contest: _Contest) -> tuple[Rows, Numbers]:
     if (votes[1:] > votes[:-1]).any():
         strongest = np.argsort(-votes, kind="stable")
         rows, votes = rows[strongest], votes[strongest]
-    keepers = [row for row, replicas in contest.kept if replicas > 0]
-    if keepers:
+    keepers = contest.kept.rows[contest.kept.replicas > 0]
+    if len(keepers):
         keeps = np.isin(rows, keepers)
-        first = np.argsort(~keeps, kind="stable")
-        rows, votes = rows[first], votes[first]
+        rows = np.concatenate([rows[keeps], rows[~keeps]])
+        votes = np.concatenate([votes[keeps], votes[~keeps]])
     end = int(np.searchsorted(np.cumsum(votes), contest.seats)) + 1
     return rows[:end], votes[:end]
 
 
-def _as_before(before: tuple[tuple[int, int], ...]) -> Assignment:
-    running = [(row, replicas) for row, replicas in before if replicas > 0]
-    rows = np.array([row for row, _ in running], np.int64)
-    replicas = np.array([replicas for _, replicas in running], np.int64)
+def _as_before(before: Placed) -> Assignment:
     nothing = np.zeros(0, np.int64)
-    return Assignment(rows, replicas, (Sum("kept", 0, nothing, nothing, nothing, before),))
+    kept = Sum("kept", 0, nothing, nothing, nothing, before)
+    return Assignment(before.rows, before.replicas, (kept,))
 
 
 def _merged(total: Sum) -> Assignment:
     """What was won, by name, with what was kept added; then what was only kept, in its order."""
-    kept = dict(total.kept)
-    given = np.flatnonzero(total.won) if not kept else slice(None)
-    rows, won = total.rows[given], total.won[given]
+    kept, rows, replicas = total.kept, total.rows, total.won
     if kept:
-        won = won + np.array([kept.pop(row, 0) for row in rows.tolist()], np.int64)
-        rows = np.concatenate([rows, np.array(list(kept), np.int64)])
-        won = np.concatenate([won, np.array(list(kept.values()), np.int64)])
-        running = np.flatnonzero(won)
-        rows, won = rows[running], won[running]
-    return Assignment(rows, won, (total,))
+        place = np.searchsorted(rows, kept.rows)
+        place[place == len(rows)] = 0
+        took_part = rows[place] == kept.rows
+        replicas = replicas.copy()
+        np.add.at(replicas, place[took_part], kept.replicas[took_part])
+        rows = np.concatenate([rows, kept.rows[~took_part]])
+        replicas = np.concatenate([replicas, kept.replicas[~took_part]])
+    return Assignment(rows, replicas, (total,))

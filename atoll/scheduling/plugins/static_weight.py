@@ -31,16 +31,15 @@ class StaticWeight:
 
         def divide(share: Share, fleet: Fleet) -> Assignment:
             weights = fleet.traits.remember(
-                ("weights", division), lambda: _weights(division, fleet.traits)
+                ("weights", question.intent), lambda: _weights(division, fleet.traits)
             )
             rows = np.sort(share.selected.rows) if share.selected.ranked else share.selected.rows
             votes = weights[rows]
             if not votes.any():
                 votes = np.ones(len(rows), np.int64)
             won = webster.divide(share.replicas, votes, descending=descending)
-            given = np.flatnonzero(won)
             total = Sum("static weight", share.replicas, rows, votes, won)
-            return Assignment(rows[given], won[given], (total,))
+            return Assignment(rows, won, (total,))
 
         return divide
 

@@ -1,0 +1,40 @@
+"""Where work runs already, as rows of a fleet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from atoll.model.binding import Target
+from atoll.scheduling.columns import Mask, Numbers, Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Clusters of the fleet that hold the work already: their rows, and the replicas they run."""
+
+    rows: Rows
+    replicas: Numbers
+
+    @classmethod
+    def of(cls, targets: tuple[Target, ...], rows: Mapping[str, int]) -> "Placed":
+        known = [(rows[each.name], each.replicas) for each in targets if each.name in rows]
+        if not known:
+            return NONE_PLACED
+        columns = np.array(known, np.int64)
+        return cls(columns[:, 0], columns[:, 1])
+
+    def __bool__(self) -> bool:
+        return len(self.rows) > 0
+
+    def among(self, chosen: Mask) -> "Placed":
+        """Those whose row is chosen, in their order."""
+        again = chosen[self.rows]
+        return self if again.all() else Placed(self.rows[again], self.replicas[again])
+
+    @property
+    def total(self) -> int:
+        return int(self.replicas.sum())
+
+
+NONE_PLACED = Placed(np.zeros(0, np.int64), np.zeros(0, np.int64))
