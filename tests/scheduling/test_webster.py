@@ -51,6 +51,9 @@ houses = st.integers(0, 30) | st.integers(0, 1500)
 @example(100, [3] + [1] * 99, False)
 @example(3, [45, 15, 9, 5, 3, 1] * 20, True)
 @example(1000, [2**53] + [1] * 60, False)
+@example(10, [2] * 3 + [1] * 60, False)
+@example(150, [1] * 100, False)
+@example(400, [3, 1] * 100, True)
 def test_seats_go_where_the_rule_applied_one_by_one_puts_them(seats, votes, descending):
     expected = seat_by_seat(seats, votes, descending=descending)
     assert divided(seats, votes, descending=descending) == expected
