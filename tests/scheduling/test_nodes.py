@@ -1,9 +1,20 @@
 """How many replicas fit on nodes: by cases, and against a count node by node."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from node_worlds import GPU, demands, make_demand, node_lists, nodes, plain_fit
+from node_worlds import (
+    GPU,
+    claims,
+    demands,
+    make_demand,
+    node_lists,
+    nodes,
+    plain_claimed,
+    plain_fit,
+)
 
 from atoll.model.amount import Amount
 from atoll.model.demand import Demand, NodeClaim, NodeTerm
@@ -104,6 +115,48 @@ def test_a_node_takes_what_kubernetes_would_put_on_it(
     assert fits(NodeTable.of([node]), demand) == expected
 
 
+@pytest.mark.parametrize(
+    ("operator", "values", "expected"),
+    [
+        pytest.param(Operator.IN, ("1", "x"), ["one"], id="in"),
+        pytest.param(Operator.IN, (), [], id="in-nothing"),
+        pytest.param(Operator.NOT_IN, ("1", "x"), ["bare", "ten", "word"], id="not-in"),
+        pytest.param(Operator.EXISTS, (), ["one", "ten", "word"], id="exists"),
+        pytest.param(Operator.NOT_EXISTS, (), ["bare"], id="does-not-exist"),
+        pytest.param(Operator.GREATER, ("1",), ["ten"], id="greater-as-numbers"),
+        pytest.param(Operator.LESS, ("9",), ["one"], id="less-as-numbers"),
+        pytest.param(Operator.LESS, ("nine",), [], id="no-number-to-compare-with"),
+    ],
+)
+def test_operators_choose_nodes_by_label(
+    operator: Operator, values: tuple[str, ...], expected: list[str]
+) -> None:
+    labels = {"bare": {}, "one": {"size": "1"}, "ten": {"size": "10"}, "word": {"size": "big"}}
+    table = NodeTable.of(Node(name=name, labels=has, slots=1) for name, has in labels.items())
+    wanted = NodeTerm(labels=(Requirement("size", operator, values),))
+    fit = fits_by_node(table, Demand(claim=NodeClaim(terms=(wanted,))))
+    assert [table.rows.names[row] for row in fit.nonzero()[0]] == expected
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "expected"),
+    [
+        pytest.param(Operator.IN, ("one", "gone"), ["one"], id="in"),
+        pytest.param(Operator.NOT_IN, ("one",), ["two"], id="not-in"),
+        pytest.param(Operator.EXISTS, (), ["one", "two"], id="exists"),
+        pytest.param(Operator.NOT_EXISTS, (), [], id="does-not-exist"),
+        pytest.param(Operator.GREATER, ("1",), [], id="names-are-no-numbers"),
+    ],
+)
+def test_operators_choose_nodes_by_name(
+    operator: Operator, values: tuple[str, ...], expected: list[str]
+) -> None:
+    table = NodeTable.of(Node(name=name, slots=1) for name in ("one", "two"))
+    wanted = NodeTerm(fields=(Requirement("metadata.name", operator, values),))
+    fit = fits_by_node(table, Demand(claim=NodeClaim(terms=(wanted,))))
+    assert [table.rows.names[row] for row in fit.nonzero()[0]] == expected
+
+
 def test_replicas_do_not_use_what_is_free_in_pieces() -> None:
     pieces = [make_node(f"n{number}", allocatable={"cpu": 900}) for number in range(10)]
     assert fits(NodeTable.of(pieces), make_demand(cpu=1000)) == 0
@@ -145,7 +198,22 @@ def test_every_node_takes_as_many_as_can_be_put_there_one_by_one(
     expected = {node.name: plain_fit(node, demand) for node in given_nodes}
     found = dict(zip(table.rows.names, fits_by_node(table, demand).tolist(), strict=True))
     assert found == expected
+    # And once more, now that the claim is remembered.
     assert fits(table, demand) == sum(expected.values())
+
+
+@given(node_lists, claims)
+def test_a_claim_means_the_nodes_that_meet_all_of_it(
+    given_nodes: list[Node], claim: NodeClaim
+) -> None:
+    # Nothing else refuses: there is room, and half of the time every taint is tolerated.
+    roomy = [replace(node, slots=1, pods=0) for node in given_nodes]
+    anything = replace(claim, tolerations=(Toleration(any_value=True),))
+    table = NodeTable.of(roomy)
+    for each in (claim, anything):
+        expected = {node.name for node in roomy if plain_claimed(node, each)}
+        fit = fits_by_node(table, Demand(claim=each))
+        assert {table.rows.names[row] for row in fit.nonzero()[0]} == expected
 
 
 @given(st.dictionaries(st.sampled_from("abc"), node_lists), demands)
@@ -174,13 +242,6 @@ def test_one_more_node_never_lowers_the_answer(
 ) -> None:
     table = NodeTable.of(each for each in given_nodes if each.name != node.name)
     assert fits(table.with_node(node), demand) >= fits(table, demand)
-
-
-@given(node_lists, demands)
-def test_asking_again_gives_the_same_answer(given_nodes: list[Node], demand: Demand | None) -> None:
-    table = NodeTable.of(given_nodes)
-    first = fits_by_node(table, demand).tolist()
-    assert fits_by_node(table, demand).tolist() == first
 
 
 def test_what_is_remembered_of_claims_is_bounded() -> None:

@@ -28,8 +28,7 @@ def decode(node: Wire, pods: Iterable[Wire] = ()) -> Node:
     for pod in filter(_runs, pods):
         count += 1
         for resource, asked in _demand(pod).requests:
-            if resource != PODS:
-                requested[resource] = requested.get(resource, 0) + asked.in_its_unit(resource)
+            requested[resource] = requested.get(resource, 0) + asked.in_its_unit(resource)
     return Node(
         name=name(metadata, "name", "metadata"),
         labels=text_by_name(metadata, "labels", "metadata"),

@@ -94,21 +94,16 @@ def _place(parts: list[_Part], free: Free) -> Use | None:
                 return None
             row = part.rows[part.at]
             fit = min(free[resource][row] // wanted for resource, wanted in part.wants)
-            taken = min(max(fit, 0), left)
-            _note(use, row, part, taken)
+            if fit <= 0:
+                part.at += 1
+                continue
+            taken = min(fit, left)
+            left -= taken
+            used = use.setdefault(row, {})
             for resource, wanted in part.wants:
                 free[resource][row] -= wanted * taken
-            left -= taken
-            if taken == fit or fit <= 0:
-                part.at += 1
+                used[resource] = used.get(resource, 0) + wanted * taken
     return use
-
-
-def _note(use: Use, row: int, part: _Part, count: int) -> None:
-    if count:
-        used = use.setdefault(row, {})
-        for resource, wanted in part.wants:
-            used[resource] = used.get(resource, 0) + wanted * count
 
 
 def _repeats(use: Use, free: Free) -> int:
