@@ -1,13 +1,13 @@
 """Bytes that say where they end: texts, whole numbers and columns, one after the other.
 
-Values come in, bytes go out, and the other way round. A column is kept in the narrowest form that
-holds its numbers; one that was written before is only pointed at. Bytes that nobody wrote this way
-give an error, and never a column larger than themselves or the fleet. What the values mean is not
-known here.
+Values come in, bytes go out, and the other way round. Columns are kept in the narrowest form that
+holds their numbers, short ones together; one that was written before is only pointed at. Bytes that
+nobody wrote this way give an error, and never a column larger than themselves or the fleet. What
+the values mean is not known here.
 """
 
 from functools import lru_cache
-from struct import Struct
+from struct import Struct, pack
 from zlib import crc32
 
 import numpy as np
@@ -17,11 +17,12 @@ from atoll.errors import Invalid
 from atoll.scheduling.columns import Numbers
 
 _NUMBER, _COLUMN, _LENGTH = Struct("<q"), Struct("<cI"), Struct("<I")
-_AGAIN, _NOTHING, _BITS = b"=", b"0", b"b"
-_NARROW = ((1 << 8, b"B", "<u1"), (1 << 16, b"H", "<u2"), (1 << 32, b"I", "<u4"))
-_SIGNED = ((1 << 7, b"c", "<i1"), (1 << 15, b"h", "<i2"), (1 << 31, b"i", "<i4"))
-_WIDE = b"q", "<i8"
-_FORMS = {form: np.dtype(kind) for _, form, kind in (*_NARROW, *_SIGNED, (0, *_WIDE))}
+_AGAIN, _SHORT, _NOTHING, _BITS = b"=", b".", b"0", b"b"
+_FORMS = {form: np.dtype(f"<{form.decode()}") for form in (b"B", b"H", b"I", b"h", b"i", b"q")}
+_SHORT_MOST = 512
+"""So long a column at most is not worth the trouble of finding a form of its own."""
+Column = NDArray[np.int64] | NDArray[np.uint16] | NDArray[np.bool_]
+_LEAST, _MOST = -(2**63), 2**63 - 1
 _TEXT = "utf-8", "surrogatepass"  # whatever a user may have written
 
 
@@ -46,12 +47,13 @@ def damaged(data: bytes, problem: str) -> Invalid:
 
 
 @lru_cache(maxsize=1024)
-def _framed(text: str) -> bytes:
+def framed(text: str) -> bytes:
+    """A text that says where it ends."""
     written = text.encode(*_TEXT)
     return _LENGTH.pack(len(written)) + written
 
 
-def packed(column: NDArray[np.integer] | NDArray[np.bool_]) -> bytes:
+def packed(column: Column) -> bytes:
     """A column in its narrowest form."""
     count = len(column)
     # All the bits that any number has say how wide the widest is, in one pass.
@@ -60,66 +62,78 @@ def packed(column: NDArray[np.integer] | NDArray[np.bool_]) -> bytes:
         return _COLUMN.pack(_NOTHING, count)
     if bits == 1:
         return _COLUMN.pack(_BITS, count) + np.packbits(column.astype(np.bool_)).tobytes()
-    form, kind = _form(column, bits)
-    return _COLUMN.pack(form, count) + column.astype(kind).tobytes()
+    form = _form(column, bits)
+    return _COLUMN.pack(form, count) + column.astype(_FORMS[form]).tobytes()
 
 
-def _form(column: NDArray[np.integer] | NDArray[np.bool_], bits: int) -> tuple[bytes, str]:
-    if bits > 0:
-        return next(((form, kind) for end, form, kind in _NARROW if bits < end), _WIDE)
-    low, high = int(column.min()), int(column.max())
-    fits = ((form, kind) for end, form, kind in _SIGNED if -end <= low and high < end)
-    return next(fits, _WIDE)
+def _form(column: Column, bits: int) -> bytes:
+    if bits < 0:
+        widest = max(-int(column.min()), int(column.max()) + 1)
+        return b"h" if widest <= 1 << 15 else b"i" if widest <= 1 << 31 else b"q"
+    if bits < 1 << 16:
+        return b"B" if bits < 1 << 8 else b"H"
+    return b"I" if bits < 1 << 32 else b"q"
 
 
 class Writer:
     """Gathers values; `framed` is all of them."""
 
-    __slots__ = ("_parts", "_written")
+    __slots__ = ("_columns", "_parts", "_places", "_short")
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
-        self._written: dict[int, int] = {}
+        self._columns: list[Numbers] = []
+        self._places: dict[int, int] = {}
+        self._short: list[Numbers] = []
 
     def raw(self, part: bytes) -> None:
         """What is framed already."""
         self._parts.append(part)
 
-    def number(self, number: int) -> None:
-        self._parts.append(_NUMBER.pack(number))
+    def numbers(self, *numbers: int) -> None:
+        self._parts.append(pack(f"<{len(numbers)}q", *numbers))
 
     def text(self, text: str) -> None:
-        self._parts.append(_framed(text))
+        self._parts.append(framed(text))
 
     def known(self, column: Numbers) -> None:
         """A column the reader will know without being told."""
-        self._written[id(column)] = len(self._written)
+        self._places[id(column)] = len(self._columns)
+        # Holding on to it keeps another from being taken for it.
+        self._columns.append(column)
 
     def column(self, column: Numbers) -> None:
-        before = self._written.get(id(column))
-        if before is None:
-            self.known(column)
-            self._parts.append(packed(column))
+        place = self._places.get(id(column))
+        if place is not None:
+            self._parts.append(_COLUMN.pack(_AGAIN, place))
+            return
+        self.known(column)
+        if len(column) <= _SHORT_MOST:
+            self._short.append(column)
+            self._parts.append(_COLUMN.pack(_SHORT, len(column)))
         else:
-            self._parts.append(_COLUMN.pack(_AGAIN, before))
+            self._parts.append(packed(column))
 
     @property
     def framed(self) -> bytes:
-        return b"".join(self._parts)
+        short = np.concatenate(self._short) if self._short else np.zeros(0, np.int64)
+        return b"".join((packed(short), *self._parts))
 
 
 class Reader:
     """Hands out values in the order they were written. `most`: how long a column can be."""
 
-    __slots__ = ("_at", "_data", "_most", "_read")
+    __slots__ = ("_at", "_data", "_most", "_read", "_short", "_short_at")
 
     def __init__(self, data: bytes, most: int) -> None:
         self._data = data
         self._at = 0
         self._most = most
         self._read: list[Numbers] = []
+        self._short_at = 0
+        self._short = self.packed()
 
-    def number(self, least: int = -(2**63), most: int = 2**63 - 1) -> int:
+    def number(self, least: int = _LEAST, most: int = _MOST) -> int:
         number: int = _NUMBER.unpack(self._take(_NUMBER.size))[0]
         self.check(least <= number <= most, f"{number} is not in {least}..{most}")
         return number
@@ -134,19 +148,39 @@ class Reader:
     def known(self, column: Numbers) -> None:
         self._read.append(column)
 
-    def column(self, least: int = -(2**63), most: int = 2**63 - 1) -> Numbers:
+    def column(self, least: int = _LEAST, most: int = _MOST) -> Numbers:
         """The next column, all of whose numbers are in this range."""
-        form, count = _COLUMN.unpack(self._take(_COLUMN.size))
+        form, count = self._peek()
         if form == _AGAIN:
             self.check(count < len(self._read), "points at a column that is not there")
+            self._take(_COLUMN.size)
             column = self._read[count]
-        else:
-            self.check(count <= self._most, f"holds a column of {count}")
-            column = self._unpacked(form, count)
+        elif form == _SHORT:
+            self._take(_COLUMN.size)
+            start, self._short_at = self._short_at, self._short_at + count
+            self.check(self._short_at <= len(self._short), "has too few short columns")
+            column = self._short[start : self._short_at]
             self.known(column)
-        if len(column):
-            inside = least <= int(column.min()) and int(column.max()) <= most
-            self.check(inside, f"holds a number outside of {least}..{most}")
+        else:
+            column = self.packed()
+            self.known(column)
+        return self._within(column, least, most)
+
+    def packed(self, least: int = _LEAST, most: int = _MOST) -> Numbers:
+        """The next column, of those that stand alone."""
+        form, count = self._peek()
+        self.check(count <= self._most, f"holds a column of {count}")
+        self._take(_COLUMN.size)
+        return self._within(self._unpacked(form, count), least, most)
+
+    def _peek(self) -> tuple[bytes, int]:
+        self.check(self._at + _COLUMN.size <= len(self._data), "ends too early")
+        form, count = _COLUMN.unpack_from(self._data, self._at)
+        return form, count
+
+    def _within(self, column: Numbers, least: int, most: int) -> Numbers:
+        inside = not len(column) or (least <= int(column.min()) and int(column.max()) <= most)
+        self.check(inside, f"holds a number outside of {least}..{most}")
         return column
 
     def _unpacked(self, form: bytes, count: int) -> Numbers:
@@ -160,7 +194,7 @@ class Reader:
             raise damaged(self._data, f"holds a column of unknown form {form!r}")
         return np.frombuffer(self._take(count * kind.itemsize), kind).astype(np.int64)
 
-    def check(self, holds: bool, problem: str) -> None:
+    def check(self, holds: object, problem: str) -> None:
         if not holds:
             raise damaged(self._data, problem)
 

@@ -8,6 +8,7 @@ to nothing else of the fleet. How a record is written down is known to `stored`,
 
 from dataclasses import dataclass
 from functools import cached_property
+from struct import pack
 from zlib import crc32
 
 import numpy as np
@@ -18,8 +19,8 @@ from atoll.model.decision import Verdict
 from atoll.scheduling.candidates import Assignment, Candidates, Groups, Refusal
 from atoll.scheduling.columns import Codes, Mask, Numbers
 from atoll.scheduling.decision import Attempt, Decision
-from atoll.scheduling.framing import Writer, packed
-from atoll.scheduling.question import Placed
+from atoll.scheduling.framing import framed, packed
+from atoll.scheduling.placed import Placed
 from atoll.scheduling.shortlisting import Opinion
 from atoll.scheduling.ties import ties_descend
 from atoll.scheduling.traits import Traits
@@ -43,10 +44,7 @@ class Roll:
     @cached_property
     def written(self) -> bytes:
         """Written once for all records that share it."""
-        writer = Writer()
-        writer.number(self.fingerprint)
-        writer.raw(packed(self.deleting))
-        return writer.framed
+        return pack("<q", self.fingerprint) + packed(self.deleting)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +62,9 @@ class Said:
     @cached_property
     def written(self) -> bytes:
         """Written once for all records that share it."""
-        writer = Writer()
-        writer.text(self.filter)
-        writer.number(self.spares_placed)
-        writer.number(len(self.reasons))
-        for reason in self.reasons:
-            writer.text(reason)
-        writer.raw(packed(self.codes))
-        return writer.framed
+        texts = b"".join(map(framed, (self.filter, *self.reasons)))
+        counts = pack("<2q", self.spares_placed, len(self.reasons))
+        return counts + texts + packed(self.codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,19 +73,19 @@ class Trial:
 
     term: str
     said: tuple[Said, ...]
-    candidates: Candidates | None
-    scores: tuple[Column, ...]
+    candidates: Candidates | None = None
+    scores: tuple[Column, ...] = ()
     """By score plug-in, for every row."""
-    estimates: tuple[Column, ...]
+    estimates: tuple[Column, ...] = ()
     """By source, for every candidate; below zero it did not know."""
-    selection: str
+    selection: str = ""
     """Which plug-in selected."""
-    selected: Candidates | None
-    groups: tuple[Groups, ...]
-    division: str
+    selected: Candidates | None = None
+    groups: tuple[Groups, ...] = ()
+    division: str = ""
     """Which plug-in divided; empty if there was nothing to divide."""
-    assignment: Assignment | None
-    refusal: Refusal | None
+    assignment: Assignment | None = None
+    refusal: Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

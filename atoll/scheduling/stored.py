@@ -6,6 +6,7 @@ written; it follows from what the filters said. Bytes that are damaged, or were 
 clusters, give an error that says so.
 """
 
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -16,11 +17,12 @@ from atoll.model.decision import Verdict
 from atoll.scheduling.candidates import Assignment, Candidates, Groups, Refusal, Sum
 from atoll.scheduling.columns import Mask, Rows
 from atoll.scheduling.framing import Reader, Writer, damaged, sealed, unsealed
-from atoll.scheduling.question import Placed
+from atoll.scheduling.placed import Placed
 from atoll.scheduling.recording import Column, Record, Roll, Said, Trial
 
 _MAGIC = b"atoll-x1"
 _VERDICTS = tuple(Verdict)
+_NOBODY, _ALL, _SOME = range(3)
 _FEW = 1 << 16
 """More filters, groups or sums than anyone will have."""
 
@@ -29,18 +31,16 @@ def encode(record: Record) -> bytes:
     """The stored form of a record."""
     writer = Writer()
     writer.raw(record.roll.written)
-    writer.number(_VERDICTS.index(record.verdict))
     writer.text(record.message)
     writer.text(record.term)
-    writer.number(record.replicas)
-    writer.number(record.fresh | record.descending << 1)
+    flags = record.fresh | record.descending << 1
+    lost, trials = len(record.lost), len(record.trials)
+    writer.numbers(_VERDICTS.index(record.verdict), record.replicas, flags, lost, trials)
     writer.column(record.placed.rows)
     writer.column(record.placed.replicas)
-    writer.number(len(record.lost))
     for target in record.lost:
         writer.text(target.name)
-        writer.number(target.replicas)
-    writer.number(len(record.trials))
+        writer.numbers(target.replicas)
     for trial in record.trials:
         _write_trial(trial, writer)
     return sealed(_MAGIC, writer.framed)
@@ -51,20 +51,16 @@ def decode(data: bytes, names: NDArray[np.object_]) -> Record:
     body = unsealed(_MAGIC, data)
     reader = Reader(body, max(len(names), len(body)))
     roll = _read_roll(reader, names)
-    last = len(names) - 1
-    record = Record(
-        roll,
-        _VERDICTS[reader.number(0, len(_VERDICTS) - 1)],
-        reader.text(),
-        reader.text(),
-        reader.number(),
-        *_read_flags(reader),
-        placed := _alike(reader, Placed(reader.column(0, last), reader.column())),
-        tuple(Target(reader.text(), reader.number()) for _ in range(reader.number(0, _FEW))),
-        tuple(_read_trial(reader, roll, placed) for _ in range(reader.number(0, _FEW))),
-    )
+    message, term = reader.text(), reader.text()
+    verdict = _VERDICTS[reader.number(0, len(_VERDICTS) - 1)]
+    replicas, flags = reader.number(), reader.number(0, 3)
+    lost_count, trials_count = reader.number(0, _FEW), reader.number(0, _FEW)
+    placed = _read_placed(reader, len(names))
+    lost = tuple(Target(reader.text(), reader.number()) for _ in range(lost_count))
+    trials = tuple(_read_trial(reader, roll, placed) for _ in range(trials_count))
     reader.end()
-    return record
+    said = (roll, verdict, message, term, replicas)
+    return Record(*said, bool(flags & 1), bool(flags & 2), placed, lost, trials)
 
 
 def _read_roll(reader: Reader, names: NDArray[np.object_]) -> Roll:
@@ -72,55 +68,58 @@ def _read_roll(reader: Reader, names: NDArray[np.object_]) -> Roll:
     if reader.number() != roll.fingerprint:
         problem = "was written for other clusters: the names given are not those of that time"
         raise damaged(b"", problem)
-    deleting = reader.column(0, 1)
+    deleting = reader.packed(0, 1)
     reader.check(len(deleting) == len(names), "speaks of another number of clusters")
     return Roll(names, deleting.astype(np.bool_))
 
 
-def _read_flags(reader: Reader) -> tuple[bool, bool]:
-    flags = reader.number(0, 3)
-    return bool(flags & 1), bool(flags & 2)
-
-
-def _alike(reader: Reader, placed: Placed) -> Placed:
-    reader.check(len(placed.rows) == len(placed.replicas), "counts clusters and replicas apart")
-    return placed
+def _read_placed(reader: Reader, count: int) -> Placed:
+    rows, replicas = reader.column(0, count - 1), reader.column()
+    reader.check(len(rows) == len(replicas), "counts clusters and replicas apart")
+    return Placed(rows, replicas)
 
 
 def _write_trial(trial: Trial, writer: Writer) -> None:
+    refusal, candidates = trial.refusal, trial.candidates
+    verdict = 0 if refusal is None else 1 + _VERDICTS.index(refusal.verdict)
     writer.text(trial.term)
-    writer.number(len(trial.said))
+    writer.text(refusal.message if refusal else "")
+    writer.numbers(verdict, len(trial.said), candidates is not None)
     for said in trial.said:
         writer.raw(said.written)
-    if trial.candidates is None:
-        writer.number(0)
-    else:
-        writer.number(1)
-        _write_candidates(trial, trial.candidates, writer)
-    refusal = trial.refusal
-    writer.number(0 if refusal is None else 1 + _VERDICTS.index(refusal.verdict))
-    writer.text(refusal.message if refusal else "")
+    if candidates is not None:
+        writer.known(candidates.rows)
+        _write_candidates(candidates, trial, writer)
+        _write_selected(candidates, trial, writer)
+        _write_assignment(trial, writer)
 
 
 def _read_trial(reader: Reader, roll: Roll, placed: Placed) -> Trial:
-    term = reader.text()
-    said = tuple(_read_said(reader, roll) for _ in range(reader.number(0, _FEW)))
-    reached = ((), (), "", None, (), "", None)
-    candidates = None
-    if reader.number(0, 1):
-        rows = np.flatnonzero(_passing(roll, said, placed))
-        candidates, *reached = _read_candidates(reader, rows, len(roll.names))
-    verdict = reader.number(0, len(_VERDICTS))
-    message = reader.text()
-    groups = reached[4]
-    refusal = Refusal(_VERDICTS[verdict - 1], message, groups) if verdict else None
-    return Trial(term, said, candidates, *reached, refusal)
+    term, message = reader.text(), reader.text()
+    verdict, said_count = reader.number(0, len(_VERDICTS)), reader.number(0, _FEW)
+    went_on = reader.number(0, 1)
+    said = tuple(_read_said(reader, roll) for _ in range(said_count))
+    refusal = Refusal(_VERDICTS[verdict - 1], message) if verdict else None
+    if not went_on:
+        return Trial(term, said, refusal=refusal)
+    rows, count = np.flatnonzero(_passing(roll, said, placed)), len(roll.names)
+    reader.known(rows)
+    candidates, scores, estimates = _read_candidates(reader, rows, count)
+    selection, selected, groups = _read_selected(reader, candidates, count)
+    if refusal is not None and groups:
+        refusal = replace(refusal, groups=groups)
+    division, assignment = reader.text(), _read_assignment(reader, count)
+    return Trial(
+        *(term, said, candidates, scores, estimates, selection, selected, groups),
+        *(division, assignment, refusal),
+    )
 
 
 def _read_said(reader: Reader, roll: Roll) -> Said:
-    name, spares_placed = reader.text(), bool(reader.number(0, 1))
-    reasons = tuple(reader.text() for _ in range(reader.number(0, _FEW)))
-    codes = reader.column(0, len(reasons))
+    spares_placed, reasons_count = bool(reader.number(0, 1)), reader.number(0, _FEW)
+    name = reader.text()
+    reasons = tuple(reader.text() for _ in range(reasons_count))
+    codes = reader.packed(0, len(reasons))
     reader.check(len(codes) == len(roll.names), "speaks of another number of clusters")
     return Said(name, spares_placed, codes.astype(np.uint16), reasons)
 
@@ -134,3 +133,109 @@ def _passing(roll: Roll, said: tuple[Said, ...], placed: Placed) -> Mask:
             agrees[placed.rows] = True
         passes &= agrees
     return passes
+
+
+def _write_candidates(candidates: Candidates, trial: Trial, writer: Writer) -> None:
+    tiers = candidates.tiers
+    writer.numbers(tiers is not None, len(trial.scores), len(trial.estimates))
+    writer.column(candidates.allocatable)
+    writer.column(candidates.available)
+    if tiers is not None:
+        writer.column(tiers)
+    for name, column in (*trial.scores, *trial.estimates):
+        writer.text(name)
+        writer.column(column)
+
+
+def _read_candidates(
+    reader: Reader, rows: Rows, count: int
+) -> tuple[Candidates, tuple[Column, ...], tuple[Column, ...]]:
+    tiered, *counts = reader.number(0, 1), reader.number(0, _FEW), reader.number(0, _FEW)
+    allocatable, available = reader.column(), reader.column()
+    tiers = reader.column(0) if tiered else None
+    scores, estimates = (
+        tuple((reader.text(), reader.column()) for _ in range(each)) for each in counts
+    )
+    columns = [allocatable, available, *(each for _, each in estimates)]
+    columns += [] if tiers is None else [tiers]
+    for expected, found in (len(rows), columns), (count, [each for _, each in scores]):
+        same = all(len(column) == expected for column in found)
+        reader.check(same, "has columns of different length")
+    total = reduce(np.add, (each for _, each in scores))[rows] if scores else None
+    return Candidates(rows, tiers, total, allocatable, available), scores, estimates
+
+
+def _write_selected(candidates: Candidates, trial: Trial, writer: Writer) -> None:
+    selected = trial.selected
+    writer.text(trial.selection)
+    how = _NOBODY if selected is None else _ALL if selected is candidates else _SOME
+    writer.numbers(how, len(trial.groups))
+    if selected is not None and how == _SOME:
+        writer.column(selected.in_order().rows)
+    for groups in trial.groups:
+        writer.text(groups.key)
+        writer.numbers(len(groups.names))
+        for name in groups.names:
+            writer.text(name)
+        for numbers in (groups.scores, groups.sizes, groups.taken):
+            writer.column(np.array(numbers, np.int64))
+        writer.column(groups.rows)
+
+
+def _read_selected(
+    reader: Reader, candidates: Candidates, count: int
+) -> tuple[str, Candidates | None, tuple[Groups, ...]]:
+    selection, selected = reader.text(), None
+    how, groups_count = reader.number(_NOBODY, _SOME), reader.number(0, _FEW)
+    if how == _ALL:
+        selected = candidates
+    elif how == _SOME:
+        positions = np.full(count, -1)
+        positions[candidates.rows] = np.arange(len(candidates))
+        at = positions[reader.column(0, count - 1)]
+        reader.check((at >= 0).all(), "selects a cluster that was no candidate")
+        selected = candidates.at(at)
+    groups = tuple(_read_groups(reader, count) for _ in range(groups_count))
+    return selection, selected if selected is None else replace(selected, groups=groups), groups
+
+
+def _read_groups(reader: Reader, count: int) -> Groups:
+    key = reader.text()
+    names = [reader.text() for _ in range(reader.number(0, _FEW))]
+    scores, sizes = reader.column(), reader.column(0, count)
+    taken, rows = reader.column(0, len(names) - 1), reader.column(0, count - 1)
+    whole = len(scores) == len(sizes) == len(names) and int(sizes.sum()) == len(rows)
+    reader.check(whole, "has groups of unequal parts")
+    return Groups(key, names, scores.tolist(), sizes.tolist(), rows, taken.tolist())
+
+
+def _write_assignment(trial: Trial, writer: Writer) -> None:
+    assignment = trial.assignment
+    writer.text(trial.division)
+    writer.numbers(-1 if assignment is None else len(assignment.sums))
+    if assignment is None:
+        return
+    writer.column(assignment.rows)
+    writer.column(assignment.replicas)
+    for each in assignment.sums:
+        writer.text(each.method)
+        writer.numbers(each.seats)
+        for column in (each.rows, each.votes, each.won, each.kept.rows, each.kept.replicas):
+            writer.column(column)
+
+
+def _read_assignment(reader: Reader, count: int) -> Assignment | None:
+    sums_count = reader.number(-1, _FEW)
+    if sums_count < 0:
+        return None
+    rows, replicas = reader.column(0, count - 1), reader.column()
+    reader.check(len(rows) == len(replicas), "counts clusters and replicas apart")
+    sums = tuple(_read_sum(reader, count) for _ in range(sums_count))
+    return Assignment(rows, replicas, sums)
+
+
+def _read_sum(reader: Reader, count: int) -> Sum:
+    method, seats = reader.text(), reader.number()
+    rows, votes, won = reader.column(0, count - 1), reader.column(), reader.column()
+    reader.check(len(rows) == len(votes) == len(won), "has sums of unequal parts")
+    return Sum(method, seats, rows, votes, won, _read_placed(reader, count))
