@@ -9,7 +9,7 @@ import numpy as np
 
 from atoll.model.decision import Verdict
 from atoll.model.intent import Constrained, Constraint, Duplicated, Field
-from atoll.scheduling.candidates import Candidates, Refusal
+from atoll.scheduling.candidates import Candidates, Groups, Refusal
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.plugin import Choose
 from atoll.scheduling.question import Question
@@ -47,16 +47,18 @@ class SpreadByRegion:
 def _choose(
     ranked: Candidates, regions: Regions, region: Constraint, cluster: Constraint
 ) -> Candidates | Refusal:
+    weighed = regions.names, regions.scores, regions.sizes, ranked.rows[regions.positions]
     if len(regions) < region.least:
         message = "the number of feasible region is less than spreadConstraint.MinGroups"
-        return Refusal(Verdict.SCHEDULER_ERROR, message)
+        return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups("region", *weighed),))
     chosen = best_combination(regions, (region.least, region.most), cluster.least)
     if not chosen:
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
-        return Refusal(Verdict.SCHEDULER_ERROR, message)
+        return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups("region", *weighed),))
     # Every chosen region sends its best cluster, even if those alone are more than were wanted.
     members = [regions.positions_in(each) for each in chosen]
     first = [each[:1] for each in members]
     more = max(0, cluster.most - len(first))
     others = np.sort(np.concatenate([each[1 : more + 1] for each in members]))
-    return ranked.at(np.concatenate([*first, others[:more]]))
+    groups = (Groups("region", *weighed, chosen),)
+    return ranked.at(np.concatenate([*first, others[:more]]), groups)
