@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atoll.dialects.karmada import admission, binding, cluster, placement
 from atoll.dialects.kubernetes import pods
 from atoll.errors import Invalid
+from atoll.model.binding import Binding
 
 words = st.sampled_from(
     ["", "a", "In", "Exists", "Gt", "zone", "cluster", "Divided", "Weighted", "1", "-1", "1Gi"]
@@ -128,8 +129,8 @@ POD = CLAIM | {
 }
 
 
-def decode_binding(wire: Any) -> None:
-    binding.decode(wire["spec"], wire["status"])
+def decode_binding(wire: Any) -> Binding:
+    return binding.decode(wire["spec"], wire["status"])
 
 
 READERS: dict[str, tuple[Callable[[Any], object], Any]] = {
@@ -162,7 +163,7 @@ def put(wire: Any, place: tuple[str | int, ...], value: Any) -> Any:
     return changed
 
 
-def reads_or_refuses(read: Callable[[Any], object], wire: Any) -> None:
+def expect_read_or_refused(read: Callable[[Any], object], wire: Any) -> None:
     before, refusal = repr(wire), None
     try:
         read(wire)
@@ -173,33 +174,29 @@ def reads_or_refuses(read: Callable[[Any], object], wire: Any) -> None:
 
 
 @pytest.mark.parametrize("what", READERS)
+@settings(max_examples=40)
 @given(wire=junk)
 def test_junk_is_read_or_refused(what: str, wire: Any) -> None:
-    reads_or_refuses(READERS[what][0], wire)
+    expect_read_or_refused(READERS[what][0], wire)
 
 
+@settings(max_examples=40)
 @given(spec=junk, status=junk)
 def test_junk_of_a_binding_is_read_or_refused(spec: Any, status: Any) -> None:
-    reads_or_refuses(decode_binding, {"spec": spec, "status": status})
+    expect_read_or_refused(decode_binding, {"spec": spec, "status": status})
 
 
 @pytest.mark.parametrize("what", ALL)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_junk_anywhere_in_a_good_document_is_read_or_refused(what: str, data: Any) -> None:
     read, good = ALL[what]
     spots = [place for place in places(good) if place or what != "binding"]
     wire = put(good, data.draw(st.sampled_from(spots)), data.draw(junk))
-    reads_or_refuses(read, wire)
+    expect_read_or_refused(read, wire)
 
 
 @pytest.mark.parametrize("what", ALL)
-def test_the_good_documents_are_good(what: str) -> None:
+def test_the_good_documents_are_read(what: str) -> None:
     read, good = ALL[what]
-    found = read(good)
-    if what == "admission":
-        assert [each.problem for each in found] == [  # type: ignore[attr-defined]
-            "clusterAffinities cannot co-exist with clusterAffinity",
-            "overflowAffinities can only be used together with dynamic weight or aggregated"
-            " scheduling",
-            "overflowAffinities can only be used together with the inline ClusterAffinity",
-        ]
+    assert read(good)
