@@ -14,8 +14,12 @@ from atoll.dialects.karmada import cluster, placement
 from atoll.model.amount import Amount
 from atoll.model.binding import Binding, Resource, Target
 from atoll.model.cluster import Cluster
-from atoll.model.demand import Demand
+from atoll.model.demand import Demand, NodeClaim, NodeTerm
 from atoll.model.intent import Intent
+from atoll.model.node import Node
+from atoll.model.selector import Operator, Requirement
+from atoll.model.taint import Effect, Taint
+from atoll.scheduling.nodes.table import NodeTable
 
 CASES = ("duplicated by label", "static weights", "dynamic weights", "region spread, aggregated")
 REGIONS = 20
@@ -164,16 +168,12 @@ class Stream:
 
     def _new(self, number: int) -> Binding:
         chance = self.chance
-        requests = (
-            ("cpu", Amount(chance.randint(1, 80) * 50)),
-            ("memory", Amount(chance.randint(1, 64) * _GIB // 8 * 1000, binary=True)),
-        )
         uid = f"{chance.getrandbits(64):016x}"
         return Binding(
             resource=Resource(("apps/v1", "Deployment"), "default", f"web-{number}", uid),
             intent=chance.choice(self.intents),
             replicas=min(200, int(chance.expovariate(1 / 40)) + 1),
-            demand=Demand(requests),
+            demand=Demand(_requests(chance)),
         )
 
     def _again(self) -> Binding:
@@ -182,3 +182,38 @@ class Stream:
         replicas = max(1, int(binding.replicas * scale))
         fresh = self.chance.random() < 0.1
         return replace(binding, targets=targets, replicas=replicas, fresh=fresh)
+
+
+def _requests(chance: Random) -> tuple[tuple[str, Amount], ...]:
+    return (
+        ("cpu", Amount(chance.randint(1, 80) * 50)),
+        ("memory", Amount(chance.randint(1, 64) * _GIB // 8 * 1000, binary=True)),
+    )
+
+
+def typical_demand(chance: Random) -> Demand:
+    """A replica that wants certain nodes: by label, by required affinity, tolerating nothing."""
+    zones = tuple(f"zone-{zone}" for zone in chance.sample(range(6), 3))
+    term = NodeTerm((Requirement("zone", Operator.IN, zones),))
+    return Demand(_requests(chance), NodeClaim((("disk", "ssd"),), (term,)))
+
+
+def node_table(count: int, seed: int = 0) -> NodeTable:
+    """So many nodes of one cluster, used to different degrees; some tainted, some closed."""
+    chance = Random(seed)
+    return NodeTable.of(_node(number, chance) for number in range(count))
+
+
+def _node(number: int, chance: Random) -> Node:
+    used = chance.uniform(0.1, 0.95)
+    allocatable = {"cpu": 32_000, "memory": 128 * _GIB, "nvidia.com/gpu": 8 * (number % 4 == 0)}
+    return Node(
+        name=f"node-{number:06}",
+        labels={"zone": f"zone-{number % 6}", "disk": ("ssd", "ssd", "hdd")[number % 3]},
+        taints=(Taint("dedicated", Effect.NO_SCHEDULE, "ml"),) if number % 10 == 0 else (),
+        unschedulable=number % 97 == 0,
+        allocatable=allocatable,
+        requested={name: int(amount * used) for name, amount in allocatable.items()},
+        slots=110,
+        pods=int(110 * used),
+    )

@@ -197,7 +197,7 @@ class Intent:
     spread: tuple[Constraint, ...] = ()
     """Karmada's constraints: clusters must have the fields named, whatever the selection."""
     selection: Selection = Everyone()
-    division: Division = Duplicated()
+    division: Division = Duplicated(stated=False)
     bounds: tuple[Bounds, ...] = ()
     preferences: tuple[Preference, ...] = ()
     soft_taints: int = 0

@@ -6,7 +6,10 @@ string, matchExpressions) is the business of whoever decodes it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
+
+from atoll.model.quantity import parse
 
 
 class Operator(StrEnum):
@@ -18,6 +21,13 @@ class Operator(StrEnum):
     NOT_EXISTS = "!"
     GREATER = "gt"
     LESS = "lt"
+    # Of amounts (`0.5`, `16Gi`), as other dialects ask them of a cluster's properties.
+    ABOVE = ">"
+    AT_LEAST = ">="
+    BELOW = "<"
+    AT_MOST = "<="
+    EQUAL = "=="
+    NOT_EQUAL = "!="
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,8 @@ class Requirement:
                 return value is None
             case Operator.GREATER | Operator.LESS:
                 return self._compares(value)
+            case amounts:
+                return _compare(parse(value), amounts, parse(self.values[0]))
 
     def _compares(self, value: str | None) -> bool:
         """Numeric comparison; a value that is no integer compares with nothing."""
@@ -49,6 +61,25 @@ class Requirement:
         if number is None or bound is None:
             return False
         return number > bound if self.operator is Operator.GREATER else number < bound
+
+
+def _compare(amount: Decimal | None, operator: Operator, bound: Decimal | None) -> bool:
+    """Compare two amounts; what is none compares with nothing."""
+    if amount is None or bound is None:
+        return False
+    match operator:
+        case Operator.ABOVE:
+            return amount > bound
+        case Operator.AT_LEAST:
+            return amount >= bound
+        case Operator.BELOW:
+            return amount < bound
+        case Operator.AT_MOST:
+            return amount <= bound
+        case Operator.EQUAL:
+            return amount == bound
+        case _:
+            return amount != bound
 
 
 @dataclass(frozen=True, slots=True)

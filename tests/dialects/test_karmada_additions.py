@@ -25,7 +25,7 @@ from atoll.model.intent import (
 )
 from atoll.model.selector import Operator, Requirement, Selector
 
-ROOT = "policy.atoll.io/placement"
+ROOT = "spec.atoll"
 AWS = {
     "fieldSelector": {
         "matchExpressions": [{"key": "provider", "operator": "In", "values": ["aws"]}]
@@ -139,7 +139,7 @@ def test_every_form_of_selector_can_be_written() -> None:
         names=("a",),
         exclude=("b",),
         labels=Selector((Requirement("env", Operator.IN, ("prod",)),)),
-        properties=(Requirement("gpu.io/count", Operator.GREATER, ("3",)),),
+        properties=(Requirement("gpu.io/count", Operator.ABOVE, ("3",)),),
         sets=("blue",),
         expressions=("cluster.cpu > 3",),
         alternatives=(ON_AWS, Affinity()),

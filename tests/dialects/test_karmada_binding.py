@@ -77,7 +77,7 @@ def test_every_field_is_read() -> None:
 
 
 def test_additions_reach_the_intent() -> None:
-    decoded = binding.decode({"resource": RESOURCE}, {}, extra={"ordinalStride": 9})
+    decoded = binding.decode({"resource": RESOURCE, "atoll": {"ordinalStride": 9}}, {})
     assert decoded.intent.stride == 9
 
 

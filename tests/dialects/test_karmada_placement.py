@@ -206,7 +206,7 @@ DYNAMIC = {"dynamicWeight": "AvailableReplicas"}
 @pytest.mark.parametrize(
     ("strategy", "division", "selection"),
     [
-        pytest.param(None, Duplicated(), Constrained(), id="no strategy"),
+        pytest.param(None, Duplicated(stated=False), Constrained(), id="no strategy"),
         pytest.param(
             {"replicaSchedulingType": "Duplicated"}, Duplicated(), Constrained(), id="duplicated"
         ),

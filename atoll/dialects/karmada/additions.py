@@ -1,4 +1,4 @@
-"""Atoll's additions to a placement: the annotation `policy.atoll.io/placement` of a policy.
+"""Atoll's additions to a placement: `spec.atoll` of a policy, carried onto its bindings.
 
 All fields may be left out, and nothing changes without them:
 
@@ -35,7 +35,7 @@ from atoll.dialects.wire import (
 from atoll.model.affinity import ANYWHERE, Affinity, Term
 from atoll.model.intent import Bounds, Intent, Preemption, Preference, TieBreak
 
-ADDITIONS = "policy.atoll.io/placement"
+ADDITIONS = "spec.atoll"
 WEIGHT_MAX = 1_000_000  # sums of weighted scores stay exact in 64 bits
 _TIE_BREAKS = {"UID": TieBreak.UID_PARITY, "Name": TieBreak.NAME}
 _FIELDS = (

@@ -1,7 +1,6 @@
 """Karmada's bindings: a workload to be placed, another one beside it, and work just assumed.
 
-Spec and status of a ResourceBinding (or a ClusterResourceBinding: they are alike) come in. The
-annotation with Atoll's additions is parsed by whoever reads the object and handed in.
+Spec and status of a ResourceBinding (or a ClusterResourceBinding: they are alike) come in.
 """
 
 from collections.abc import Mapping
@@ -30,12 +29,7 @@ SPEC, STATUS = "spec", "status"
 REQUIREMENTS = "replicaRequirements"
 
 
-def decode(
-    spec: Mapping[str, Any],
-    status: Mapping[str, Any] | None,
-    *,
-    extra: Mapping[str, Any] | None = None,
-) -> Binding:
+def decode(spec: Mapping[str, Any], status: Mapping[str, Any] | None) -> Binding:
     """The workload a binding stands for, what is wanted of it, and where it is now."""
     seen = {} if status is None else checked(status, STATUS)
     resource = _resource(part(checked(spec, SPEC), "resource", SPEC) or {})
@@ -44,7 +38,7 @@ def decode(
     namespace = resource.namespace
     return Binding(
         resource=resource,
-        intent=placement.decode(spec.get("placement"), extra),
+        intent=placement.decode(spec.get("placement"), spec.get("atoll")),
         replicas=count(spec, "replicas", SPEC),
         demand=None if needs is None else demand.decode(needs, at(SPEC, REQUIREMENTS), namespace),
         components=demand.components(spec, SPEC, namespace),

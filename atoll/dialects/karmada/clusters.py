@@ -2,7 +2,9 @@
 
     clusters:
       clusterNames, exclude, labelSelector, fieldSelector    as in Karmada's placement
-      properties: [{key, operator, values}]                  of the cluster's properties
+      properties: [{key, operator, values}]                  of the cluster's properties; beside the
+                                                             operators of labels Gt, Ge, Lt, Le, Eq
+                                                             and Ne compare amounts (0.5, 16Gi)
       clusterSets: [...]                                     member of at least one of them
       expressions: [...]                                     CEL that must hold of the cluster
       anyOf: [{...}]                                         one of these must match as well
@@ -14,7 +16,6 @@ be told.
 from atoll.dialects.karmada import affinity
 from atoll.dialects.kubernetes.selectors import (
     LABEL_OPERATORS,
-    OPERATORS,
     expressions,
     is_label_key,
     requirement,
@@ -22,8 +23,17 @@ from atoll.dialects.kubernetes.selectors import (
 from atoll.dialects.wire import Wire, at, known_only, part, parts, texts
 from atoll.errors import Invalid
 from atoll.model.affinity import ANYWHERE, Affinity
-from atoll.model.selector import Requirement
+from atoll.model.quantity import parse
+from atoll.model.selector import Operator, Requirement
 
+_COMPARISONS = {
+    "Gt": Operator.ABOVE,
+    "Ge": Operator.AT_LEAST,
+    "Lt": Operator.BELOW,
+    "Le": Operator.AT_MOST,
+    "Eq": Operator.EQUAL,
+    "Ne": Operator.NOT_EQUAL,
+}
 _FIELDS = (
     "clusterNames",
     "exclude",
@@ -101,13 +111,23 @@ def _checked(
     found = requirement(key, operator, values)
     if found is None:
         problem = f"{operator} cannot be asked of these; In and NotIn take values, Exists and"
-        problem += " DoesNotExist none, Gt and Lt one whole number"
+        problem += " DoesNotExist none"
         raise Invalid(at(path, "values"), values, problem)
     return found
 
 
 def _properties(wire: Wire, path: str) -> tuple[Requirement, ...]:
     return tuple(
-        _checked(each, f"{path}.properties[{index}]", frozenset(OPERATORS))
+        _property(each, f"{path}.properties[{index}]")
         for index, each in enumerate(expressions(wire, "properties", path))
     )
+
+
+def _property(written: tuple[str, str, tuple[str, ...]], path: str) -> Requirement:
+    key, operator, values = written
+    compares = _COMPARISONS.get(operator)
+    if compares is None or not is_label_key(key):
+        return _checked(written, path, LABEL_OPERATORS | frozenset(_COMPARISONS))
+    if len(values) != 1 or parse(values[0]) is None:
+        raise Invalid(at(path, "values"), values, f"{operator} takes one amount")
+    return Requirement(key, compares, values)

@@ -21,7 +21,7 @@ from atoll.model.intent import (
 def division(strategy: Wire | None, path: str) -> Division:
     """How replicas are divided: without a strategy every cluster runs all of them."""
     if strategy is None:
-        return Duplicated()
+        return Duplicated(stated=False)
     kind = text(strategy, "replicaSchedulingType", path) or "Divided"
     preference = text(strategy, "replicaDivisionPreference", path)
     given = part(strategy, "weightPreference", path) or {}

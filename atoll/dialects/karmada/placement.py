@@ -20,7 +20,7 @@ PLACEMENT = "spec.placement"
 
 
 def decode(wire: Mapping[str, Any] | None, extra: Mapping[str, Any] | None = None) -> Intent:
-    """What a placement wants; `extra` is the content of the annotation of Atoll's additions."""
+    """What a placement wants; `extra` is what the policy has in `spec.atoll`."""
     return _decode(Written.of((wire, extra)))
 
 

@@ -50,7 +50,7 @@ def _may_have(operator: Operator, values: tuple[str, ...]) -> bool:
             return bool(values)
         case Operator.EXISTS | Operator.NOT_EXISTS:
             return not values
-        case Operator.GREATER | Operator.LESS:
+        case _:
             bound = as_integer(values[0]) if len(values) == 1 else None
             return bound is not None and bound <= INT64
 

@@ -77,7 +77,7 @@ def _by_label(rows: NodeRows, requirement: Requirement) -> Mask:
             return ~column.holding((None,))
         case Operator.NOT_EXISTS:
             return column.holding((None,))
-        case Operator.GREATER | Operator.LESS:
+        case _:
             key = requirement.key
             return column.where(
                 lambda value: requirement.matches({} if value is None else {key: value})
