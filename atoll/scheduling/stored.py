@@ -192,11 +192,14 @@ def _read_selected(
     elif how == _SOME:
         positions = np.full(count, -1)
         positions[candidates.rows] = np.arange(len(candidates))
-        at = positions[reader.column(0, count - 1)]
+        chosen = reader.column(0, count - 1)
+        at = positions[chosen]
         reader.check((at >= 0).all(), "selects a cluster that was no candidate")
-        selected = candidates.at(at)
+        selected = replace(candidates.at(at), rows=chosen)
     groups = tuple(_read_groups(reader, count) for _ in range(groups_count))
-    return selection, selected if selected is None else replace(selected, groups=groups), groups
+    if selected is not None and groups:
+        selected = replace(selected, groups=groups)
+    return selection, selected, groups
 
 
 def _read_groups(reader: Reader, count: int) -> Groups:
