@@ -181,6 +181,14 @@ class TieBreak(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Ordinals:
+    """Every ordinal runs in one cluster only: in ranges without gaps, or with a stride reserved
+    for each cluster, so that scaling one never touches another."""
+
+    stride: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Preemption:
     """May this work push lower priorities out, and may it be pushed out by higher ones?"""
 
@@ -205,8 +213,8 @@ class Intent:
     scores: tuple[tuple[str, int], ...] = ()
     """Scores given from outside that count, by name, with their weights."""
     tie_break: TieBreak = TieBreak.UID_PARITY
-    stride: int | None = None
-    """Ordinals reserved for each cluster when a StatefulSet is split; None: contiguous ranges."""
+    ordinals: Ordinals | None = None
+    """How a StatefulSet is split by ordinals; None: every cluster counts from zero."""
     preemption: Preemption = Preemption()
     _hash: int = field(init=False, repr=False, compare=False, default=0)
 

@@ -14,6 +14,7 @@ from atoll.scheduling.candidates import Assignment, Candidates, Refusal
 from atoll.scheduling.columns import Numbers
 from atoll.scheduling.estimates import Estimates
 from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.ordinals import Plan, Range, divide
 from atoll.scheduling.placed import NONE_PLACED, Placed
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
@@ -72,6 +73,19 @@ class Decision:
     def targets(self) -> tuple[Target, ...]:
         """Where it goes, in the order the result is told; nowhere unless it succeeded."""
         return tuple(map(Target, *self.names_and_replicas()))
+
+    def ordinals(
+        self, current: tuple[Range, ...] = (), fenced: frozenset[str] = frozenset()
+    ) -> Plan | None:
+        """Which ordinals of a StatefulSet run where; None if they are not divided.
+
+        `current` are the ranges decided last; nothing of a `fenced` cluster runs any more.
+        """
+        division = self.binding.intent.ordinals
+        if division is None or not self.ok:
+            return None
+        wanted = dict(zip(*self.names_and_replicas(), strict=True))
+        return divide(wanted, current, stride=division.stride, fenced=fenced)
 
     @property
     def bound(self) -> tuple[Target, ...]:

@@ -65,7 +65,7 @@ def _apart_from_terms(intent: Intent) -> tuple[object, ...]:
         intent.preferences,
         intent.soft_taints,
         intent.scores,
-        intent.stride,
+        intent.ordinals,
     )
 
 

@@ -15,6 +15,7 @@ from atoll.model.intent import (
     Group,
     Intent,
     Order,
+    Ordinals,
     Pick,
     Preemption,
     Preference,
@@ -111,7 +112,7 @@ def test_the_rest_reaches_the_intent() -> None:
         preferNoScheduleCost=10,
         scores={"latency": 2, "carbon": -1},
         tieBreak="Name",
-        ordinalStride=100,
+        ordinals={"stride": 100},
         preemption={"mayPreempt": False},
     ) == Intent(
         bounds=(Bounds(ON_AWS, 1, 4), Bounds(Affinity(), 0, 9)),
@@ -119,7 +120,7 @@ def test_the_rest_reaches_the_intent() -> None:
         soft_taints=10,
         scores=(("carbon", -1), ("latency", 2)),
         tie_break=TieBreak.NAME,
-        stride=100,
+        ordinals=Ordinals(100),
         preemption=Preemption(may_preempt=False),
     )
 
@@ -255,7 +256,7 @@ LABELS = f"{ROOT}.clusters.labelSelector.matchExpressions[0]"
         ),
         pytest.param({"scores": {"a": "2"}}, f"{ROOT}.scores.a", "2", id="a weight of text"),
         pytest.param({"tieBreak": "Luck"}, f"{ROOT}.tieBreak", "Luck", id="tie break"),
-        pytest.param({"ordinalStride": 0}, f"{ROOT}.ordinalStride", 0, id="no stride"),
+        pytest.param({"ordinals": {"stride": 0}}, f"{ROOT}.ordinals.stride", 0, id="no stride"),
         pytest.param(
             {"preemption": {"never": True}}, f"{ROOT}.preemption.never", True, id="preemption"
         ),

@@ -10,7 +10,7 @@ from atoll.model.amount import Amount
 from atoll.model.assumed import Assumed
 from atoll.model.binding import Binding, Resource, Target
 from atoll.model.demand import Component, Demand, NodeClaim, NodeTerm
-from atoll.model.intent import Intent
+from atoll.model.intent import Intent, Ordinals
 from atoll.model.neighbour import Neighbour
 from atoll.model.selector import Operator, Requirement
 from atoll.model.taint import Toleration
@@ -77,8 +77,8 @@ def test_every_field_is_read() -> None:
 
 
 def test_additions_reach_the_intent() -> None:
-    decoded = binding.decode({"resource": RESOURCE, "atoll": {"ordinalStride": 9}}, {})
-    assert decoded.intent.stride == 9
+    decoded = binding.decode({"resource": RESOURCE, "atoll": {"ordinals": {"stride": 9}}}, {})
+    assert decoded.intent.ordinals == Ordinals(9)
 
 
 def test_empty_requirements_make_a_workload() -> None:

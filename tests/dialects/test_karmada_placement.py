@@ -317,7 +317,7 @@ def test_equal_placements_are_one_intent() -> None:
 
 def test_the_same_placement_with_additions_is_another_intent() -> None:
     wire = {"clusterAffinity": {"clusterNames": ["x"]}}
-    assert placement.decode(wire, {"ordinalStride": 5}) is not placement.decode(wire)
+    assert placement.decode(wire, {"ordinals": {}}) is not placement.decode(wire)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from atoll.model.affinity import Affinity, Term
 from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
 from atoll.model.decision import Verdict
-from atoll.model.intent import Available, Constrained, Duplicated, Weighted
+from atoll.model.intent import Available, Constrained, Duplicated, Ordinals, Weighted
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.trigger import Trigger, trigger
@@ -176,3 +176,17 @@ def test_static_weights_divide_all_replicas(
     binding = make_binding(replicas, uid=uid, wanting={"division": Weighted(listed)})
     decision = decide(binding, Fleet.of([make_cluster("a"), make_cluster("b")]))
     assert placed(decision) == expected
+
+
+def test_a_split_statefulset_has_every_ordinal_once_and_grows_at_the_top() -> None:
+    fleet = Fleet.of([make_cluster("a", cpu="2"), make_cluster("b", cpu="9")])
+    wanting = {"division": Available(), "ordinals": Ordinals()}
+    first = decide(make_binding(5, wanting=wanting), fleet)
+    ranges = first.ordinals()
+    assert ranges is not None
+    assert sorted((each.start, each.count) for each in ranges.ranges) == [(0, 1), (1, 4)]
+    grown = decide(make_binding(7, on=placed(first), wanting=wanting), fleet)
+    plan = grown.ordinals(ranges.ranges)
+    assert plan is not None
+    assert sum(each.count for each in plan.ranges) == 7
+    assert decide(make_binding(5, wanting={"division": Available()}), fleet).ordinals() is None

@@ -10,7 +10,8 @@ All fields may be left out, and nothing changes without them:
     preferNoScheduleCost: 10         what an untolerated PreferNoSchedule taint costs in score
     scores: {latency: 2}             scores of the clusters that count, with their weights
     tieBreak: UID | Name             who gets a replica that two clusters claim equally
-    ordinalStride: 100               ordinals kept for each cluster of a divided StatefulSet
+    ordinals: {stride: 100}          a divided StatefulSet has every ordinal once; with a stride
+                                     so many are kept for each cluster, else ranges have no gaps
     preemption: {mayPreempt: true, mayBePreempted: true}
 
 Unknown fields are refused. What clusters are is written as in `clusters`.
@@ -33,7 +34,7 @@ from atoll.dialects.wire import (
     parts,
 )
 from atoll.model.affinity import ANYWHERE, Affinity, Term
-from atoll.model.intent import Bounds, Intent, Preemption, Preference, TieBreak
+from atoll.model.intent import Bounds, Intent, Ordinals, Preemption, Preference, TieBreak
 
 ADDITIONS = "spec.atoll"
 WEIGHT_MAX = 1_000_000  # sums of weighted scores stay exact in 64 bits
@@ -47,7 +48,7 @@ _FIELDS = (
     "preferNoScheduleCost",
     "scores",
     "tieBreak",
-    "ordinalStride",
+    "ordinals",
     "preemption",
 )
 
@@ -68,7 +69,7 @@ def add(intent: Intent, given: Any) -> Intent:
         soft_taints=number(extra, "preferNoScheduleCost", ADDITIONS, most=WEIGHT_MAX) or 0,
         scores=_scores(extra),
         tie_break=choice(extra, "tieBreak", ADDITIONS, _TIE_BREAKS, intent.tie_break),
-        stride=number(extra, "ordinalStride", ADDITIONS, least=1),
+        ordinals=_ordinals(part(extra, "ordinals", ADDITIONS), at(ADDITIONS, "ordinals")),
         preemption=_preemption(extra),
     )
 
@@ -120,3 +121,10 @@ def _preemption(extra: Wire) -> Preemption:
         may_preempt=flag(given, "mayPreempt", path, default=True),
         may_be_preempted=flag(given, "mayBePreempted", path, default=True),
     )
+
+
+def _ordinals(wire: Wire | None, path: str) -> Ordinals | None:
+    if wire is None:
+        return None
+    known_only(wire, path, "stride")
+    return Ordinals(number(wire, "stride", path, least=1))
