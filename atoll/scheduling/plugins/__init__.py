@@ -15,11 +15,17 @@ turn clusters away for the first reason in this order.
 from atoll.scheduling.plugin import Plugins
 from atoll.scheduling.plugins.api_enablement import ApiEnablement
 from atoll.scheduling.plugins.available_replicas import AvailableReplicas
+from atoll.scheduling.plugins.bounded import Bounded
 from atoll.scheduling.plugins.cluster_affinity import ClusterAffinity
 from atoll.scheduling.plugins.cluster_eviction import ClusterEviction
 from atoll.scheduling.plugins.cluster_locality import ClusterLocality
 from atoll.scheduling.plugins.duplicated import Duplicated
 from atoll.scheduling.plugins.everyone import Everyone
+from atoll.scheduling.plugins.fill import Fill
+from atoll.scheduling.plugins.outside_scores import OutsideScores
+from atoll.scheduling.plugins.pick import Pick
+from atoll.scheduling.plugins.preferences import Preferences
+from atoll.scheduling.plugins.soft_taints import SoftTaints
 from atoll.scheduling.plugins.spread_by_cluster import SpreadByCluster
 from atoll.scheduling.plugins.spread_by_region import SpreadByRegion
 from atoll.scheduling.plugins.spread_constraint import SpreadConstraint
@@ -39,7 +45,7 @@ DEFAULT = Plugins(
         WorkloadAntiAffinity(),
         WorkloadAffinity(),
     ),
-    scores=(ClusterLocality(),),
-    selections=(Everyone(), SpreadByRegion(), SpreadByCluster()),
-    divisions=(Duplicated(), StaticWeight(), AvailableReplicas(), Unsupported()),
+    scores=(ClusterLocality(), SoftTaints(), Preferences(), OutsideScores()),
+    selections=(Everyone(), SpreadByRegion(), SpreadByCluster(), Pick()),
+    divisions=(Duplicated(), Bounded(), StaticWeight(), AvailableReplicas(), Fill(), Unsupported()),
 )

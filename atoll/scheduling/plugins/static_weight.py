@@ -4,16 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atoll.model.intent import Combine, Weighted
+from atoll.model.intent import Weighted
 from atoll.scheduling import webster
 from atoll.scheduling.candidates import Assignment, Share, Sum
-from atoll.scheduling.columns import Numbers
 from atoll.scheduling.fleet import Fleet
-from atoll.scheduling.matching import matching
 from atoll.scheduling.plugin import Divide
 from atoll.scheduling.question import Question
 from atoll.scheduling.ties import ties_descend
-from atoll.scheduling.traits import Traits
+from atoll.scheduling.weighing import weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +28,8 @@ class StaticWeight:
         descending = ties_descend(question.binding)
 
         def divide(share: Share, fleet: Fleet) -> Assignment:
-            weights = fleet.traits.remember(
-                ("weights", question.intent), lambda: _weights(division, fleet.traits)
-            )
             rows = np.sort(share.selected.rows) if share.selected.ranked else share.selected.rows
-            votes = weights[rows]
+            votes = weights(question, division, fleet.traits)[rows]
             if not votes.any():
                 votes = np.ones(len(rows), np.int64)
             won = webster.divide(share.replicas, votes, descending=descending)
@@ -42,11 +37,3 @@ class StaticWeight:
             return Assignment(rows, won, (total,))
 
         return divide
-
-
-def _weights(division: Weighted, traits: Traits) -> Numbers:
-    weights = np.zeros(len(traits.names), np.int64)
-    combine = np.add if division.combine is Combine.SUM else np.maximum
-    for affinity, weight in division.weights:
-        weights = np.where(matching(affinity, traits), combine(weights, weight), weights)
-    return weights

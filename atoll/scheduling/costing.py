@@ -1,0 +1,41 @@
+"""What a decision costs per hour, in billionths of the currency.
+
+A decision comes in; its cost goes out, cluster by cluster. A price that is not known is said to be
+unknown: it is neither zero nor left out of sight.
+"""
+
+from dataclasses import dataclass
+
+from atoll.scheduling.decision import Decision
+from atoll.scheduling.prices import replica_cost
+from atoll.scheduling.units import running
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """By cluster, in the order of the targets; None where a price is not known."""
+
+    by_cluster: tuple[tuple[str, int | None], ...] = ()
+
+    @property
+    def known(self) -> int:
+        """What is known of the cost, in all."""
+        return sum(cost for _, cost in self.by_cluster if cost is not None)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The clusters whose cost is not known."""
+        return tuple(name for name, cost in self.by_cluster if cost is None)
+
+
+def cost(decision: Decision) -> Cost:
+    """The cost of what a decision placed; of nothing where it placed nothing."""
+    binding, fleet, found = decision.binding, decision.fleet, list[tuple[str, int | None]]()
+    for name, replicas in decision.targets:
+        price = fleet.clusters[fleet.rows[name]].price
+        total: int | None = 0
+        for demand, count in running(binding, replicas):
+            each = replica_cost(price, demand)
+            total = None if each is None or total is None else total + each * count
+        found.append((name, total))
+    return Cost(tuple(found))
