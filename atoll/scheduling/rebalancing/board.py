@@ -59,8 +59,8 @@ def make_board(problem: Problem, goal: Goal) -> Board:
     # Where more is in use than there is, nothing comes in, even if something leaves.
     overdrawn = (demand > 0).astype(np.int64) @ (left < 0).T.astype(np.int64) > 0
     counts = cost != UNKNOWN if goal is Goal.COST else np.broadcast_to(known, held.shape)
-    is_movable = np.array([each.movable and each.demand is not None for each in placements])
-    leaves = counts & is_movable.reshape(-1, 1)
+    movable = [each.movable and each.demand is not None for each in placements]
+    leaves = counts & np.array(movable, np.bool_)[:, None]
     enters = leaves & feasible & known & ~overdrawn
     return Board(
         keys=tuple(placement.key for placement in placements),

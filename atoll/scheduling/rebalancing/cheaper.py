@@ -45,23 +45,29 @@ def _best_moves(ledger: Ledger, barred: Mask) -> tuple[Counts, Counts, Counts, C
     dearest = np.where(leaves, board.cost, -1)
     sources = dearest.argmax(axis=1)
     rows = np.arange(len(sources))
-    gains = np.where(open_cells(ledger) & ~barred, dearest[rows, sources][:, None] - board.cost, 0)
+    gains = np.where(
+        open_cells(ledger, rows) & ~barred, dearest[rows, sources][:, None] - board.cost, 0
+    )
     targets = gains.argmax(axis=1)
     best = gains[rows, targets]
     saves = best > 0
     return rows[saves], sources[saves], targets[saves], best[saves]
 
 
-def open_cells(ledger: Ledger) -> Mask:
+def open_cells(ledger: Ledger, rows: Counts) -> Mask:
     """Cells that can receive what they must at least, as far as bounds and capacity go."""
-    board, held = ledger.board, ledger.held
-    is_open = (held < board.most) & (held >= board.held)
-    block = np.maximum(board.least - held, 1)
+    board, held = ledger.board, ledger.held[rows]
+    is_open = (held < board.most[rows]) & (held >= board.held[rows])
+    # Compared as a quotient: a large least times a large demand may overflow.
+    block = np.maximum(board.least[rows] - held, 1)
+    is_single = not (block > 1).any()
     for resource in range(board.demand.shape[1]):
-        # A division rather than a product: a large least times a large demand may overflow.
-        asked = np.maximum(board.demand[:, resource, None], 1)
-        roomy = ledger.free[None, :, resource] // asked >= block
-        is_open &= roomy | (board.demand[:, resource, None] == 0)
+        asked = board.demand[rows, resource, None]
+        free = ledger.free[None, :, resource]
+        if is_single:
+            is_open &= free >= asked
+        else:
+            is_open &= (free // np.maximum(asked, 1) >= block) | (asked == 0)
     return is_open
 
 

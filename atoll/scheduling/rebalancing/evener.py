@@ -22,31 +22,42 @@ class _Effect(NamedTuple):
 
 def even_out(ledger: Ledger) -> None:
     """Move replicas from fuller to emptier clusters until no single move helps."""
+    stuck = np.zeros(len(ledger.free), np.bool_)
+    asked_at = -1  # the number of steps when all clusters were last asked anew
     while ledger.left > 0:
-        step = _best_step(ledger)
-        if step is None:
+        step = _best_step(ledger, stuck)
+        if step is not None:
+            ledger.move(*step)
+        elif asked_at == len(ledger.steps):
             return
-        ledger.move(*step)
+        else:
+            # What was stuck before the last moves may no longer be.
+            stuck[:] = False
+            asked_at = len(ledger.steps)
 
 
-def _best_step(ledger: Ledger) -> Step | None:
+def _best_step(ledger: Ledger, stuck: Mask) -> Step | None:
+    """The best step out of the fullest cluster that has one; those without get stuck."""
     levels = ledger.shares()
-    is_open = open_cells(ledger)
-    for source in np.argsort(-levels, kind="stable").tolist():
-        step = _best_step_from(ledger, source, levels, is_open)
+    for place, source in enumerate(np.argsort(-levels, kind="stable").tolist()):
+        # The fullest is always asked: it alone can lower the largest share.
+        if place > 0 and stuck[source]:
+            continue
+        step = _best_step_from(ledger, source, levels)
         if step is not None:
             return _lengthened(ledger, step, levels)
+        stuck[source] = True
     return None
 
 
-def _best_step_from(ledger: Ledger, source: int, levels: Counts, is_open: Mask) -> Step | None:
+def _best_step_from(ledger: Ledger, source: int, levels: Counts) -> Step | None:
     board, held = ledger.board, ledger.held
     spare = held[:, source] - board.fewest[:, source]
     rows = np.nonzero((spare > 0) & (held[:, source] <= board.held[:, source]))[0]
     if not len(rows):
         return None
     block = np.maximum(board.least[rows] - held[rows], 1)
-    allowed = is_open[rows] & (block <= np.minimum(spare[rows], ledger.left)[:, None])
+    allowed = open_cells(ledger, rows) & (block <= np.minimum(spare[rows], ledger.left)[:, None])
     allowed[:, source] = False
     block = np.where(allowed, block, 0)
     falls, rises = _levels_after(ledger, rows, source, block)

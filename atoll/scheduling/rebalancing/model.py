@@ -15,7 +15,9 @@ from atoll.scheduling.rebalancing.problem import Goal
 
 Numbers = NDArray[np.float64]
 
-SLICES = 10
+SLICES = 20
+MOVE_PRICE = 1e-6
+"""What a move costs by itself, in units of the objective, so that none is made for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Model:
     objectives: tuple[Numbers, ...]
     unit: float
     """What 1 of the first objective stands for."""
+    slack: float
+    """By how much the first objective may exceed what it stands for: the price of moves."""
     least: Numbers  # by column: 0, or what a cell must gain if it gains at all
     most: Numbers  # by column
     upper: Numbers  # by row; conservation rows are equal to 0, all others have no lower bound
@@ -87,16 +91,19 @@ def make_model(board: Board, goal: Goal, moves_most: int) -> Model | None:
     if goal is Goal.COST:
         costs = board.cost[row, cluster] * signs
         unit = max(float(np.abs(costs).max()), 1.0)
-        objectives: tuple[Numbers, ...] = (costs / unit,)
+        objectives: tuple[Numbers, ...] = (costs / unit + MOVE_PRICE * (signs > 0),)
+        slack = MOVE_PRICE * min(moves_most, int(most[signs < 0].sum()))
         extra = np.zeros(0)
     else:
         objectives = _balance(matrix, loads, len(cells))
-        unit = 1.0
+        objectives[1][: len(gains)] = MOVE_PRICE
+        unit, slack = 1.0, 0.0
         extra = np.full(len(objectives[0]) - len(cells), 1.0 / SLICES)
         extra[0] = 1.0
     return Model(
         objectives=objectives,
         unit=unit,
+        slack=slack,
         least=np.concatenate([least.astype(np.float64), np.zeros(len(extra))]),
         most=np.concatenate([np.minimum(most, moves_most).astype(np.float64), extra]),
         upper=np.concatenate(matrix.upper),

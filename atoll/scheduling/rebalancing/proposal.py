@@ -10,20 +10,10 @@ from enum import StrEnum
 from math import floor
 
 from atoll.errors import Invalid
-from atoll.scheduling.rebalancing.board import Board, make_board
-from atoll.scheduling.rebalancing.cheaper import Rank, lower_cost
-from atoll.scheduling.rebalancing.evener import even_out
-from atoll.scheduling.rebalancing.ledger import (
-    MILLION,
-    Ledger,
-    Measure,
-    balance,
-    measure,
-    replay,
-    saving,
-)
-from atoll.scheduling.rebalancing.ordering import carry_out
+from atoll.scheduling.rebalancing.board import make_board
+from atoll.scheduling.rebalancing.ledger import MILLION, Ledger, Measure, measure, saving
 from atoll.scheduling.rebalancing.problem import REPLICAS_MAX, Goal, Problem, check
+from atoll.scheduling.rebalancing.search import best_plan
 from atoll.scheduling.rebalancing.solver import Solution, solve
 
 
@@ -78,16 +68,9 @@ def rebalance(
         raise Invalid("moves_most", moves_most, f"must be between 0 and {REPLICAS_MAX}")
     check(problem)
     board = make_board(problem, goal)
-    start = measure(Ledger(board, moves_most))
-    plans = _greedy_plans(board, goal, moves_most)
     solution = solve(board, goal, moves_most) if solver is Solver.HIGHS else None
-    if solution is not None:
-        plans.append(_follow(board, goal, moves_most, solution))
-    tidied = [_tidied(plan, goal, moves_most) for plan in plans]
-    best = min(tidied, key=lambda plan: (measure(plan).value(goal), -plan.left, len(plan.steps)))
-    end = measure(best)
-    if end.value(goal) >= start.value(goal):
-        best, end = Ledger(board, moves_most), start
+    best = best_plan(board, goal, moves_most, solution)
+    start, end = measure(Ledger(board, 0)), measure(best)
     return Proposal(
         moves=_moves(best, goal),
         before=start,
@@ -95,68 +78,6 @@ def rebalance(
         bound=_bound(goal, start, end, solution),
         solver=Solver.GREEDY if solution is None else Solver.HIGHS,
     )
-
-
-def _greedy_plans(board: Board, goal: Goal, moves_most: int) -> list[Ledger]:
-    if goal is Goal.BALANCE:
-        ledger = Ledger(board, moves_most)
-        even_out(ledger)
-        return [ledger]
-    plans = []
-    for rank in Rank:
-        ledger = Ledger(board, moves_most)
-        lower_cost(ledger, rank)
-        plans.append(ledger)
-    return plans
-
-
-def _follow(board: Board, goal: Goal, moves_most: int, solution: Solution) -> Ledger:
-    """The solver's wish as far as it can be ordered, then whatever single moves still help."""
-    wished = Ledger(board, moves_most)
-    carry_out(wished, solution.change)
-    ledger = _best_prefix(wished, goal, moves_most)
-    if goal is Goal.COST:
-        lower_cost(ledger, Rank.PER_REPLICA)
-    else:
-        even_out(ledger)
-    return ledger
-
-
-def _best_prefix(played: Ledger, goal: Goal, moves_most: int) -> Ledger:
-    """Where some of a wish was dropped, what made room for it may not pay: stop before it."""
-    values = _values(played, goal)
-    length = values.index(min(values))
-    again = replay(played.board, moves_most, played.steps[:length])
-    assert again is not None, "a prefix of steps that were made can be made"
-    return again
-
-
-def _values(played: Ledger, goal: Goal) -> list[tuple[int, int]]:
-    """What a goal makes of the start and of each step; costs as the difference to the start."""
-    ledger = Ledger(played.board, 0)
-    saved = 0
-    values = [(0, 0) if goal is Goal.COST else balance(ledger)]
-    for step in played.steps:
-        ledger.move(*step)
-        saved += saving(played.board, step) or 0
-        values.append((-saved, 0) if goal is Goal.COST else balance(ledger))
-    return values
-
-
-def _tidied(ledger: Ledger, goal: Goal, moves_most: int) -> Ledger:
-    """The same result in fewer, larger steps where they fit, without steps that gain nothing."""
-    board = ledger.board
-    whole = Ledger(board, moves_most)
-    carry_out(whole, ledger.held - board.held)
-    if (whole.held == ledger.held).all() and len(whole.steps) < len(ledger.steps):
-        ledger = whole
-    if goal is Goal.BALANCE:
-        return ledger
-    for index in reversed(range(len(ledger.steps))):
-        if (saving(board, ledger.steps[index]) or 0) <= 0:
-            rest = ledger.steps[:index] + ledger.steps[index + 1 :]
-            ledger = replay(board, moves_most, rest) or ledger
-    return ledger
 
 
 def _moves(ledger: Ledger, goal: Goal) -> tuple[Move, ...]:

@@ -24,9 +24,19 @@ ROUNDING = 1e-6
 class Solution:
     """What each cell should gain or lose, and the best value there can be, if that is known."""
 
-    change: Counts
+    change: Numbers
     bound: float | None
     """By how much the cost can change at best, or the least that the largest share can be."""
+
+    def wishes(self) -> tuple[Counts, Counts]:
+        """The change in whole numbers: first as much as is surely meant, then to the nearest.
+
+        Losses are rounded up, so that every gain finds a source.
+        """
+        losses = np.minimum(np.floor(self.change + ROUNDING), 0)
+        gains = np.maximum(self.change, 0)
+        surely, nearest = np.floor(gains + ROUNDING), np.rint(gains)
+        return (losses + surely).astype(np.int64), (losses + nearest).astype(np.int64)
 
 
 def solve(board: Board, goal: Goal, moves_most: int) -> Solution | None:
@@ -37,7 +47,7 @@ def solve(board: Board, goal: Goal, moves_most: int) -> Solution | None:
         return None
     model = make_model(board, goal, moves_most)
     if model is None:
-        return Solution(np.zeros_like(board.held), None)
+        return Solution(np.zeros(board.held.shape), None)
     whole = len(model.gains) + len(model.losses) <= WHOLE_COLUMNS_MAX
     highs = _load(highspy, model, whole=whole)
     bound, answer = None, None
@@ -55,8 +65,8 @@ def solve(board: Board, goal: Goal, moves_most: int) -> Solution | None:
             _keep_optimum(highs, objective, answer)
     if answer is None:
         return None
-    change = _rounded(board, model, answer, whole=whole)
-    return Solution(change, None if bound is None else bound * model.unit)
+    change = _changes(board, model, answer)
+    return Solution(change, None if bound is None else (bound - model.slack) * model.unit)
 
 
 def _load(highspy: Any, model: Model, *, whole: bool) -> Any:
@@ -66,6 +76,8 @@ def _load(highspy: Any, model: Model, *, whole: bool) -> Any:
         ("threads", 1),
         ("parallel", "off"),
         ("random_seed", 0),
+        # Primal: no change at all is a feasible start, and so is wherever the limit ends it.
+        ("simplex_strategy", int(highspy.simplex_constants.SimplexStrategy.kSimplexStrategyPrimal)),
         ("simplex_iteration_limit", ITERATIONS_MAX),
         ("mip_max_nodes", NODES_MAX),
         ("mip_rel_gap", 0.0),
@@ -119,12 +131,8 @@ def _keep_optimum(highs: Any, objective: Numbers, answer: Numbers) -> None:
     highs.changeColBounds(column, 0.0, float(answer[column]) + 1e-9)
 
 
-def _rounded(board: Board, model: Model, answer: Numbers, *, whole: bool) -> Counts:
-    change = np.zeros(board.held.shape)
+def _changes(board: Board, model: Model, answer: Numbers) -> Numbers:
     cells = np.concatenate([model.gains, model.losses])
+    change = np.zeros(board.held.shape)
     np.add.at(change, (cells[:, 0], cells[:, 1]), model.change(answer))
-    if whole:
-        return np.rint(change).astype(np.int64)
-    # Gains are rounded down and losses up: every gain finds a source, and what is left over of
-    # both is placed move by move afterwards.
-    return np.floor(change + ROUNDING).astype(np.int64)
+    return change
