@@ -14,8 +14,6 @@ from atoll.scheduling import webster
 from atoll.scheduling.candidates import Sum
 from atoll.scheduling.columns import Numbers, Rows
 
-_ROUNDED = ("static weight", "free capacity", "aggregated")
-
 
 @dataclass(frozen=True, slots=True)
 class Bid:
@@ -86,15 +84,15 @@ def goes_to_the_highest(divided: Sum, *, descending: bool) -> bool:
     return np.array_equal(again, divided.won)
 
 
-def wrong_with(divided: Sum, *, descending: bool) -> list[str]:
-    """What does not add up in a sum."""
+def wrong_with(divided: Sum, *, descending: bool, exact: bool) -> list[str]:
+    """What does not add up in a sum; `exact` if Webster's method gave every seat."""
     method, seats, won = divided.method, divided.seats, int(divided.won.sum())
     wrong = []
-    if won != seats and divided.votes.any():
+    if won > seats or (exact and won < seats and divided.votes.any()):
         wrong.append(f"{method}: {seats} replicas were to be divided, but {won} were given")
     if int(divided.won.min(initial=0)) < 0:
         wrong.append(f"{method}: a cluster was given less than nothing")
-    if method in _ROUNDED and not goes_to_the_highest(divided, descending=descending):
+    if exact and not goes_to_the_highest(divided, descending=descending):
         wrong.append(f"{method}: the votes do not lead to these replicas")
     return wrong
 

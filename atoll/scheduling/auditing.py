@@ -18,7 +18,7 @@ from atoll.scheduling.recording import Record, Trial
 from atoll.scheduling.whole_numbers import INT32_MOST
 
 _ALL_REPLICAS = ("StaticWeight", "AvailableReplicas")
-"""Divisions that place all replicas or none."""
+"""Divisions that place all replicas or none, each where the highest claim is."""
 
 
 def sums_check(report: Report) -> list[str]:
@@ -89,8 +89,9 @@ def _selected(trial: Trial, candidates: Candidates) -> Iterator[str]:
 
 def _assignment(record: Record, trial: Trial, assignment: Assignment) -> Iterator[str]:
     """Replicas are what was won and kept, and all of them."""
+    exact = trial.division in _ALL_REPLICAS
     for each in assignment.sums:
-        yield from wrong_with(each, descending=record.descending)
+        yield from wrong_with(each, descending=record.descending, exact=exact)
     given, count = int(assignment.replicas.sum()), len(record.roll.names)
     if assignment.sums:
         parts = [(each.rows, each.won) for each in assignment.sums]
@@ -99,7 +100,7 @@ def _assignment(record: Record, trial: Trial, assignment: Assignment) -> Iterato
             _total(parts, count), _total([(assignment.rows, assignment.replicas)], count)
         ):
             yield "replicas are not what was won and kept"
-    if trial.division in _ALL_REPLICAS and given != record.replicas and record.replicas:
+    if exact and given != record.replicas and record.replicas:
         yield f"{record.replicas} replicas were asked for, {given} are placed"
     if trial.selected is not None and not np.isin(assignment.rows, trial.selected.rows).all():
         yield "a cluster has replicas that was not selected"
