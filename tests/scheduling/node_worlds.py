@@ -17,6 +17,9 @@ GPU = "example.com/gpu"
 KEYS, VALUES = ("zone", "disk", "generation"), ("a", "b", "1", "2", "10")
 NAMES = tuple(f"node-{number}" for number in range(7))
 RESOURCES = ("cpu", "memory", GPU)
+COMPARING = (Operator.GREATER, Operator.LESS)
+OPERATORS = (Operator.IN, Operator.NOT_IN, Operator.EXISTS, Operator.NOT_EXISTS, *COMPARING)
+"""What Kubernetes can ask of a node's labels."""
 
 
 def units(resource: str, number: int) -> Amount:
@@ -62,9 +65,9 @@ node_lists = st.lists(nodes, max_size=7, unique_by=lambda node: node.name)
 
 @st.composite
 def requirements(draw: st.DrawFn, *, key: str | None = None) -> Requirement:
-    operator = draw(st.sampled_from(Operator))
+    operator = draw(st.sampled_from(OPERATORS))
     values = VALUES if key is None else NAMES
-    least = 1 if operator in (Operator.GREATER, Operator.LESS) else 0
+    least = 1 if operator in COMPARING else 0
     return Requirement(
         key or draw(st.sampled_from((*KEYS, "nobody-has-this"))),
         operator,

@@ -126,6 +126,7 @@ def test_a_node_takes_what_kubernetes_would_put_on_it(
         pytest.param(Operator.GREATER, ("1",), ["ten"], id="greater-as-numbers"),
         pytest.param(Operator.LESS, ("9",), ["one"], id="less-as-numbers"),
         pytest.param(Operator.LESS, ("nine",), [], id="no-number-to-compare-with"),
+        pytest.param(Operator.AT_LEAST, ("1.5",), ["ten"], id="at-least-as-amounts"),
     ],
 )
 def test_operators_choose_nodes_by_label(
