@@ -34,7 +34,6 @@ def moved(proposal: Proposal) -> list[tuple[str, str, str, int]]:
     return [(move.binding[1], move.source, move.target, move.replicas) for move in proposal.moves]
 
 
-@settings(deadline=None)
 @given(problems(), goals, solvers, numbers_of_moves)
 def test_every_prefix_of_a_proposal_can_be_made_and_the_whole_is_better(
     problem, goal, solver, moves_most
@@ -56,7 +55,7 @@ def test_every_prefix_of_a_proposal_can_be_made_and_the_whole_is_better(
     assert bool(proposal.moves) == (proposal.after.value(goal) < proposal.before.value(goal))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(problems(), goals, st.integers(0, 4))
 def test_highs_finds_the_best_there_is_on_small_fleets(problem, goal, moves_most):
     proposal = rebalance(problem, goal, moves_most)
@@ -66,7 +65,7 @@ def test_highs_finds_the_best_there_is_on_small_fleets(problem, goal, moves_most
     assert proposal.bound is None or proposal.bound <= best[0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(problems(), st.integers(0, 4))
 def test_savings_add_up_to_what_the_cost_falls_by(problem, moves_most):
     proposal = rebalance(problem, Goal.COST, moves_most)
@@ -76,7 +75,7 @@ def test_savings_add_up_to_what_the_cost_falls_by(problem, moves_most):
     assert proposal.before.unpriced == proposal.after.unpriced
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(problems(), goals, solvers, numbers_of_moves, st.data())
 def test_the_order_of_the_input_does_not_matter(problem, goal, solver, moves_most, data):
     clusters = data.draw(st.permutations(problem.clusters))
