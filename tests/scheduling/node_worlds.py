@@ -15,7 +15,7 @@ from atoll.model.taint import Effect, Taint, Toleration
 
 GPU = "example.com/gpu"
 KEYS, VALUES = ("zone", "disk", "generation"), ("a", "b", "1", "2", "10")
-NAMES = tuple(f"node-{number}" for number in range(7))
+NAMES = tuple(f"node-{number}" for number in range(5))
 RESOURCES = ("cpu", "memory", GPU)
 COMPARING = (Operator.GREATER, Operator.LESS)
 OPERATORS = (Operator.IN, Operator.NOT_IN, Operator.EXISTS, Operator.NOT_EXISTS, *COMPARING)
@@ -60,7 +60,7 @@ nodes = st.builds(
     slots=st.integers(0, 9),
     pods=st.integers(0, 4),
 )
-node_lists = st.lists(nodes, max_size=7, unique_by=lambda node: node.name)
+node_lists = st.lists(nodes, max_size=4, unique_by=lambda node: node.name)
 
 
 @st.composite

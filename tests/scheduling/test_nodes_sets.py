@@ -145,3 +145,4 @@ def test_many_sets_are_counted_in_few_steps() -> None:
     # One by one this would take a thousand million rounds.
     table = NodeTable.of([make_node("a", slots=2**40, cpu=7 * 10**9 + 6)])
     assert fits_sets(table, [part(1, cpu=1), part(2, cpu=3)]) == 10**9
+    assert fits_sets(table, [part(10**9, cpu=2)]) == 3
