@@ -292,6 +292,11 @@ def test_a_victim_is_told_for_whom_it_leaves_and_where_it_goes() -> None:
     assert plan.cost.replicas == 3
 
 
+def test_nothing_missing_needs_no_plan() -> None:
+    holdings = [Holding(work("web", 1, cpu=1), "m1", 3)]
+    assert preempt(work("api", 9, cpu=1), Spread(0, {"m1": None}), {}, holdings) == Plan()
+
+
 def test_a_set_of_components_is_counted_as_one() -> None:
     ray = Binding(
         resource=Resource(DEPLOYMENT, "shop", "ray"),
@@ -322,8 +327,7 @@ MISTAKES = [
     pytest.param(
         Spread(1, {"m1": 1}),
         [Holding(WEB, "m1", 1), Holding(WEB, "m1", 2)],
-        "holdings[shop/web-deployment, m1]: 2: is listed twice, the other time with 1 replicas; "
-        "add them up",
+        "holdings[shop/web-deployment, m1].replicas: 2: is listed twice; add the replicas up",
         id="listed twice",
     ),
     pytest.param(
@@ -351,37 +355,38 @@ Question = tuple[Binding, Spread | Each, dict[str, Free | None], tuple[Holding, 
 
 @st.composite
 def questions(draw: st.DrawFn, most: int = 3) -> Question:
-    few = st.integers(0, 3)
+    """Clusters that are nearly full, mostly of lower priorities that may give way."""
     names = CLUSTERS[: draw(st.integers(1, 3))]
 
-    def demand(name: str, priority: int) -> Binding:
-        may = draw(st.integers(0, 5)) > 0
-        asks = {resource: draw(few) for resource in RESOURCES}
-        return work(name, priority, may_be_preempted=may, **asks)
+    def one(name: str, priorities: list[int]) -> Binding:
+        may = draw(st.integers(0, 9)) != 9
+        asks = {resource: draw(st.integers(0, 3)) for resource in RESOURCES}
+        return work(name, draw(st.sampled_from(priorities)), may_be_preempted=may, **asks)
 
-    preemptor = demand("api", 3)
-    others = [demand(f"w{at}", draw(st.integers(0, 3))) for at in range(draw(st.integers(0, 3)))]
+    preemptor = one("api", [3])
+    others = [one(f"w{at}", [0, 1, 1, 2, 3]) for at in range(draw(st.integers(1, 3)))]
     holdings = [
-        Holding(binding, name, replicas, tuple(draw(st.permutations(elsewhere))))
+        Holding(
+            binding,
+            name,
+            draw(st.integers(1, 2)),
+            tuple(draw(st.lists(st.sampled_from(CLUSTERS), max_size=2, unique=True))),
+        )
         for binding in others
-        for name in draw(st.sets(st.sampled_from(names), max_size=2))
-        if (replicas := draw(st.integers(0, 2)))
-        for elsewhere in [sorted(draw(st.sets(st.sampled_from(CLUSTERS), max_size=2)))]
+        for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
     ]
+    amount = {name: st.integers(0, 2 if name in names else 6) for name in CLUSTERS}
     free: dict[str, Free | None] = {
-        name: room(draw(st.integers(0, 5)), cpu=draw(st.integers(-1, 4)), memory=draw(few))
+        name: room(draw(amount[name]), cpu=draw(amount[name]) - 1, memory=draw(amount[name]))
         for name in CLUSTERS
     }
     need: Spread | Each
-    if draw(st.booleans()):
+    if draw(st.integers(0, 3)):
         limit = st.none() | st.integers(0, most)
         need = Spread(draw(st.integers(0, most)), {name: draw(limit) for name in names})
     else:
         need = Each({name: draw(st.integers(0, 2)) for name in names})
     return preemptor, need, free, tuple(draw(st.permutations(holdings)))
-
-
-Place = tuple[str, str]
 
 
 def vector(binding: Binding) -> dict[str, int]:
@@ -529,7 +534,7 @@ def best_of_all(question: Question) -> Plan | None:
     return min(found, key=lambda each: each[:2])[2] if found else None
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(questions())
 def test_no_plan_of_all_is_better(question: Question) -> None:
     answer = preempt(*question)
@@ -568,7 +573,7 @@ def victims_of(question: Question, plan: Plan) -> Left:
 
 
 @pytest.mark.parametrize("limits", LIMITS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(question=questions(most=4))
 def test_a_plan_is_sound_however_little_was_searched(question: Question, limits: Limits) -> None:
     preemptor, need, free, _ = question
@@ -599,7 +604,7 @@ def held_by(question: Question, victim: Victim) -> Binding:
 
 
 @pytest.mark.parametrize("limits", LIMITS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(question=questions(most=4))
 def test_no_victim_can_be_dropped(question: Question, limits: Limits) -> None:
     plan = preempt(*question, limits)
@@ -610,7 +615,7 @@ def test_no_victim_can_be_dropped(question: Question, limits: Limits) -> None:
 
 
 @pytest.mark.parametrize("limits", LIMITS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(question=questions(most=4))
 def test_a_plan_is_not_called_better_than_it_is(question: Question, limits: Limits) -> None:
     plan, best = preempt(*question, limits), best_of_all(question)

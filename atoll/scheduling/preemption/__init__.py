@@ -21,7 +21,7 @@ from atoll.model.cluster import Free
 from atoll.scheduling.preemption import wording
 from atoll.scheduling.preemption.choosing import Choice, choose, settle
 from atoll.scheduling.preemption.combining import one_by_one, ways
-from atoll.scheduling.preemption.covering import tables
+from atoll.scheduling.preemption.covering import covers
 from atoll.scheduling.preemption.giving_back import give_back
 from atoll.scheduling.preemption.scene import Scene, narrowed, survey
 from atoll.scheduling.preemption.searching import Purse
@@ -84,13 +84,13 @@ def preempt(
 
 
 def _chosen(scene: Scene, limits: Limits) -> tuple[Choice, Proof]:
-    covers = tables(scene, limits)
-    found = ways(scene, covers, limits)
-    if found and all(cover.proven for table in covers for cover in table):
-        choice = choose(scene, covers, found, limits)
+    known = covers(scene, limits)
+    found = ways(scene, known, limits)
+    if found:
+        choice = choose(scene, known, found, limits)
         return choice, Proof.BEST if choice.finished and found.whole else Proof.FEWEST
-    takes = found.path if found else one_by_one(scene, covers)
-    shares = give_back(scene, [table[n].picks for table, n in zip(covers, takes, strict=True)])
+    takes = one_by_one(scene, known)
+    shares = give_back(scene, [row[n].picks for row, n in zip(known.table, takes, strict=True)])
     return settle(scene, shares, Purse(limits.ties)), Proof.GREEDY
 
 
@@ -119,4 +119,4 @@ def _victims(scene: Scene, choice: Choice) -> Iterable[Victim]:
             if n:
                 takes = choice.takes[holding.cluster]
                 why = wording.gives_way(scene, leaving, takes, to)
-                yield Victim(binding.key, holding.cluster, n, binding.priority, to, why)
+                yield Victim(leaving.stock.key, holding.cluster, n, binding.priority, to, why)

@@ -8,9 +8,10 @@ purse of nodes; before that, one good choice is made at once, in case the purse 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from atoll.scheduling.preemption.combining import Table, Ways
-from atoll.scheduling.preemption.covering import Picks
+from atoll.scheduling.preemption.combining import Ways
+from atoll.scheduling.preemption.covering import Covers
 from atoll.scheduling.preemption.equals import equals
+from atoll.scheduling.preemption.fronts import Picks
 from atoll.scheduling.preemption.moving import Leaving, Move, moves
 from atoll.scheduling.preemption.scene import Scene, shortage
 from atoll.scheduling.preemption.searching import Purse, leaves
@@ -59,9 +60,9 @@ def settle(scene: Scene, shares: Sequence[Share], purse: Purse) -> Choice:
     return Choice(takes, leaving, moves(scene, leaving, takes, purse))
 
 
-def choose(scene: Scene, tables: Sequence[Table], ways: Ways, limits: Limits) -> Choice:
+def choose(scene: Scene, covers: Covers, ways: Ways, limits: Limits) -> Choice:
     """The best choice among the cheapest ways, as far as the purse goes."""
-    shares = [Share(at, n, tables[at][n].picks) for at, n in enumerate(ways.path) if n]
+    shares = [Share(at, n, covers.table[at][n].picks) for at, n in enumerate(ways.path) if n]
     best = settle(scene, shares, Purse(limits.ties))
     purse = Purse(limits.ties)
     by_name = False  # the best one so far was met on the walk: equals that follow come after it
@@ -79,7 +80,7 @@ def choose(scene: Scene, tables: Sequence[Table], ways: Ways, limits: Limits) ->
             return None
         return (
             following
-            for following in _following(scene, tables, ways, state, purse)
+            for following in _following(scene, covers, ways, state, purse)
             if not hopeless(following.leaving)
         )
 
@@ -95,7 +96,7 @@ def choose(scene: Scene, tables: Sequence[Table], ways: Ways, limits: Limits) ->
 
 
 def _following(
-    scene: Scene, tables: Sequence[Table], ways: Ways, state: _State, purse: Purse
+    scene: Scene, covers: Covers, ways: Ways, state: _State, purse: Purse
 ) -> Iterator[_State]:
     """The next ground that takes any, how many, and who leaves it, on a cheapest way only."""
     least = ways.least[state.at][state.left]
@@ -105,8 +106,14 @@ def _following(
             return
         ground = scene.grounds[at]
         for number in ways.options[at]:
-            rest, cover = ways.least[at + 1].get(state.left - number), tables[at][number]
-            if rest is None or rest + cover.cost != least:
+            rest = ways.least[at + 1].get(state.left - number)
+            if rest is None or rest + covers.table[at][number].least != least:
+                continue
+            cover = covers.prove(at, number)
+            if not cover.proven:
+                purse.left = 0  # what comes after would not prove anything
+                return
+            if rest + cover.cost != least:
                 continue
             short = shortage(ground.free, scene.demand, number)
             for picks in equals(ground, short, cover.picks, purse):
@@ -125,4 +132,4 @@ def _leaving(scene: Scene, share: Share) -> tuple[Leaving, ...]:
 
 
 def _bindings(leaving: Sequence[Leaving]) -> int:
-    return len({each.stock.holding.binding.key for each in leaving})
+    return len({each.stock.key for each in leaving})

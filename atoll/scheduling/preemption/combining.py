@@ -1,22 +1,23 @@
 """Which cluster takes how many of the missing replicas, at the least cost in all.
 
 The covers of every ground come in; for each suffix of the grounds the least cost of placing so
-many replicas in them goes out (`Ways`). Costs add up, so this is a shortest path. Where it would
-be too long, clusters that cannot be needed are cut, which keeps the least cost, and in the last
-resort replicas are placed one by one where the next one is cheapest.
+many replicas in them goes out (`Ways`). Costs add up, so this is a shortest path over bounds from
+below; covers that it meets are proven, until it meets proven ones only. Grounds that cannot be
+needed are left out. In the last resort replicas are placed one by one where it is cheapest.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from heapq import heappop, heappush
+from dataclasses import dataclass
+from heapq import heappop, heappush, nsmallest
 
-from atoll.scheduling.preemption.covering import Cover, radix
+from atoll.scheduling.preemption.covering import Covers, radix
 from atoll.scheduling.preemption.scene import Scene
 from atoll.scheduling.preemption.terms import Limits
 
-Table = Sequence[Cover]
 Options = tuple[tuple[int, ...], ...]
 """For each ground the numbers it may take, beside none; most first."""
+Prices = Sequence[Sequence[int]]
+"""For each ground what 0, 1, ... replicas cost, and, as lower digits, what ranks equals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,31 +31,39 @@ class Ways:
     least: tuple[dict[int, int], ...]
     path: tuple[int, ...]
     """One cheapest way, likely a good one: how many each ground takes."""
-    whole: bool = True
+    whole: bool
 
 
-def ways(scene: Scene, tables: Sequence[Table], limits: Limits) -> Ways | None:
-    """All cheapest ways, or None if they are too many to look at."""
-    options = tuple(
-        tuple(range(ground.most, max(0, ground.least - 1), -1)) for ground in scene.grounds
-    )
-    if _steps(scene, options) <= limits.steps:
-        return _ways(scene, tables, options)
-    cut = _cut(scene, tables)
-    if _steps(scene, cut) <= limits.steps:
-        return replace(_ways(scene, tables, cut), whole=False)
+def ways(scene: Scene, covers: Covers, limits: Limits) -> Ways | None:
+    """All cheapest ways, or None if they could not be found within the limits."""
+    unit = radix(scene) ** 2
+    options, whole = _needed(scene, covers, limits)
+    steps = _steps(scene, options)
+    left = limits.steps
+    while steps <= left:
+        left -= steps
+        prices = [[each.least * unit + each.aside for each in row] for row in covers.table]
+        suffixes = _suffixes(scene, prices, options)
+        path = _path(scene.missing, prices, options, suffixes)
+        unproven = [at for at, n in enumerate(path) if not covers.table[at][n].proven]
+        if not unproven:
+            least = tuple({n: price // unit for n, price in each.items()} for each in suffixes)
+            return Ways(options, least, path, whole)
+        proven = [covers.prove(at, path[at]).proven for at in unproven]
+        if not all(proven):
+            return None
     return None
 
 
-def one_by_one(scene: Scene, tables: Sequence[Table]) -> list[int]:
+def one_by_one(scene: Scene, covers: Covers) -> list[int]:
     """How many each ground takes if every replica goes where it is cheapest next."""
     takes = [ground.least for ground in scene.grounds]
     heap: list[tuple[int, int]] = []
 
     def offer(at: int) -> None:
         if takes[at] < scene.grounds[at].most:
-            table = tables[at]
-            heappush(heap, (table[takes[at] + 1].cost - table[takes[at]].cost, at))
+            row = covers.table[at]
+            heappush(heap, (row[takes[at] + 1].cost - row[takes[at]].cost, at))
 
     for at in range(len(takes)):
         offer(at)
@@ -65,6 +74,36 @@ def one_by_one(scene: Scene, tables: Sequence[Table]) -> list[int]:
     return takes
 
 
+def _needed(scene: Scene, covers: Covers, limits: Limits) -> tuple[Options, bool]:
+    """The numbers that could be part of a cheapest way; of too many equals only the first."""
+    if any(ground.least for ground in scene.grounds):
+        return tuple((ground.least,) for ground in scene.grounds), True
+    every = _cheap_enough(scene, covers, equals=True)
+    if _steps(scene, every) <= limits.steps:
+        return every, True
+    return _cheap_enough(scene, covers, equals=False), False
+
+
+def _cheap_enough(scene: Scene, covers: Covers, *, equals: bool) -> Options:
+    """For each number only the cheapest grounds, as many as could be in use at once.
+
+    A way that gives one ground `n` uses at most `missing - n` others. Of `missing - n + 1` grounds
+    that are cheaper at `n` one is therefore idle, and could stand in.
+    """
+    keep: list[list[int]] = [[] for _ in covers.table]
+    for number in range(scene.missing, 0, -1):
+        able = [at for at, row in enumerate(covers.table) if number < len(row)]
+        costs = {at: covers.table[at][number].cost for at in able}
+        first = nsmallest(scene.missing - number + 1, able, key=costs.__getitem__)
+        bar = costs[first[-1]] if len(first) > scene.missing - number else None
+        chosen = set(first)
+        for at in able:
+            least = covers.table[at][number].least
+            if bar is None or at in chosen or least < bar or (equals and least == bar):
+                keep[at].append(number)
+    return tuple(map(tuple, keep))
+
+
 def _steps(scene: Scene, options: Options) -> int:
     return sum(
         len(numbers) * (1 if ground.least else scene.missing)
@@ -72,17 +111,7 @@ def _steps(scene: Scene, options: Options) -> int:
     )
 
 
-def _ways(scene: Scene, tables: Sequence[Table], options: Options) -> Ways:
-    unit = radix(scene) ** 2
-    prices = tuple(tuple(each.cost * unit + each.aside for each in table) for table in tables)
-    suffixes = _suffixes(scene, prices, options)
-    least = tuple({left: price // unit for left, price in each.items()} for each in suffixes)
-    return Ways(options, least, _path(scene.missing, prices, options, suffixes))
-
-
-def _suffixes(
-    scene: Scene, prices: Sequence[Sequence[int]], options: Options
-) -> list[dict[int, int]]:
+def _suffixes(scene: Scene, prices: Prices, options: Options) -> list[dict[int, int]]:
     """Per ground, the least price of placing each number of replicas in it and those after it."""
     suffixes: list[dict[int, int]] = [{0: 0}]
     for at in range(len(prices) - 1, -1, -1):
@@ -102,10 +131,7 @@ def _suffixes(
 
 
 def _path(
-    missing: int,
-    prices: Sequence[Sequence[int]],
-    options: Options,
-    suffixes: Sequence[dict[int, int]],
+    missing: int, prices: Prices, options: Options, suffixes: Sequence[dict[int, int]]
 ) -> tuple[int, ...]:
     """How many each ground takes on a way of the least price; the first grounds take most."""
     path = []
@@ -115,18 +141,3 @@ def _path(
         path.append(next(fitting, 0))
         missing -= path[-1]
     return tuple(path)
-
-
-def _cut(scene: Scene, tables: Sequence[Table]) -> Options:
-    """For each number only the cheapest grounds, as many as could be in use at once.
-
-    A way that gives one ground `n` uses at most `missing - n` others. Of `missing - n + 1` grounds
-    that are cheaper at `n` one is therefore idle, and could stand in.
-    """
-    keep: list[list[int]] = [[] for _ in tables]
-    for number in range(scene.missing, 0, -1):
-        able = (at for at, table in enumerate(tables) if number < len(table))
-        ranked = sorted(able, key=lambda at: tables[at][number].cost)
-        for at in ranked[: scene.missing - number + 1]:
-            keep[at].append(number)
-    return tuple(map(tuple, keep))

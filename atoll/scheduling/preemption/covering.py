@@ -1,33 +1,42 @@
 """The cheapest stock to take in one cluster, for each number of the preemptor's replicas.
 
-A cluster's ground and what a replica demands come in; a `Cover` for 0, 1, ... replicas goes out.
-Cheapest is: fewest replicas of the highest priority, then of the next, and so on, as one number
-(`weights`). A single resource that is short answers greedily, largest first, and is a lower bound
-when several are; where that bound is not met, fronts of best vectors are kept per count.
+A scene comes in; `Covers` for 0, 1, ... replicas of each ground go out. Cheapest is: fewest
+replicas of the highest priority, then of the next, and so on, as one number in a radix that no
+count exceeds. With one resource short, each level's largest are taken. With several, each of them
+alone, and their shares of the goal added up, are bounds from below; a set that meets the bound is
+proven to be cheapest, any other one only when asked for (`prove`), by the exact search.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from atoll.scheduling.preemption import fronts
+from atoll.scheduling.preemption.fronts import Picks
 from atoll.scheduling.preemption.scene import Ground, Scene, Vector, fits, plus, shortage
 from atoll.scheduling.preemption.searching import Purse
 from atoll.scheduling.preemption.terms import Limits
 
-Picks = tuple[tuple[int, int], ...]
-"""Positions in a ground's stock and how many replicas of each are taken, by position."""
+SHARE = 10**6
+"""A whole goal, when what is given of several resources is added up as shares of what is short."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What is taken and what it costs; `proven` if nothing cheaper would do.
+    """A set that will do, what it costs, and what any set costs at least."""
 
-    `aside` ranks equals: replicas that cannot go elsewhere, then holdings touched.
-    """
-
-    cost: int
+    cost: int = 0
+    least: int = 0
     aside: int = 0
+    """Ranks equals: replicas that cannot go elsewhere, then holdings touched."""
     picks: Picks = ()
-    proven: bool = True
+
+    @property
+    def proven(self) -> bool:
+        return self.cost == self.least
+
+
+NOTHING = Cover()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +46,59 @@ class Shelves:
     ground: Ground
     rows: tuple[tuple[int, ...], ...]
     below: tuple[Vector, ...]
-    radix: int
+    sorted_rows: dict[int, tuple[tuple[int, ...], ...]]
+    """For a resource, the rows with those first that give most of it."""
+    all: Vector
+    """What the whole stock gives."""
+    weights: Sequence[int]
+
+    def cover(self, picks: Picks, least: int) -> Cover:
+        stuck = sum(n for at, n in picks if not self.ground.stock[at].holding.elsewhere)
+        aside = stuck * self.weights[1] + len(picks)
+        return Cover(self.cost(picks), least, aside, picks)
 
     def cost(self, picks: Picks) -> int:
-        return sum(n * self.radix ** self.ground.stock[at].level for at, n in picks)
-
-    def cover(self, picks: Picks, *, proven: bool = True) -> Cover:
-        stuck = sum(n for at, n in picks if not self.ground.stock[at].holding.elsewhere)
-        return Cover(self.cost(picks), stuck * self.radix + len(picks), picks, proven)
-
-    def covers(self, picks: Picks, short: Vector) -> bool:
-        return all(g >= s for g, s in zip(given(self.ground, picks), short, strict=True))
+        return sum(n * self.weights[self.ground.stock[at].level] for at, n in picks)
 
 
-class _Exhausted(Exception):
-    """The front grew beyond what was allowed."""
+@dataclass(slots=True)
+class Covers:
+    """The covers of every ground for 0, 1, ... replicas, and what may be spent on proving them."""
+
+    demand: Vector
+    shelves: list[Shelves]
+    table: list[list[Cover]]
+    purse: Purse
+    each: int
+
+    def prove(self, at: int, number: int) -> Cover:
+        """The cheapest cover; unproven if that could not be found within the limits."""
+        known = self.table[at][number]
+        if known.proven or self.purse.empty:
+            return known
+        own = Purse(min(self.each, self.purse.left))
+        allowed = own.left
+        shelves = self.shelves[at]
+        picks = _exact(shelves, shortage(shelves.ground.free, self.demand, number), own)
+        self.purse.spend(allowed - own.left)
+        if picks is not None:
+            self.table[at][number] = shelves.cover(picks, shelves.cost(picks))
+        return self.table[at][number]
+
+
+def radix(scene: Scene) -> int:
+    """More than there are replicas in stock, so that one of a digit outweighs all below it."""
+    return 2 + sum(s.holding.replicas for ground in scene.grounds for s in ground.stock)
+
+
+def covers(scene: Scene, limits: Limits) -> Covers:
+    """For each ground the covers up to the most it can be made to take."""
+    base = radix(scene)
+    weights = tuple(base**level for level in range(max(2, len(scene.levels))))
+    dims = [dim for dim, amount in enumerate(scene.demand) if amount]
+    shelves = [_shelves(ground, weights, dims) for ground in scene.grounds]
+    table = [_table(each, scene.demand) for each in shelves]
+    return Covers(scene.demand, shelves, table, Purse(limits.covers), limits.cover)
 
 
 def given(ground: Ground, picks: Picks) -> Vector:
@@ -62,174 +109,134 @@ def given(ground: Ground, picks: Picks) -> Vector:
     return total
 
 
-def radix(scene: Scene) -> int:
-    """More than there are replicas in stock, so that one of a digit outweighs all below it."""
-    return 1 + sum(s.holding.replicas for ground in scene.grounds for s in ground.stock)
-
-
-def tables(scene: Scene, limits: Limits) -> tuple[tuple[Cover, ...], ...]:
-    """For each ground the covers of 0, 1, ... replicas, up to the most it can be made to take."""
-    purse, each = Purse(limits.covers), limits.cover
-    base = radix(scene)
-    return tuple(
-        _table(_shelves(ground, base), scene.demand, purse, each) for ground in scene.grounds
-    )
-
-
-def _table(shelves: Shelves, demand: Vector, purse: Purse, each: int) -> tuple[Cover, ...]:
-    ground = shelves.ground
-    at_once = min(ground.most, fits(ground.free, demand))
-    nothing = [Cover(0)] * (at_once + 1)
-    shorts = (
-        shortage(ground.free, demand, replicas) for replicas in range(at_once + 1, ground.most + 1)
-    )
-    return (*nothing, *(_cover(shelves, short, purse, each) for short in shorts))
-
-
-def _shelves(ground: Ground, base: int) -> Shelves:
+def _shelves(ground: Ground, weights: Sequence[int], dims: list[int]) -> Shelves:
+    stock = ground.stock
     by_level: dict[int, list[int]] = {}
-    for at, stock in enumerate(ground.stock):
-        by_level.setdefault(stock.level, []).append(at)
-    rows, below = [], []
+    for at, each in enumerate(stock):
+        by_level.setdefault(each.level, []).append(at)
+    below = []
     total: Vector = (0,) * len(ground.free)
     for level in sorted(by_level):
-        rows.append(tuple(by_level[level]))
         below.append(total)
-        everything = tuple((at, ground.stock[at].holding.replicas) for at in by_level[level])
+        everything = tuple((at, stock[at].holding.replicas) for at in by_level[level])
         total = plus(total, given(ground, everything))
-    return Shelves(ground, tuple(reversed(rows)), tuple(reversed(below)), base)
+    rows = tuple(tuple(by_level[level]) for level in sorted(by_level, reverse=True))
+    # Of those that give the same, the ones that could go elsewhere are the better victims.
+    rank = {dim: [(-s.gives[dim], not s.holding.elsewhere) for s in stock] for dim in dims}
+    ranked = {
+        dim: tuple(tuple(sorted(row, key=rank[dim].__getitem__)) for row in rows) for dim in dims
+    }
+    return Shelves(ground, rows, tuple(reversed(below)), ranked, total, weights)
 
 
-def _cover(shelves: Shelves, short: Vector, purse: Purse, each: int) -> Cover:
+def _table(shelves: Shelves, demand: Vector) -> list[Cover]:
+    ground = shelves.ground
+    at_once = min(ground.most, fits(ground.free, demand))
+    shorts = (shortage(ground.free, demand, n) for n in range(at_once + 1, ground.most + 1))
+    return [NOTHING] * (at_once + 1) + [_cover(shelves, short) for short in shorts]
+
+
+def _cover(shelves: Shelves, short: Vector) -> Cover:
+    """A cover at once: proven if it meets a bound."""
     dims = [dim for dim, amount in enumerate(short) if amount > 0]
-    bounds = [_along(shelves, dim, short[dim]) for dim in dims]
-    least = max(map(shelves.cost, bounds))
-    greedy = _greedy(shelves, short)
-    for picks in (*bounds, greedy):
-        if shelves.cost(picks) == least and shelves.covers(picks, short):
-            return shelves.cover(picks)
-    own = Purse(min(each, purse.left))
-    allowed = own.left
-    try:
-        picks = _by_fronts(shelves, short, dims, own)
-    except _Exhausted:
-        return shelves.cover(greedy, proven=False)
-    finally:
-        purse.spend(allowed - own.left)
-    return shelves.cover(picks)
+    alone = max((_along(shelves, dim, short[dim]) for dim in dims), key=shelves.cost)
+    least = shelves.cost(alone)
+    if len(dims) == 1 or _enough(given(shelves.ground, alone), short):
+        return shelves.cover(alone, least)
+    shares = [_share(each.gives, short, dims) for each in shelves.ground.stock]
+    together = _in_shares(shelves, shares, SHARE * len(dims))
+    least = max(least, shelves.cost(together))
+    if shelves.cost(together) == least and _enough(given(shelves.ground, together), short):
+        return shelves.cover(together, least)
+    return shelves.cover(_greedy(shelves, short, dims, shares), least)
+
+
+def _enough(have: Vector, short: Vector) -> bool:
+    return all(h >= s for h, s in zip(have, short, strict=True))
 
 
 def _along(shelves: Shelves, dim: int, short: int) -> Picks:
-    """The cheapest picks if only one resource were short: each level's largest, and no more."""
+    """The cheapest picks if only one resource were short."""
+    stock = shelves.ground.stock
+    gives = [each.gives[dim] for each in stock]
+    below = [total[dim] for total in shelves.below]
+    return _largest(shelves, shelves.sorted_rows[dim], gives, below, short)
+
+
+def _share(gives: Vector, short: Vector, dims: list[int]) -> int:
+    """What a replica gives of each goal, in shares rounded up."""
+    total = 0
+    for dim in dims:
+        if gives[dim]:
+            total += SHARE if gives[dim] >= short[dim] else -(-SHARE * gives[dim] // short[dim])
+    return total
+
+
+def _in_shares(shelves: Shelves, shares: list[int], goal: int) -> Picks:
+    """The cheapest picks whose shares of all that is short add up: no set can do with less."""
+    stock = shelves.ground.stock
+    below, total = [], 0
+    for row in reversed(shelves.rows):
+        below.append(total)
+        total += sum(shares[at] * stock[at].holding.replicas for at in row)
+    rank = [(-share, not s.holding.elsewhere) for share, s in zip(shares, stock, strict=True)]
+    rows = [sorted(row, key=rank.__getitem__) for row in shelves.rows]
+    return _largest(shelves, rows, shares, below[::-1], goal)
+
+
+def _largest(
+    shelves: Shelves,
+    rows: Sequence[Sequence[int]],
+    gives: Sequence[int],
+    below: Sequence[int],
+    short: int,
+) -> Picks:
+    """Of each level the largest, and no more of them than the levels below leave to be given."""
     stock = shelves.ground.stock
     picks = []
-    for row, below in zip(shelves.rows, shelves.below, strict=True):
-        if short <= below[dim]:
+    for row, rest in zip(rows, below, strict=True):
+        if short <= rest:
             continue
-        # Of equals, those that could go elsewhere are the better victims.
-        for at in sorted(
-            row, key=lambda at: (-stock[at].gives[dim], not stock[at].holding.elsewhere)
-        ):
-            gives = stock[at].gives[dim]
-            if short <= below[dim] or not gives:
-                break
-            n = min(stock[at].holding.replicas, -(-(short - below[dim]) // gives))
+        for at in row:
+            n = min(stock[at].holding.replicas, -(-(short - rest) // gives[at]))
             picks.append((at, n))
-            short -= n * gives
-    return tuple(sorted(picks))
+            short -= n * gives[at]
+            if short <= rest:
+                break
+    picks.sort()
+    return tuple(picks)
 
 
-def _greedy(shelves: Shelves, short: Vector) -> Picks:
+def _greedy(shelves: Shelves, short: Vector, dims: list[int], shares: list[int]) -> Picks:
     """Take everything, then give back what is not needed: highest level and least useful first."""
     stock = shelves.ground.stock
-
-    def use(at: int) -> int:
-        return sum(10**6 * min(g, s) // s for g, s in zip(stock[at].gives, short, strict=True) if s)
-
-    everything = tuple((at, each.holding.replicas) for at, each in enumerate(stock))
-    spare = [g - s for g, s in zip(given(shelves.ground, everything), short, strict=True)]
+    have = plus(shelves.all, short, -1)
+    spare = [have[dim] for dim in dims]
     picks = []
-    for at, n in sorted(everything, key=lambda pick: (-stock[pick[0]].level, use(pick[0]))):
-        gives = stock[at].gives
-        slack = [spare[d] // g for d, g in enumerate(gives) if g and short[d]]
-        back = min(n, *slack) if slack else n
-        spare = [left - back * g for left, g in zip(spare, gives, strict=True)]
+    for at in sorted(range(len(stock)), key=lambda at: (-stock[at].level, shares[at])):
+        gives = [stock[at].gives[dim] for dim in dims]
+        n = back = stock[at].holding.replicas
+        for left, g in zip(spare, gives, strict=True):
+            if g and left < back * g:
+                back = left // g
+        if back:
+            spare = [left - back * g for left, g in zip(spare, gives, strict=True)]
         if n > back:
             picks.append((at, n - back))
-    return tuple(sorted(picks))
+    picks.sort()
+    return tuple(picks)
 
 
-Front = dict[Vector, Picks]
-"""What can be given, cut off at the goal, and the picks that give it."""
-
-
-def _by_fronts(shelves: Shelves, short: Vector, dims: list[int], purse: Purse) -> Picks:
-    """The cheapest picks when several resources are short at once."""
-    goal = tuple(short[dim] for dim in dims)
+def _exact(shelves: Shelves, short: Vector, purse: Purse) -> Picks | None:
+    dims = [dim for dim, amount in enumerate(short) if amount > 0]
     stock = shelves.ground.stock
-    front: Front = {(0,) * len(dims): ()}
-    for row, below in zip(shelves.rows, shelves.below, strict=True):
-        rest = tuple(below[dim] for dim in dims)
-        items = [
-            (at, stock[at].holding.replicas, tuple(stock[at].gives[dim] for dim in dims))
-            for at in row
-        ]
-        front = _level(front, items, rest, goal, purse)
-    return tuple(sorted(front[goal]))
+    only = partial(_only, dims)
+    rows = [
+        [fronts.Item(at, stock[at].holding.replicas, only(stock[at].gives)) for at in row]
+        for row in shelves.rows
+    ]
+    return fronts.cheapest(rows, list(map(only, shelves.below)), only(short), purse)
 
 
-def _level(
-    front: Front,
-    items: list[tuple[int, int, Vector]],
-    rest: Vector,
-    goal: Vector,
-    purse: Purse,
-) -> Front:
-    """The front after the fewest replicas of a level with which the rest can reach the goal."""
-    largest = [max(1, *(gives[dim] for _, _, gives in items)) for dim in range(len(goal))]
-    lacking = (tuple(g - v - r for g, v, r in zip(goal, v, rest, strict=True)) for v in front)
-    count = min(
-        max(0, *(-(-lack // most) for lack, most in zip(each, largest, strict=True)))
-        for each in lacking
-    )
-    while True:
-        reached = _exactly(front, items, count, goal, purse)
-        able = {
-            v: picks
-            for v, picks in reached.items()
-            if all(a + b >= g for a, b, g in zip(v, rest, goal, strict=True))
-        }
-        if able:
-            return _pareto(able)
-        count += 1
-
-
-def _exactly(
-    front: Front, items: list[tuple[int, int, Vector]], count: int, goal: Vector, purse: Purse
-) -> Front:
-    """What so many replicas of a level, beyond the front, can give."""
-    layers: list[Front] = [front, *({} for _ in range(count))]
-    for at, replicas, gives in items if count else ():
-        for taken in range(count, -1, -1):
-            for v, picks in tuple(layers[taken].items()):
-                for n in range(1, min(replicas, count - taken) + 1):
-                    purse.spend()
-                    sums = (min(a + n * b, g) for a, b, g in zip(v, gives, goal, strict=True))
-                    layers[taken + n].setdefault(tuple(sums), (*picks, (at, n)))
-            if purse.empty:
-                raise _Exhausted
-        layers = [_pareto(layer) for layer in layers]
-    return layers[count]
-
-
-def _pareto(front: Front) -> Front:
-    """Only vectors that no other one equals or exceeds everywhere."""
-    kept: Front = {}
-    for v in sorted(front, reverse=True):
-        if not _dominated(v, kept):
-            kept[v] = front[v]
-    return kept
-
-
-def _dominated(vector: Vector, others: Iterable[Vector]) -> bool:
-    return any(all(a <= b for a, b in zip(vector, o, strict=True)) for o in others)
+def _only(dims: list[int], vector: Vector) -> Vector:
+    return tuple(vector[dim] for dim in dims)

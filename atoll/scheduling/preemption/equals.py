@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from atoll.scheduling.preemption.covering import Picks
+from atoll.scheduling.preemption.fronts import Picks
 from atoll.scheduling.preemption.scene import Ground, Vector, plus
 from atoll.scheduling.preemption.searching import Purse, leaves
 

@@ -8,7 +8,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from atoll.scheduling.preemption.choosing import Share
-from atoll.scheduling.preemption.covering import Picks, given
+from atoll.scheduling.preemption.covering import given
+from atoll.scheduling.preemption.fronts import Picks
 from atoll.scheduling.preemption.scene import Ground, Scene, Vector, fits, plus
 
 

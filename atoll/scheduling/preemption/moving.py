@@ -58,6 +58,8 @@ def moves(
         at = state.leaving
         if at == len(leaving):
             return None
+        if purse.empty and best.moved >= 0:
+            return iter(())
         if state.moved + min(state.left, movable[at]) + hopes[at + 1] <= best.moved:
             return iter(())
         if not state.left or state.to == len(destinations[at]):

@@ -7,13 +7,17 @@ matters and only those are in stock that may be taken. It does not choose.
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from atoll.errors import Invalid
 from atoll.model.amount import PODS
 from atoll.model.binding import Binding
 from atoll.model.cluster import Free
 from atoll.model.demand import Demand
-from atoll.scheduling.preemption.terms import Holding, Need, Spread
+from atoll.scheduling.preemption.terms import Holding, Key, Need, Spread
+
+NEGATIVE = "must not be negative"
+LISTED_TWICE = "is listed twice; add the replicas up"
 
 Vector = tuple[int, ...]
 """An amount of every resource of a scene, in their order."""
@@ -24,6 +28,7 @@ class Stock:
     """A holding that may be taken: its rank among the priorities, and what a replica gives."""
 
     holding: Holding
+    key: Key
     level: int
     gives: Vector
 
@@ -93,17 +98,23 @@ def survey(
 ) -> Scene:
     """The scene of a question, with all of the stock that may be taken."""
     bounds = _bounds(need)
-    known = {name: each for name, each in free.items() if each is not None}
     stock = [h for h in _checked(holdings) if h.cluster in bounds and eligible(preemptor, h)]
-    demands = _demands(preemptor, stock)
+    # By identity: hashing a binding would cost more than all the rest.
+    bindings = {id(binding): binding for binding in (preemptor, *(h.binding for h in stock))}
+    demands = {ident: _per_replica(binding) for ident, binding in bindings.items()}
     resources = tuple(sorted({name for each in demands.values() for name in each}))
     gives = {key: tuple(each.get(name, 0) for name in resources) for key, each in demands.items()}
+    vectors = {
+        name: _free_vector(each, resources) for name, each in free.items() if each is not None
+    }
     levels = tuple(sorted({h.binding.priority for h in stock}))
-    vectors = {name: _free_vector(each, resources) for name, each in known.items()}
-    by_cluster: dict[str, list[Stock]] = {name: [] for name in bounds}
-    for h in sorted(stock, key=lambda h: h.binding.key):
-        level = bisect_left(levels, h.binding.priority)
-        by_cluster[h.cluster].append(Stock(h, level, gives[id(h.binding)]))
+    kinds = {
+        ident: (binding.key, bisect_left(levels, binding.priority), gives[ident])
+        for ident, binding in bindings.items()
+    }
+    shelved: dict[str, list[Stock]] = {}
+    for h in stock:
+        shelved.setdefault(h.cluster, []).append(Stock(h, *kinds[id(h.binding)]))
     return Scene(
         preemptor=preemptor,
         missing=need.missing if isinstance(need, Spread) else sum(need.clusters.values()),
@@ -111,7 +122,7 @@ def survey(
         demand=gives[id(preemptor)],
         free=vectors,
         grounds=tuple(
-            Ground(name, vectors[name], *bounds[name], stock=tuple(by_cluster[name]))
+            Ground(name, vectors[name], *bounds[name], stock=_by_binding(shelved.get(name, ())))
             for name in sorted(bounds.keys() & vectors.keys())
         ),
         levels=levels,
@@ -160,33 +171,32 @@ def _bounds(need: Need) -> dict[str, tuple[int, int]]:
 
 def _whole(field: str, count: int) -> int:
     if count < 0:
-        raise Invalid(field, count, "must not be negative")
+        raise Invalid(field, count, NEGATIVE)
     return count
 
 
 def _checked(holdings: Iterable[Holding]) -> list[Holding]:
     """Those that run anything; each binding runs once per cluster."""
-    seen: dict[tuple[tuple[str, str], str], int] = {}
+    keys: dict[int, Key] = {}
+    seen: set[tuple[Key, str]] = set()
     running = []
     for holding in holdings:
-        place = (holding.binding.key, holding.cluster)
-        _whole(f"holdings[{'/'.join(place[0])}, {holding.cluster}].replicas", holding.replicas)
-        if place in seen:
-            raise Invalid(
-                f"holdings[{'/'.join(place[0])}, {holding.cluster}]",
-                holding.replicas,
-                f"is listed twice, the other time with {seen[place]} replicas; add them up",
-            )
-        seen[place] = holding.replicas
+        ident = id(holding.binding)
+        key = keys.get(ident)
+        if key is None:
+            key = keys[ident] = holding.binding.key
+        place = (key, holding.cluster)
+        if place in seen or holding.replicas < 0:
+            field = f"holdings[{'/'.join(key)}, {holding.cluster}].replicas"
+            raise Invalid(field, holding.replicas, LISTED_TWICE if place in seen else NEGATIVE)
+        seen.add(place)
         if holding.replicas:
             running.append(holding)
     return running
 
 
-def _demands(preemptor: Binding, stock: list[Holding]) -> dict[int, dict[str, int]]:
-    """What one replica demands, by the identity of the binding: hashing them would cost more."""
-    bindings = {id(binding): binding for binding in (preemptor, *(h.binding for h in stock))}
-    return {ident: _per_replica(binding) for ident, binding in bindings.items()}
+def _by_binding(stock: Iterable[Stock]) -> tuple[Stock, ...]:
+    return tuple(sorted(stock, key=attrgetter("key")))
 
 
 def _per_replica(binding: Binding) -> dict[str, int]:

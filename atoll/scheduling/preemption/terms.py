@@ -88,11 +88,11 @@ class Limits:
 
     cover: int = 4_000
     """Vectors looked at for one cluster and one number of replicas."""
-    covers: int = 400_000
+    covers: int = 100_000
     """Vectors looked at in all."""
     steps: int = 1_500_000
     """Steps in dividing the missing replicas over the clusters."""
-    ties: int = 30_000
+    ties: int = 10_000
     """Nodes visited among plans that cost the same."""
 
 
