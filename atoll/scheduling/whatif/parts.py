@@ -115,11 +115,16 @@ class Bound:
 
     field: Field | None
     """None: the clusters of our own selection."""
+    by: int
+    """How far it is moved."""
     least: int | None = None
     most: int | None = None
     kind: str = "bound"
     on: tuple[str, str] = (POLICY, "")
-    size: tuple[int, int, int] = (1, 0, 0)
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        return 1, 0, self.by
 
     def apply(self, inputs: Inputs) -> Inputs:
         intent = inputs.binding.intent

@@ -22,7 +22,7 @@ from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.whatif.fixing import fixes
 from atoll.scheduling.whatif.parts import Bound, Part, Request, Scale
 from atoll.scheduling.whatif.room import more_room
-from atoll.scheduling.whatif.trying import Change, Parts, Trials, reconsider, size
+from atoll.scheduling.whatif.trying import Change, Parts, Size, Trials, reconsider, size
 
 DECISIONS_MOST = 240
 """How often at most is decided anew, whatever the fleet."""
@@ -36,8 +36,12 @@ def nearest(decision: Decision, *, most: int = 5) -> tuple[Change, ...]:
     changes, failed = _altering(trials)
     if not decision.ok and not changes:
         changes = _in_two_steps(trials, failed)
-    ordered = sorted(changes, key=lambda each: (each.size, -each.effect.moved, str(each)))
-    return tuple(ordered[:most])
+    return tuple(sorted(changes, key=nearness)[:most])
+
+
+def nearness(change: Change) -> tuple[Size, int, tuple[str, ...]]:
+    """What changes are ordered by: the smallest, then those that move most, then by what to do."""
+    return change.size, -change.effect.moved, tuple(map(str, change.parts))
 
 
 def _altering(trials: Trials) -> tuple[list[Change], list[Parts]]:
@@ -124,17 +128,17 @@ def _bounds(trials: Trials, feasible: int) -> Iterator[Parts]:
         bounds.append((None, intent.selection.least, intent.selection.most))
     for field, least, most in bounds:
         more = (max(most, least - 1) + 1, feasible)
-        found = trials.least(partial(_most, field), more, partial(_alters, trials.decision))
+        found = trials.least(partial(_most, field, most), more, partial(_alters, trials.decision))
         yield from found
         if failed:
             # Alone it does not help, but with another change it may.
-            yield from [_most(field, feasible)] if most < feasible and not found else []
+            yield from [_most(field, most, feasible)] if most < feasible and not found else []
             for fewer in sorted({feasible, 1}, reverse=True):
-                yield from [(Bound(field, least=fewer),)] if fewer < least else []
+                yield from [(Bound(field, least - fewer, least=fewer),)] if fewer < least else []
 
 
-def _most(field: Field | None, number: int) -> Parts:
-    return (Bound(field, most=number),)
+def _most(field: Field | None, most: int, number: int) -> Parts:
+    return (Bound(field, number - most, most=number),)
 
 
 def _less(trials: Trials) -> Iterator[Parts]:

@@ -1,0 +1,86 @@
+"""Explanations of recorded cases: they tell Karmada's own steps, and their numbers add up."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+from oracle_sample import decided
+
+from atoll.scheduling.auditing import sums_check
+from atoll.scheduling.decision import Decision
+from atoll.scheduling.explain import Report, explain
+from atoll.scheduling.recording import record
+from atoll.scheduling.sentences import sentences
+
+Told = tuple[str, dict[str, Any], Report, Decision]
+
+
+@cache
+def sample() -> list[Told]:
+    return [
+        (case["id"], case["expected"]["detail"], explain(record(decision)), decision)
+        for case, decision in decided(every=7)
+    ]
+
+
+def told_filters(report: Report) -> dict[str, dict[str, str]]:
+    filters = {}
+    for cluster in report.terms[-1].clusters:
+        found = {each.filter: each.said for each in cluster.turned_away}
+        found |= {"-": "deleting"} if cluster.reason.fate == "deleting" else {}
+        if found:
+            filters[cluster.name] = found
+    return filters
+
+
+def told_candidates(report: Report) -> list[list[Any]]:
+    last = report.terms[-1]
+    named = {each.name: each for each in last.clusters}
+    ranked = [named[name] for name in last.candidates]
+    return [[c.name, c.score, c.room, (c.room or 0) + (c.before or 0), c.tier] for c in ranked]
+
+
+def told_regions(report: Report) -> list[list[Any]]:
+    return sorted([each.name, each.score, each.clusters] for each in report.terms[-1].groups)
+
+
+@pytest.mark.parametrize(
+    ("step", "told", "nothing"),
+    [
+        pytest.param("filters", told_filters, {}, id="every filter a cluster failed"),
+        pytest.param("candidates", told_candidates, [], id="candidates in order, with their room"),
+        pytest.param("regions", told_regions, [], id="regions with their scores"),
+        pytest.param("selected", lambda r: r.terms[-1].selected, [], id="selected, in order"),
+    ],
+)
+def test_an_explanation_tells_what_karmada_saw(step: str, told: Any, nothing: Any) -> None:
+    wrong = [
+        (name, told(report), detail.get(step))
+        for name, detail, report, _ in sample()
+        if told(report) != detail.get(step, nothing)
+    ]
+    assert wrong == []
+
+
+def test_the_numbers_of_every_explanation_add_up() -> None:
+    wrong = {name: sums_check(report) for name, _, report, _ in sample()}
+    assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_every_cluster_that_was_not_chosen_has_a_reason() -> None:
+    for name, _, report, decision in sample():
+        chosen = {each.name: each.replicas for each in decision.targets}
+        assert {c.name: c.replicas for c in report.clusters if c.chosen} == chosen, name
+        for term in report.terms:
+            lost = [each for each in term.clusters if not each.chosen]
+            assert all(each.reason.text for each in lost), name
+            assert sum(count for count, _ in term.reasons) == len(lost), name
+
+
+def test_every_cluster_is_named_in_the_sentences() -> None:
+    for name, _, report, _ in sample():
+        lines = sentences(report)
+        first_words = {line.partition("  ")[0] for line in lines}
+        if len(report.clusters) <= 50:
+            assert {each.name for each in report.clusters} <= first_words, name
+        assert not [line for line in lines if "None" in line or "cluster(s)  " in line], name
