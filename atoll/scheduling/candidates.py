@@ -12,7 +12,7 @@ from atoll.model.decision import Verdict
 from atoll.scheduling.columns import Numbers, Rows
 from atoll.scheduling.placed import NONE_PLACED, Placed
 
-_SCORE_BITS, _AVAILABLE_BITS, _POSITION_BITS = 8, 34, 20
+_BITS = 62  # of a signed number of 64, with one to spare
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class Candidates:
 
     def in_order(self) -> "Candidates":
         """Best first: by tier, then score, then room, then name. Order that was chosen is kept."""
-        return self if self.ranked else self.at(self._order())
+        return self if self.ranked else self.at(self.best_first())
 
     @property
     def tier_numbers(self) -> Numbers:
@@ -73,21 +73,39 @@ class Candidates:
     def score_numbers(self) -> Numbers:
         return np.zeros(len(self), np.int64) if self.scores is None else self.scores
 
-    def _order(self) -> Numbers:
-        """Rows come in the order of names, so their position is the last word in every tie."""
-        scores = self.scores
-        plain = scores is None or (scores.min() >= 0 and scores.max() < 1 << _SCORE_BITS)
-        if self.tiers is not None or not plain or len(self) >= 1 << _POSITION_BITS:
-            keys = (self.rows, -self.available, -self.score_numbers, self.tier_numbers)
-            return np.lexsort(keys)
-        # One number each, sorted plainly, is several times faster than sorting by three keys.
-        # Replicas are counted in 32 bits, so twice that has room for any sum of two.
-        packed = (1 << (_AVAILABLE_BITS - 1)) - self.available
+    def best_first(self, groups: Numbers | None = None) -> Numbers:
+        """Positions from the best to the last; given a group for each, group by group.
+
+        Rows come in the order of names, so their position is the last word in every tie.
+        """
+        packed = self._packed(groups)
+        if packed is not None:
+            packed.sort()
+            return packed & ((1 << len(self).bit_length()) - 1)
+        keys = (self.rows, -self.available, -self.score_numbers, self.tier_numbers)
+        return np.lexsort(keys if groups is None else (*keys, groups))
+
+    def _packed(self, groups: Numbers | None) -> Numbers | None:
+        """All that ranks a candidate in one number, smaller for better, if it has the bits.
+
+        Numbers sort several times faster than arrays of keys.
+        """
+        if self.tiers is not None or len(self) < 2:
+            return None
+        available, scores = self.available, self.scores
+        most, worst = int(available.max()), 0
+        width = (most - int(available.min())).bit_length()
+        packed = most - available
         if scores is not None:
-            packed += ((1 << _SCORE_BITS) - scores) << _AVAILABLE_BITS
-        packed = (packed << _POSITION_BITS) + np.arange(len(self))
-        packed.sort()
-        return packed & ((1 << _POSITION_BITS) - 1)
+            worst = int(scores.max())
+            packed += (worst - scores) << width
+            width += (worst - int(scores.min())).bit_length()
+        if groups is not None:
+            packed += groups << width
+            width += int(groups.max()).bit_length()
+        if width + len(self).bit_length() > _BITS:
+            return None
+        return (packed << len(self).bit_length()) + np.arange(len(self))
 
 
 @dataclass(frozen=True, slots=True)

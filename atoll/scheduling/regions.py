@@ -40,18 +40,16 @@ class Regions:
 
 
 def regions_of(
-    ranked: Candidates, traits: Traits, replicas: int, least: tuple[int, int] | None
+    candidates: Candidates, traits: Traits, replicas: int, least: tuple[int, int] | None
 ) -> Regions:
-    """The regions of ranked candidates. `least` is how many clusters and regions a division needs;
-    None if every cluster runs all replicas."""
-    codes = traits.region.codes[ranked.rows]
-    if len(traits.region.values) < 1 << 16:
-        codes = codes.astype(np.uint16)  # which are sorted in linear time
-    order = np.argsort(codes, kind="stable")
+    """The regions of candidates. `least` is how many clusters and regions a division needs; None
+    if every cluster runs all replicas."""
+    codes = traits.region.codes[candidates.rows].astype(np.int64)
+    order = candidates.best_first(codes)
     codes = codes[order]
-    starts = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+    starts = np.concatenate(([0], (codes[1:] != codes[:-1]).nonzero()[0] + 1))
     ends = np.concatenate((starts[1:], [len(codes)]))
-    available, scores = ranked.available[order], ranked.score_numbers[order]
+    available, scores = candidates.available[order], candidates.score_numbers[order]
     if least is None:
         points = _points_duplicated(available, scores, starts, replicas)
     else:

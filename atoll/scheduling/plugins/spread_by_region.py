@@ -36,18 +36,17 @@ class SpreadByRegion:
         replicas = question.binding.replicas
 
         def choose(candidates: Candidates, fleet: Fleet) -> Candidates | Refusal:
-            ranked = candidates.in_order()
             least = None if duplicated else (cluster.least, region.least)
-            regions = regions_of(ranked, fleet.traits, replicas, least)
-            return _choose(ranked, regions, region, cluster)
+            regions = regions_of(candidates, fleet.traits, replicas, least)
+            return _choose(candidates, regions, region, cluster)
 
         return choose
 
 
 def _choose(
-    ranked: Candidates, regions: Regions, region: Constraint, cluster: Constraint
+    candidates: Candidates, regions: Regions, region: Constraint, cluster: Constraint
 ) -> Candidates | Refusal:
-    weighed = regions.names, regions.scores, regions.sizes, ranked.rows[regions.positions]
+    weighed = regions.names, regions.scores, regions.sizes, candidates.rows[regions.positions]
     if len(regions) < region.least:
         message = "the number of feasible region is less than spreadConstraint.MinGroups"
         return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups("region", *weighed),))
@@ -60,5 +59,6 @@ def _choose(
     first = [each[:1] for each in members]
     more = max(0, cluster.most - len(first))
     others = np.sort(np.concatenate([each[1 : more + 1] for each in members]))
+    best = others[candidates.at(others).best_first()]
     groups = (Groups("region", *weighed, chosen),)
-    return ranked.at(np.concatenate([*first, others[:more]]), groups)
+    return candidates.at(np.concatenate([*first, best[:more]]), groups)
