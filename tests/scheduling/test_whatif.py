@@ -12,7 +12,7 @@ from atoll.model.affinity import Affinity, Term
 from atoll.model.amount import Amount
 from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster, Grade
-from atoll.model.intent import Available, Constrained, Constraint, Field
+from atoll.model.intent import Available, Constrained, Constraint, Field, Weighted
 from atoll.model.neighbour import Neighbour
 from atoll.model.selector import Operator, Requirement, Selector
 from atoll.scheduling.cycle import decide
@@ -135,6 +135,13 @@ def test_a_bound_that_cannot_be_met_can_be_lowered() -> None:
     wanting = {"selection": Constrained(), "spread": spread}
     told = first_change(make_binding(2, wanting=wanting), make_cluster("a"), make_cluster("b"))
     assert told == "it can be placed: a takes 2, b takes 2, if you take at least 2 cluster(s)"
+
+
+def test_a_weight_can_be_given() -> None:
+    division = Weighted(((Affinity(names=("a",)), 6),))
+    binding = make_binding(4, wanting={"division": division})
+    told = first_change(binding, make_cluster("a"), make_cluster("b"))
+    assert told == "b takes 1, a goes from 4 to 3, if you give b a weight of 1"
 
 
 def test_the_room_that_is_missing_is_told_by_resource() -> None:

@@ -13,7 +13,7 @@ from atoll.model.affinity import Affinity
 from atoll.model.amount import CPU, MEMORY, Amount
 from atoll.model.binding import Binding
 from atoll.model.cluster import Api, Cluster, Free
-from atoll.model.intent import Constraint, Field, Intent, Pick
+from atoll.model.intent import Constraint, Field, Intent, Pick, Weighted
 from atoll.model.taint import Taint, Toleration
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.fleet import Fleet
@@ -145,6 +145,30 @@ class Bound:
         told = [] if self.least is None else [f"at least {self.least}"]
         told += [] if self.most is None else [f"at most {self.most}"]
         return f"take {' and '.join(told)} {self.field or Field.CLUSTER}(s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Weigh:
+    """Let the policy give a cluster a weight."""
+
+    cluster: str
+    weight: int
+    kind: str = "weight"
+    on: tuple[str, str] = (POLICY, "")
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        return 1, 0, self.weight
+
+    def apply(self, inputs: Inputs) -> Inputs:
+        intent = inputs.binding.intent
+        assert isinstance(intent.division, Weighted)
+        given = (Affinity(names=(self.cluster,)), self.weight)
+        division = replace(intent.division, weights=(*intent.division.weights, given))
+        return inputs.with_intent(replace(intent, division=division))
+
+    def __str__(self) -> str:
+        return f"give {self.cluster} a weight of {self.weight}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ import numpy as np
 
 from atoll.model.amount import CPU, Amount
 from atoll.model.decision import Verdict
-from atoll.model.intent import Constrained, Field, Pick
+from atoll.model.intent import Constrained, Field, Pick, Weighted
 from atoll.scheduling.candidates import Candidates
 from atoll.scheduling.columns import rows_mask
 from atoll.scheduling.cycle import terms_from
 from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.whatif.fixing import fixes
-from atoll.scheduling.whatif.parts import Bound, Part, Request, Scale
+from atoll.scheduling.whatif.parts import Bound, Part, Request, Scale, Weigh
 from atoll.scheduling.whatif.room import more_room
 from atoll.scheduling.whatif.trying import Change, Parts, Size, Trials, reconsider, size
 
@@ -76,7 +76,9 @@ def _proposals(trials: Trials, attempt: Attempt, place: int) -> Iterator[Parts]:
         yield from _bounds(trials, len(attempt.candidates))
         if not trials.decision.ok:
             yield from _less(trials)
-        yield from _rooms(trials, attempt.candidates)
+        nearly = _nearly(trials.decision, attempt, attempt.candidates)
+        yield from _weights(trials, [name for name, _ in nearly])
+        yield from _rooms(trials, nearly, int(attempt.candidates.available.max(initial=0)))
 
 
 def _passing(trials: Trials, attempt: Attempt, place: int) -> Iterator[Parts]:
@@ -168,11 +170,24 @@ def _step(name: str, amount: Amount) -> int:
     return _MIB if name != CPU and amount.units > _MIB else 1
 
 
-def _rooms(trials: Trials, candidates: Candidates) -> Iterator[Parts]:
-    """More room in one cluster: in those that were nearest to being chosen."""
+def _weights(trials: Trials, nearly: list[str]) -> Iterator[Parts]:
+    """A weight that gives a cluster its first replica."""
+    division = trials.decision.binding.intent.division
+    if isinstance(division, Weighted) and trials.decision.ok:
+        most = max((weight for _, weight in division.weights), default=1)
+        for name in nearly:
+            yield from trials.least(partial(_weigh, name), (1, most), partial(_gives_to, name))
+
+
+def _weigh(name: str, weight: int) -> Parts:
+    return (Weigh(name, weight),)
+
+
+def _rooms(trials: Trials, nearly: list[tuple[str, int]], roomiest: int) -> Iterator[Parts]:
+    """More room in one cluster."""
     decision = trials.decision
-    most = int(candidates.available.max(initial=0)) + decision.binding.replicas + 1
-    for name, room in _nearly(decision, candidates):
+    most = roomiest + decision.binding.replicas + 1
+    for name, room in nearly:
         holds = partial(_gives_to, name) if decision.ok else partial(_alters, decision)
         yield from trials.least(partial(_roomier, trials, name, room), (1, most), holds)
 
@@ -183,12 +198,17 @@ def _roomier(trials: Trials, name: str, room: int, more: int) -> Parts | None:
     return None if found is None else (replace(found, replicas=more),)
 
 
-def _nearly(decision: Decision, candidates: Candidates) -> list[tuple[str, int]]:
-    """Candidates that hold nothing, best first, with the room they have."""
+def _nearly(decision: Decision, attempt: Attempt, candidates: Candidates) -> list[tuple[str, int]]:
+    """Those that came nearest to being chosen, selected ones first, with the room they have."""
     ranked = candidates.in_order()
-    holding = {each.name for each in decision.targets}
-    named = zip(decision.fleet.names_of(ranked.rows), ranked.allocatable.tolist(), strict=True)
-    return [each for each in named if each[0] not in holding][:_ROOMS]
+    out = np.ones(len(decision.fleet), np.bool_)
+    if attempt.assignment is not None:
+        out[attempt.assignment.rows] = False
+    selected = rows_mask(attempt.selected.rows, len(out)) if attempt.selected else ~out
+    left = np.flatnonzero(out[ranked.rows])
+    first = left[np.argsort(~selected[ranked.rows[left]], kind="stable")][:_ROOMS]
+    names = decision.fleet.names_of(ranked.rows[first])
+    return list(zip(names, ranked.allocatable[first].tolist(), strict=True))
 
 
 def _gives_to(name: str, after: Decision) -> bool:
