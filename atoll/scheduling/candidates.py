@@ -85,6 +85,11 @@ class Candidates:
         keys = (self.rows, -self.available, -self.score_numbers, self.tier_numbers)
         return np.lexsort(keys if groups is None else (*keys, groups))
 
+    def best_of(self, positions: Numbers, count: int) -> Numbers:
+        """The best few of some positions, best first."""
+        positions = np.sort(positions)
+        return positions[self.at(positions).best_first()[:count]]
+
     def _packed(self, groups: Numbers | None) -> Numbers | None:
         """All that ranks a candidate in one number, smaller for better, if it has the bits.
 

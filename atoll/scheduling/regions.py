@@ -47,9 +47,13 @@ def regions_of(
     codes = traits.region.codes[candidates.rows].astype(np.int64)
     order = candidates.best_first(codes)
     codes = codes[order]
-    starts = np.concatenate(([0], (codes[1:] != codes[:-1]).nonzero()[0] + 1))
-    ends = np.concatenate((starts[1:], [len(codes)]))
-    available, scores = candidates.available[order], candidates.score_numbers[order]
+    edges = np.empty(len(codes) + 1, np.bool_)
+    edges[0] = edges[-1] = True
+    np.not_equal(codes[1:], codes[:-1], out=edges[1:-1])
+    places = edges.nonzero()[0]
+    starts, ends = places[:-1], places[1:]
+    available = candidates.available[order]
+    scores = None if candidates.scores is None else candidates.scores[order]
     if least is None:
         points = _points_duplicated(available, scores, starts, replicas)
     else:
@@ -64,18 +68,18 @@ def regions_of(
 
 
 def _points_duplicated(
-    available: Numbers, scores: Numbers, starts: Numbers, replicas: int
+    available: Numbers, scores: Numbers | None, starts: Numbers, replicas: int
 ) -> Numbers:
     """Clusters that fit all replicas, and their mean score."""
     fits = available >= replicas
     count = np.add.reduceat(fits.astype(np.int64), starts)
-    total = np.add.reduceat(np.where(fits, scores, 0), starts)
+    total = 0 if scores is None else np.add.reduceat(np.where(fits, scores, 0), starts)
     return np.asarray(count * _PER_REPLICA + total // np.maximum(count, 1))
 
 
 def _points_divided(
     available: Numbers,
-    scores: Numbers,
+    scores: Numbers | None,
     edges: tuple[Numbers, Numbers],
     wanted: tuple[int, int, int],
 ) -> Numbers:
@@ -83,16 +87,25 @@ def _points_divided(
     and the mean score of those."""
     (starts, ends), (replicas, clusters_least, regions_least) = edges, wanted
     target = -(-replicas // max(1, regions_least))
-    room = np.concatenate(([0], np.cumsum(available)))
-    sums = np.concatenate(([0], np.cumsum(scores)))
+    room = _running_sum(available)
+    before = room[starts]
+    points = np.minimum(room[ends] - before, target) * _PER_REPLICA
+    if scores is None:
+        return np.asarray(points)
     # The first place in each region where it has room for its part. Room only grows: a cluster
     # never has less than none.
-    enough = np.searchsorted(room, room[starts] + target)
+    enough = room.searchsorted(before + target)
     last = np.maximum(enough, starts + max(clusters_least, regions_least, 1))
     last = np.minimum(last, ends)
-    part = np.minimum(room[ends] - room[starts], target)
-    mean = (sums[last] - sums[starts]) // (last - starts)
-    return np.asarray(part * _PER_REPLICA + mean)
+    sums = _running_sum(scores)
+    return np.asarray(points + (sums[last] - sums[starts]) // (last - starts))
+
+
+def _running_sum(numbers: Numbers) -> Numbers:
+    """The sum of the first 0, 1, 2, ... numbers."""
+    sums = np.zeros(len(numbers) + 1, np.int64)
+    np.cumsum(numbers, out=sums[1:])
+    return sums
 
 
 def best_combination(regions: Regions, bounds: tuple[int, int], clusters_least: int) -> list[int]:

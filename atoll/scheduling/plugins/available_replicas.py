@@ -14,7 +14,7 @@ from atoll.model.decision import Verdict
 from atoll.model.intent import Available
 from atoll.scheduling import webster
 from atoll.scheduling.candidates import Assignment, Candidates, Refusal, Share, Sum
-from atoll.scheduling.columns import Numbers, Rows
+from atoll.scheduling.columns import Numbers, Rows, rows_mask
 from atoll.scheduling.placed import NONE_PLACED, Placed
 from atoll.scheduling.plugin import Divide
 from atoll.scheduling.question import Question
@@ -34,7 +34,7 @@ class AvailableReplicas:
         if not isinstance(division, Available):
             return None
         binding, aggregated = question.binding, division.aggregated
-        return lambda share, _: _divide(share, binding, aggregated=aggregated)
+        return lambda share, fleet: _divide(share, binding, len(fleet), aggregated=aggregated)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,9 @@ class _Contest:
     kept: Placed = NONE_PLACED
 
 
-def _divide(share: Share, binding: Binding, *, aggregated: bool) -> Assignment | Refusal:
+def _divide(
+    share: Share, binding: Binding, clusters: int, *, aggregated: bool
+) -> Assignment | Refusal:
     assigned = share.before.total
     if assigned == share.replicas and not binding.fresh:
         return _as_before(share.before)
@@ -63,7 +65,7 @@ def _divide(share: Share, binding: Binding, *, aggregated: bool) -> Assignment |
         return Refusal(Verdict.UNSCHEDULABLE, message)
     rows, votes = contest.rows, contest.votes
     if aggregated:
-        rows, votes = _shortest_run(contest)
+        rows, votes = _shortest_run(contest, clusters)
     if (rows[1:] < rows[:-1]).any():
         by_name = np.argsort(rows)
         rows, votes = rows[by_name], votes[by_name]
@@ -82,7 +84,7 @@ def _contest(share: Share, selected: Candidates, assigned: int, *, fresh: bool) 
     return _Contest("scale up", missing, selected.rows, selected.allocatable, share.before)
 
 
-def _shortest_run(contest: _Contest) -> tuple[Rows, Numbers]:
+def _shortest_run(contest: _Contest, clusters: int) -> tuple[Rows, Numbers]:
     """The fewest rows that have the votes: those that keep replicas first, then the strongest."""
     rows, votes = contest.rows, contest.votes
     if (votes[1:] > votes[:-1]).any():
@@ -90,10 +92,9 @@ def _shortest_run(contest: _Contest) -> tuple[Rows, Numbers]:
         rows, votes = rows[strongest], votes[strongest]
     keepers = contest.kept.rows[contest.kept.replicas > 0]
     if len(keepers):
-        keeps = np.isin(rows, keepers)
-        rows = np.concatenate([rows[keeps], rows[~keeps]])
-        votes = np.concatenate([votes[keeps], votes[~keeps]])
-    end = int(np.searchsorted(np.cumsum(votes), contest.seats)) + 1
+        first = np.argsort(~rows_mask(keepers, clusters)[rows], kind="stable")
+        rows, votes = rows[first], votes[first]
+    end = int(np.cumsum(votes).searchsorted(contest.seats)) + 1
     return rows[:end], votes[:end]
 
 
@@ -107,7 +108,7 @@ def _merged(total: Sum) -> Assignment:
     """What was won, by name, with what was kept added; then what was only kept, in its order."""
     kept, rows, replicas = total.kept, total.rows, total.won
     if kept:
-        place = np.searchsorted(rows, kept.rows)
+        place = rows.searchsorted(kept.rows)
         place[place == len(rows)] = 0
         took_part = rows[place] == kept.rows
         replicas = replicas.copy()

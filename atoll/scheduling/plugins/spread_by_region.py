@@ -58,7 +58,7 @@ def _choose(
     members = [regions.positions_in(each) for each in chosen]
     first = [each[:1] for each in members]
     more = max(0, cluster.most - len(first))
-    others = np.sort(np.concatenate([each[1 : more + 1] for each in members]))
-    best = others[candidates.at(others).best_first()]
+    others = np.concatenate([each[1 : more + 1] for each in members])
     groups = (Groups("region", *weighed, chosen),)
-    return candidates.at(np.concatenate([*first, best[:more]]), groups)
+    best = candidates.best_of(others, more)
+    return candidates.at(np.concatenate([*first, best]), groups)
