@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -29,8 +29,8 @@ ONE_CLUSTER = {"selection": Constrained(), "spread": (Constraint(Field.CLUSTER, 
 FLEET = Fleet.of([make_cluster("a"), make_cluster("b", labels={"power": "green"})])
 TOOLS = """
 import numpy as np
-from atoll.model.binding import Resource
-from atoll.scheduling.candidates import Assignment, Candidates, Refusal
+from atoll.model.decision import Verdict
+from atoll.scheduling.candidates import Assignment, Refusal
 from atoll.scheduling.verdicts import Verdicts
 
 class Compiled:
@@ -46,7 +46,7 @@ class Rule:
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Puts a distribution on the import path: its source, and its entry points by group."""
 
     def put(source: str, name: str = "mine", **entries: str) -> None:
@@ -57,10 +57,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         groups = (f"[atoll.{group}]\n{lines}\n" for group, lines in entries.items())
         (info / "entry_points.txt").write_text("\n".join(groups))
-        monkeypatch.delitem(sys.modules, name, raising=False)
         monkeypatch.syspath_prepend(str(folder))
 
-    return put
+    yield put
+    for each in tmp_path.iterdir():
+        sys.modules.pop(each.name, None)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +273,6 @@ def test_the_example_is_built_installed_and_followed(
     subprocess.run(build, cwd=EXAMPLE, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     monkeypatch.syspath_prepend(str(wheel))
-    monkeypatch.delitem(sys.modules, "house_rules", raising=False)
     fleet = Fleet.of(
         [
             make_cluster("a", labels={"maintenance": "planned"}),
