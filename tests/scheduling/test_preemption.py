@@ -188,6 +188,88 @@ STORIES = [
         Plan((Target("m1", 2),)),
         id="fits as it is, and what it does not ask for may be overdrawn",
     ),
+    pytest.param(
+        work("api", 50, cpu=2),
+        Spread(1, {"m1": None, "m2": None}),
+        {"m1": room(), "m2": room(), "m3": room(cpu=2)},
+        [
+            Holding(work("stuck", 1, cpu=2), "m1", 1),
+            Holding(work("mobile", 1, cpu=2), "m2", 1, ("m3",)),
+        ],
+        Plan(
+            (Target("m2", 1),),
+            (victim("mobile", "m2", 1, 1, "m3"),),
+            Cost(((1, 1),), stopped=0, bindings=1),
+        ),
+        id="of equal clusters the one whose victim can move",
+    ),
+    pytest.param(
+        work("api", 50, cpu=2),
+        Spread(1, {"m1": None}),
+        {"m1": room()},
+        [Holding(work("a", 1, cpu=2), "m1", 1), Holding(work("b", 1, cpu=9), "m1", 1)],
+        Plan(
+            (Target("m1", 1),),
+            (victim("a", "m1", 1, 1),),
+            Cost(((1, 1),), stopped=1, bindings=1),
+        ),
+        id="of equals the first by name, even if another frees more",
+    ),
+    pytest.param(
+        work("api", 50, cpu=1),
+        Spread(2, {"m1": None, "m2": None, "m3": None}),
+        {"m1": room(), "m2": room(), "m3": room()},
+        [
+            Holding(work("a", 1, cpu=1), "m1", 1),
+            Holding(work("b", 1, cpu=1), "m2", 1),
+            Holding(work("b", 1, cpu=1), "m3", 1),
+        ],
+        Plan(
+            (Target("m2", 1), Target("m3", 1)),
+            (victim("b", "m2", 1, 1), victim("b", "m3", 1, 1)),
+            Cost(((1, 2),), stopped=2, bindings=1),
+        ),
+        id="one binding is disturbed rather than two",
+    ),
+    pytest.param(
+        work("api", 50, cpu=4, memory=4),
+        Spread(1, {"m1": None}),
+        {"m1": room()},
+        [
+            Holding(work("a-memory", 2, cpu=1, memory=3), "m1", 1),
+            Holding(work("b-cpu", 2, cpu=3, memory=2), "m1", 1),
+            Holding(work("l", 1, memory=1), "m1", 3),
+            Holding(work("m", 1, cpu=3), "m1", 1),
+        ],
+        Plan(
+            (Target("m1", 1),),
+            (victim("a-memory", "m1", 1, 2), victim("l", "m1", 1, 1), victim("m", "m1", 1, 1)),
+            Cost(((2, 1), (1, 2)), stopped=3, bindings=3),
+        ),
+        id="short of two: the high one is taken that spares most of the low",
+    ),
+    pytest.param(
+        work("api", 50, cpu=3, memory=3),
+        Spread(1, {"m1": None, "m2": None}),
+        {"m1": room(), "m2": room()},
+        [
+            Holding(work("cpus", 1, cpu=2), "m1", 5),
+            Holding(work("mems", 1, memory=2), "m1", 5),
+            Holding(work("both", 1, cpu=1, memory=1), "m2", 2),
+            Holding(work("rest", 1, cpu=1), "m2", 1),
+            Holding(work("free", 0, memory=1), "m2", 1),
+        ],
+        Plan(
+            (Target("m2", 1),),
+            (
+                victim("both", "m2", 2, 1),
+                victim("free", "m2", 1, 0),
+                victim("rest", "m2", 1, 1),
+            ),
+            Cost(((1, 3), (0, 1)), stopped=4, bindings=3),
+        ),
+        id="short of two: a cluster that seems cheaper and is not",
+    ),
 ]
 
 

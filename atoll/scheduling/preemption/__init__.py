@@ -79,7 +79,7 @@ def preempt(
     )
     narrow = None if unknown else narrowed(scene)
     if narrow is None:
-        return Refusal(wording.cannot(scene, need, free, holdings))
+        return Refusal(wording.cannot(scene, need, holdings))
     return _plan(narrow, *_chosen(narrow, limits))
 
 

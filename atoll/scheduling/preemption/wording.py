@@ -4,10 +4,9 @@ A scene and its holdings come in, sentences go out. It decides nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from atoll.model.binding import Binding
-from atoll.model.cluster import Free
 from atoll.scheduling.preemption.moving import Leaving
 from atoll.scheduling.preemption.scene import (
     Ground,
@@ -39,9 +38,7 @@ def will_not(preemptor: Binding, missing: int) -> str:
     )
 
 
-def cannot(
-    scene: Scene, need: Need, free: Mapping[str, Free | None], holdings: Iterable[Holding]
-) -> str:
+def cannot(scene: Scene, need: Need, holdings: Iterable[Holding]) -> str:
     """How far it would go if all lower priorities gave way, and what is in the way beyond that."""
     top = len(scene.levels)
     reached = {ground.cluster: reach(ground, scene.demand, top) for ground in scene.grounds}
