@@ -63,7 +63,7 @@ def arithmetic(divided: Sum, names: NDArray[np.object_], *, descending: bool) ->
     lines = []
     got = np.flatnonzero(won)
     for row, vote, seats in _together(rows[got], votes[got], won[got]):
-        share = divided.seats * vote / total
+        share = divided.seats * vote / total if total else 0.0
         lines.append(Line(str(names[row]), vote, share, seats, kept.pop(row, 0)))
     lines += [
         Line(str(names[row]), 0, 0.0, 0, replicas) for row, replicas in kept.items() if replicas

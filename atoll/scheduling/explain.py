@@ -16,6 +16,7 @@ from atoll.errors import Invalid
 from atoll.model.binding import Target
 from atoll.model.decision import Verdict
 from atoll.scheduling.arithmetic import Arithmetic, arithmetic
+from atoll.scheduling.candidates import Groups
 from atoll.scheduling.cluster_report import ClusterColumns, ClusterReport
 from atoll.scheduling.columns import Rows
 from atoll.scheduling.fates import Fate, Fates, Reason, fates
@@ -24,13 +25,20 @@ from atoll.scheduling.recording import Record, Trial
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A group that a selection weighed against the others."""
+    """A group that a selection weighed against the others; its score is what it counted by."""
 
-    key: str
     name: str
     score: int
     clusters: int
     taken: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Groups by one field, label or property of clusters, weighed against each other."""
+
+    key: str
+    groups: tuple[Weighed, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +72,9 @@ class TermReport:
         return self._names(self.trial.selected.in_order().rows)
 
     @cached_property
-    def groups(self) -> tuple[Weighed, ...]:
-        """The groups that were weighed."""
-        return tuple(
-            Weighed(groups.key, name, score, size, place in groups.taken)
-            for groups in self.trial.groups
-            for place, (name, score, size) in enumerate(
-                zip(groups.names, groups.scores, groups.sizes, strict=True)
-            )
-        )
+    def weighings(self) -> tuple[Weighing, ...]:
+        """The groups that were weighed, rule by rule."""
+        return tuple(Weighing(each.key, _weighed(each)) for each in self.trial.groups)
 
     @cached_property
     def sums(self) -> tuple[Arithmetic, ...]:
@@ -149,6 +151,13 @@ def explain(record: Record, cost: str = "") -> Report:
             map(Target, record.roll.names[given.rows].tolist(), given.replicas.tolist())
         )
     return Report(record.verdict, record.message, record.replicas, targets, terms, cost)
+
+
+def _weighed(groups: Groups) -> tuple[Weighed, ...]:
+    taken, columns = set(groups.taken), (groups.names, groups.scores, groups.sizes)
+    return tuple(
+        Weighed(*each, place in taken) for place, each in enumerate(zip(*columns, strict=True))
+    )
 
 
 def first_reasons(report: TermReport) -> Counter[str]:

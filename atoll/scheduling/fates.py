@@ -11,14 +11,13 @@ from enum import StrEnum
 
 import numpy as np
 
-from atoll.scheduling.candidates import Candidates, Sum
+from atoll.scheduling.candidates import Candidates, Groups, Sum
 from atoll.scheduling.columns import Mask, Numbers, Rows, rows_mask
 from atoll.scheduling.recording import Record, Said, Trial
 
-STATIC_WEIGHT, FREE_CAPACITY, AGGREGATED, KEPT = (
-    *("static weight", "free capacity", "aggregated"),
-    "kept",
-)
+STATIC_WEIGHT, AGGREGATED, KEPT, FILL = "static weight", "aggregated", "kept", "fill"
+"""How sums are divided; a fill is named by its order as well."""
+QUOTAS = "quotas"
 _BY_RANK = ("SpreadByCluster", "SpreadByRegion")
 
 
@@ -137,15 +136,7 @@ def _mark_not_selected(
     open_ = rows_mask(candidates.rows, len(sheet.codes))
     open_[selected.rows] = False
     for groups in trial.groups:
-        place = np.full(len(sheet.codes), -1)
-        place[groups.rows] = np.repeat(np.arange(len(groups.sizes)), groups.sizes)
-        left = ~np.isin(place, groups.taken) & (place >= 0)
-        taken = ", ".join(groups.names[each] for each in groups.taken)
-        reasons = [
-            Reason(Fate.GROUP, f"{groups.key} {name} was not taken, but {taken}")
-            for name in groups.names
-        ]
-        sheet.mark_each(open_ & left, place, reasons)
+        _mark_by_group(sheet, groups, open_)
     if trial.selection in _BY_RANK:
         ranked = candidates.in_order().rows
         after = rows_mask(ranked[count:], len(sheet.codes)) if not trial.groups else open_
@@ -155,6 +146,22 @@ def _mark_not_selected(
         sheet.mark_where(open_, Reason(Fate.ROOM, "it made way for a cluster with more room"))
     text = f"it was not among the {count} that {trial.selection} selected"
     sheet.mark_where(open_, Reason(Fate.NOT_SELECTED, text))
+
+
+def _mark_by_group(sheet: _Sheet, groups: Groups, open_: Mask) -> None:
+    """Who is in no group that was taken; a cluster can be in several, or in none."""
+    places = np.repeat(np.arange(len(groups.sizes)), groups.sizes)
+    place = np.full(len(sheet.codes), -1)
+    place[groups.rows] = places
+    taken = rows_mask(groups.rows[np.isin(places, groups.taken)], len(sheet.codes))
+    instead = ", ".join(groups.names[each] for each in groups.taken)
+    reasons = [
+        Reason(Fate.GROUP, f"{groups.key} {name} was not taken, but {instead}")
+        for name in groups.names
+    ]
+    sheet.mark_each(open_ & (place >= 0) & ~taken, place, reasons)
+    if groups.key != QUOTAS:
+        sheet.mark_where(open_ & (place < 0), Reason(Fate.GROUP, f"it has no {groups.key}"))
 
 
 def _mark_without_replicas(
@@ -183,6 +190,9 @@ def _mark_by_sum(sheet: _Sheet, record: Record, members: Rows, sum_: Sum) -> Non
         sheet.mark(without, Reason(Fate.NO_WEIGHT, "the policy gives it no weight"))
     else:
         sheet.mark(without, Reason(Fate.NO_ROOM, "it has no room for another replica"))
+    if sum_.method.startswith(FILL):
+        text = "clusters before it in the order have room for all"
+        sheet.mark(sum_.rows, Reason(Fate.ENOUGH, text))
     text = f"its share of {sum_.seats} replicas is too small for one"
     sheet.mark(sum_.rows[sum_.won <= 0], Reason(Fate.SMALL_SHARE, text))
     if sum_.method == KEPT:

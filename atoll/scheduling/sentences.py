@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from atoll.model.binding import Target
 from atoll.scheduling.arithmetic import Arithmetic, Bid, Line
 from atoll.scheduling.cluster_report import ClusterReport
-from atoll.scheduling.explain import Report, TermReport
-from atoll.scheduling.fates import Fate, Reason
+from atoll.scheduling.explain import Report, TermReport, Weighing
+from atoll.scheduling.fates import FILL, Fate, Reason
 from atoll.scheduling.whole_numbers import INT32_MOST
 
 MANY = 50
@@ -80,25 +80,28 @@ def _told(term: TermReport) -> Iterator[str]:
     yield f"{feasible} of {_clusters_count(total)} passed the filters"
     if selected is not None and len(selected) < feasible:
         yield f"{term.trial.selection} selected {len(selected)} of {feasible}"
-    if term.groups:
-        yield from _groups(term)
+    for weighing in term.weighings:
+        yield from _groups(weighing, by_score=term.trial.selection == "SpreadByRegion")
     yield from map(_sum, term.sums)
     if not term.sums and term.trial.division == "Duplicated":
         yield f"every cluster selected runs all {_replicas(term.record.replicas)}"
 
 
-def _groups(term: TermReport) -> Iterator[str]:
-    taken = [each for each in term.groups if each.taken]
-    left = [each for each in term.groups if not each.taken]
-    told = [f"{each.name} (score {each.score}, {_clusters_count(each.clusters)})" for each in taken]
-    key = term.groups[0].key
+def _groups(weighing: Weighing, *, by_score: bool) -> Iterator[str]:
+    taken = [each for each in weighing.groups if each.taken]
+    left = [each for each in weighing.groups if not each.taken]
+    by = "score" if by_score else "room"
     if taken:
+        told = (
+            f"{each.name} ({by} {each.score}, {_clusters_count(each.clusters)})" for each in taken
+        )
         total = sum(each.score for each in taken)
-        best = f", the best combination with a score of {total} in all" if left else ""
-        yield f"taken by {key}: {_listed(told)}{best}"
+        best = f", the best combination with a score of {total} in all" if by_score and left else ""
+        yield f"taken by {weighing.key}: {_listed(told)}{best}"
     if left:
         others = sorted(left, key=lambda each: (-each.score, each.name))
-        yield f"not taken: {_listed(f'{each.name} (score {each.score})' for each in others)}"
+        told = (f"{each.name} ({by} {each.score})" for each in others)
+        yield f"{'not taken' if taken else 'there are'} by {weighing.key}: {_listed(told)}"
 
 
 def _sum(told: Arithmetic) -> str:
@@ -109,8 +112,14 @@ def _sum(told: Arithmetic) -> str:
     parts = [f"{_replicas(told.seats)} {how}: {_listed(_line(each, told) for each in told.lines)}"]
     if told.others:
         others = "1 other gets" if told.others == 1 else f"{told.others} others get"
-        parts.append(f"{others} none, with {told.others_votes} of the votes")
-    if told.last and told.runner_up and sum(1 for each in told.lines if each.won) > 1:
+        of = "" if _fills(told) else f", with {told.others_votes} of the votes"
+        parts.append(f"{others} none{of}")
+    if (
+        told.last
+        and told.runner_up
+        and not _fills(told)
+        and sum(1 for each in told.lines if each.won) > 1
+    ):
         tie = " (a tie)" if told.last.value == told.runner_up.value else ""
         parts.append(f"the last went to {_bid(told.last)}, next is {_bid(told.runner_up)}{tie}")
     return "; ".join(parts)
@@ -120,8 +129,15 @@ def _line(line: Line, told: Arithmetic) -> str:
     kept = f" and {line.kept} kept" if line.kept else ""
     if not line.won:
         return f"{line.cluster}{kept}"
+    if _fills(told):
+        return f"{line.cluster} {line.won} into room for {line.votes}{kept}"
     share = f"{line.votes} of {told.votes} is {line.share:.2f}, so {line.won}"
     return f"{line.cluster} {share}{kept}"
+
+
+def _fills(told: Arithmetic) -> bool:
+    """Whether clusters are filled one after the other, rather than in proportion."""
+    return told.method.startswith(FILL)
 
 
 def _bid(bid: Bid) -> str:

@@ -15,10 +15,16 @@ from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
 from atoll.model.intent import (
     Available,
+    Bounds,
     Constrained,
     Constraint,
     Duplicated,
     Field,
+    Fill,
+    Group,
+    Order,
+    Pick,
+    Shortage,
     Weighted,
 )
 from atoll.scheduling.arithmetic import Bid, Line
@@ -194,7 +200,7 @@ def test_a_selection_by_region_tells_what_was_weighed() -> None:
         "taken by region: east (score 3000, 1 cluster), "
         "the best combination with a score of 3000 in all",
     ]
-    assert lines[4] == "not taken: west (score 2000)"
+    assert lines[4] == "not taken by region: west (score 2000)"
 
 
 @pytest.mark.parametrize(
@@ -280,6 +286,45 @@ def test_every_explanation_adds_up_and_leaves_no_cluster_out(
         assert cluster.chosen or cluster.reason.text
         assert cluster.chosen == (cluster.name in {each.name for each in decision.targets})
     assert len(sentences(report)) >= len(fleet) + 2
+
+
+GROUPS = st.builds(
+    Group,
+    key=st.sampled_from(["region", "label:env"]),
+    most=st.none() | st.integers(1, 2),
+    each_most=st.none() | st.integers(1, 2),
+)
+PICKS = st.builds(
+    Pick,
+    order=st.sampled_from(Order),
+    most=st.none() | st.integers(1, 4),
+    groups=st.lists(GROUPS, max_size=2).map(tuple),
+    shortage=st.sampled_from(Shortage),
+)
+FILLS = st.builds(
+    Fill, order=st.sampled_from(Order), even=st.booleans(), shortage=st.sampled_from(Shortage)
+)
+BOUNDS = st.builds(Bounds, st.just(Affinity()), st.integers(0, 1), st.none() | st.integers(2, 9))
+
+
+@given(bindings(), clusters(least=2), PICKS, FILLS | st.builds(Available), st.lists(BOUNDS))
+def test_our_own_modes_are_explained_as_well(
+    binding: Binding, fleet: list[Cluster], pick: Pick, division: Any, bounds: list[Bounds]
+) -> None:
+    ours = {"selection": pick, "division": division, "bounds": tuple(bounds[:1]), "spread": ()}
+    binding = replace(binding, intent=replace(binding.intent, **ours))
+    report = report_of(binding, *fleet)
+    assert sums_check(report) == []
+    assert all(each.chosen or each.reason.text for each in report.clusters)
+    assert len(sentences(report)) >= len(fleet) + 2
+
+
+def test_filling_is_told_as_filling() -> None:
+    binding = make_binding(3, wanting={"division": Fill()})
+    a, b = make_cluster("a", cpu="8"), make_cluster("b", cpu="4")
+    lines = sentences(report_of(binding, a, b))
+    assert lines[2] == "3 replicas by fill, best first: a 3 into room for 8; 1 other gets none"
+    assert lines[4] == "b  not chosen: clusters before it in the order have room for all"
 
 
 def with_replicas(kept: Record, replicas: np.ndarray[Any, Any]) -> Record:

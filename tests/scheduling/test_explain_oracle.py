@@ -41,7 +41,11 @@ def told_candidates(report: Report) -> list[list[Any]]:
 
 
 def told_regions(report: Report) -> list[list[Any]]:
-    return sorted([each.name, each.score, each.clusters] for each in report.terms[-1].groups)
+    return sorted(
+        [each.name, each.score, each.clusters]
+        for weighing in report.terms[-1].weighings
+        for each in weighing.groups
+    )
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def read_back(decision: Decision) -> Record:
 def told(kept: Record) -> list[Any]:
     """All that a record says, as plain values."""
     report = explain(kept)
-    terms = [(term.clusters, term.groups, term.sums, term.refusal) for term in report.terms]
+    terms = [(term.clusters, term.weighings, term.sums, term.refusal) for term in report.terms]
     asked = (kept.replicas, kept.fresh, kept.descending, kept.lost)
     return [report.verdict, report.message, kept.term, report.targets, *asked, *terms]
 
