@@ -52,8 +52,7 @@ class Ground:
 
     @cached_property
     def lots(self) -> list[Lot]:
-        """All places by lot, such that the clusters of a group are close together."""
-        coarse_first = sorted(range(len(self.groups)), key=lambda rule: self.sizes(rule).size)
+        """All places by lot, in an order in which few groups are begun and not finished."""
         found: dict[tuple[tuple[int, ...], tuple[int, ...], int], list[int]] = {}
         columns = [each.tolist() for each in self.groups]
         quotas, least = [each.tolist() for each in self.quotas], self.least.tolist()
@@ -63,8 +62,19 @@ class Ground:
             # Nothing or at least one is no more than any number.
             bound = least[place] if least[place] > 1 else 0
             found.setdefault((groups, matched, bound), []).append(place)
-        lots = [Lot(*key, tuple(places)) for key, places in found.items()]
-        return sorted(lots, key=lambda lot: ([lot.groups[i] for i in coarse_first], lot.places))
+        return _close_together([Lot(*key, tuple(places)) for key, places in found.items()])
+
+    def reordered(self, places: list[int], held: int) -> "Ground":
+        """The same ground with these places in this order, the first of them to be kept."""
+        return Ground(
+            self.positions[places],
+            tuple(each[places] for each in self.groups),
+            tuple(each[places] for each in self.quotas),
+            self.least[places],
+            self.most[places],
+            self.needed,
+            held,
+        )
 
     def sizes(self, rule: int) -> Numbers:
         """The sizes of the groups of a rule, for those that have any cluster."""
@@ -73,6 +83,22 @@ class Ground:
     def holds(self, places: list[int]) -> bool:
         """Whether these clusters can take the replicas."""
         return usable(self.needed, self.least[places], self.most[places])[0] == self.needed
+
+
+def _close_together(lots: list[Lot]) -> list[Lot]:
+    """By group of the rule that has most; those that lie within groups of others by these."""
+    rules = range(len(lots[0].groups)) if lots else range(0)
+    coarse_first = sorted(rules, key=lambda rule: len({lot.groups[rule] for lot in lots}))
+    if not coarse_first:
+        return lots
+    finest, within = coarse_first[-1], dict[int, list[int]]()
+    for lot in lots:
+        others = [lot.groups[rule] for rule in coarse_first]
+        known = within.get(lot.groups[finest], others)
+        within[lot.groups[finest]] = [min(pair) for pair in zip(known, others, strict=True)]
+    return sorted(
+        lots, key=lambda lot: (within[lot.groups[finest]], lot.groups[finest], lot.places)
+    )
 
 
 def group_codes(key: str, traits: Traits) -> tuple[Numbers, list[str]]:

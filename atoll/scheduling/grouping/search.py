@@ -15,8 +15,8 @@ from atoll.scheduling.grouping.aims import Aim, V
 from atoll.scheduling.grouping.frames import Frame, Span
 from atoll.scheduling.grouping.ground import Lot
 
-STEPS_MOST = 400_000
-"""Beyond so many steps a search is given up: a matter of a second or two."""
+STEPS_MOST = 200_000
+"""Beyond so many steps a search is given up: a matter of a second."""
 
 _Group = tuple[int, int]  # the place of a rule, and a group of it
 
@@ -116,17 +116,20 @@ def _onward(
         return
     unfinished, groups, opened = dict(state.unfinished), list(state.groups), list[int]()
     for rule, group in enumerate(stop.lot.groups):
-        here = frame.each[rule].counted(unfinished.pop((rule, group), 0) + count)
+        before = unfinished.pop((rule, group), 0)
+        here = frame.each[rule].counted(before + count)
         if here is None:
             return
-        if here and not stop.last[rule]:
-            unfinished[rule, group] = here
-        elif here:
+        if here and not before:
             number = frame.groups[rule].counted(groups[rule] + 1)
-            if number is None or here < frame.each[rule].least:
+            if number is None:
                 return
             groups[rule] = number
             opened.append(rule)
+        if here and not stop.last[rule]:
+            unfinished[rule, group] = here
+        elif here and here < frame.each[rule].least:
+            return
     rest = tuple(groups), tuple(sorted(unfinished.items()))
     for quotas in _quotas(state.quotas, stop.lot.quotas, count, frame.quotas):
         yield _State(total, *rest, quotas), opened
