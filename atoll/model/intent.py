@@ -206,6 +206,8 @@ class Intent:
     """Karmada's constraints: clusters must have the fields named, whatever the selection."""
     selection: Selection = Everyone()
     division: Division = Duplicated(stated=False)
+    unused_weights: tuple[tuple[Affinity, int], ...] = ()
+    """Weights listed beside a division that does not look at them; a change of them is a change."""
     bounds: tuple[Bounds, ...] = ()
     preferences: tuple[Preference, ...] = ()
     soft_taints: int = 0

@@ -122,7 +122,7 @@ class Capacity:
             if column is None:
                 return np.zeros(len(self.pods), np.int64)
             # What is overcommitted is no less than nothing.
-            np.minimum(fit, np.maximum(column, 0) // wanted, out=fit)
+            np.minimum(fit, np.maximum(column, 0) // _near(wanted), out=fit)
         return fit
 
     def _by_model(self, demand: Demand) -> Numbers:

@@ -20,8 +20,10 @@ from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.diagnosis import no_cluster_fits
 from atoll.scheduling.estimates import Estimates, estimate
 from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.guarding import PluginFailed
 from atoll.scheduling.placed import NONE_PLACED, Placed
 from atoll.scheduling.question import NOWHERE, Question, Surroundings
+from atoll.scheduling.refusing import refused
 from atoll.scheduling.setting import ORDINARY, Setting
 from atoll.scheduling.shortlisting import shortlist
 from atoll.scheduling.strategies import assign, select
@@ -41,7 +43,11 @@ def decide(
     placed = Placed.of(binding.targets, fleet.rows) if binding.targets else NONE_PLACED
     for place in terms_from(binding):
         question = Question(binding, place, placed, setting.features, surroundings)
-        attempts.append(attempt(question, fleet, setting))
+        try:
+            attempts.append(attempt(question, fleet, setting))
+        except PluginFailed as failed:
+            attempts = [refused(question.term, failed, fleet)]
+            break
         if attempts[-1].refusal is None:
             break
     refusal = attempts[-1].refusal and attempts[0].refusal

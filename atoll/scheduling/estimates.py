@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from atoll.model.amount import PODS
 from atoll.model.assumed import Assumed
 from atoll.model.cluster import Cluster
 from atoll.scheduling.columns import Numbers, Rows
@@ -85,6 +86,7 @@ def _less_assumed(
     demand, pods, taken = question.binding.demand, cluster.free.pods, dict[str, int]()
     for component in (each for one in assumed for each in one.components):
         pods -= component.replicas
+        taken[PODS] = taken.get(PODS, 0) + component.replicas
         for name, amount in component.demand.requests if component.demand else ():
             taken[name] = taken.get(name, 0) + amount.in_its_unit(name) * component.replicas
     if pods <= 0 or demand is None:

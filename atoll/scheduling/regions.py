@@ -143,8 +143,8 @@ def _best_path(
 ) -> list[int]:
     """The indices of the best combination of groups, each a score and a number of clusters."""
     least, most = bounds
-    if most < 1:
-        return []
+    if most < 1 or (least < 1 and clusters_least < 1):
+        return []  # to ask for nothing is answered with nothing
 
     def ends(state: _State, size: int) -> bool:
         return state[0] + 1 >= least and state[1] + size >= clusters_least

@@ -61,6 +61,7 @@ def _apart_from_terms(intent: Intent) -> tuple[object, ...]:
         intent.spread,
         intent.selection,
         intent.division,
+        intent.unused_weights,
         intent.bounds,
         intent.preferences,
         intent.soft_taints,
@@ -90,5 +91,6 @@ def _replicas_changed(binding: Binding, features: Features) -> bool:
 
 
 def _going_away(name: str, fleet: Fleet) -> bool:
+    """A cluster that is gone was seen going; Karmada does not look for it again."""
     row = fleet.rows.get(name)
-    return row is None or bool(fleet.traits.deleting[row])
+    return row is not None and bool(fleet.traits.deleting[row])

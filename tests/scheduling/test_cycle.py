@@ -3,17 +3,23 @@
 from dataclasses import replace
 
 import pytest
-from builders import bindings, clusters, make_binding, make_cluster, placed
+from builders import bindings, clusters, make_binding, make_cluster, make_demand, placed
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atoll.model.affinity import Affinity, Term
+from atoll.model.amount import Amount
+from atoll.model.assumed import Assumed
 from atoll.model.binding import Binding
-from atoll.model.cluster import Cluster
+from atoll.model.cluster import Cluster, Free
 from atoll.model.decision import Verdict
+from atoll.model.demand import Component, Demand
 from atoll.model.intent import Available, Constrained, Duplicated, Ordinals, Weighted
 from atoll.scheduling.cycle import decide
+from atoll.scheduling.features import Features
 from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.question import Surroundings
+from atoll.scheduling.setting import Setting
 from atoll.scheduling.trigger import Trigger, trigger
 
 
@@ -190,3 +196,42 @@ def test_a_split_statefulset_has_every_ordinal_once_and_grows_at_the_top() -> No
     assert plan is not None
     assert sum(each.count for each in plan.ranges) == 7
     assert decide(make_binding(5, wanting={"division": Available()}), fleet).ordinals() is None
+
+
+def test_a_request_beyond_all_numbers_fits_nowhere() -> None:
+    huge = Demand((("memory", Amount(10**25, binary=True)),))
+    decision = decide(
+        make_binding(1, demand=huge, wanting={"division": Available()}),
+        Fleet.of([make_cluster("a")]),
+    )
+    assert decision.verdict is Verdict.UNSCHEDULABLE
+
+
+def test_assumed_work_takes_pod_slots_from_requests_for_pods_too() -> None:
+    component = Component("web", 3, make_demand())
+    binding = make_binding(
+        1, demand=Demand((("pods", Amount(1000)),)), wanting={"division": Available()}
+    )
+    fleet = Fleet.of([replace(make_cluster("a"), free=Free({"pods": Amount(10_000)}, 20))])
+    setting = Setting(Features(SchedulingOvercommitProtection=True))
+    surroundings = Surroundings(assumed=(Assumed("a", (component,)),))
+    decision = decide(binding, fleet, setting, surroundings)
+    assert decision.attempts[0].estimates is not None
+    assert decision.attempts[0].estimates.allocatable.tolist() == [7]
+
+
+def test_an_estimator_that_does_not_know_has_no_say() -> None:
+    fleet = Fleet.of([make_cluster("a"), make_cluster("b")])
+    answers = {"exact": {"a": 2, "b": -1}}
+    decision = decide(
+        make_binding(9, wanting={"division": Available()}),
+        fleet,
+        surroundings=Surroundings(estimates=answers),
+    )
+    assert placed(decision) == {"a": 1, "b": 8}
+    estimates = decision.attempts[0].estimates
+    assert estimates is not None
+    assert {name: found.tolist() for name, found in estimates.sources.items()} == {
+        "cluster report": [16, 16],
+        "exact": [2, -1],
+    }

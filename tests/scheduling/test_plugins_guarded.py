@@ -22,7 +22,6 @@ from atoll.scheduling.guarding import (
 from atoll.scheduling.plugin import Plugins
 from atoll.scheduling.plugins import DEFAULT
 from atoll.scheduling.question import Question
-from atoll.scheduling.refusing import decide_or_refuse
 from atoll.scheduling.setting import Setting
 from atoll.scheduling.verdicts import Verdicts
 
@@ -150,7 +149,7 @@ def test_a_plugin_on_columns_that_fails_refuses_the_decision(
     setting: Setting, problem: str
 ) -> None:
     binding = make_binding(2, on={"b": 2})
-    decision = decide_or_refuse(binding, FLEET, setting)
+    decision = decide(binding, FLEET, setting)
     assert decision.message == f"plug-in Mine failed: {problem}"
     assert decision.verdict is Verdict.SCHEDULER_ERROR
     assert decision.bound == binding.targets
@@ -175,6 +174,6 @@ def test_a_plugin_that_keeps_its_promises_is_not_hindered(setting: Setting) -> N
 def test_a_failure_under_a_later_term_is_not_hidden_by_the_refusal_of_the_first() -> None:
     terms = (Term("first", Affinity(names=("gone",))), Term("then", Affinity(names=("a",))))
     binding = make_binding(2, on={"b": 2}, wanting={"terms": terms})
-    decision = decide_or_refuse(binding, FLEET, with_score(lambda fleet: 1 / 0))
+    decision = decide(binding, FLEET, with_score(lambda fleet: 1 / 0))
     assert decision.message == "plug-in Mine failed: ZeroDivisionError: division by zero"
     assert decision.bound == binding.targets

@@ -18,7 +18,6 @@ from atoll.model.intent import Constrained, Constraint, Field
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.plugins import DEFAULT
-from atoll.scheduling.refusing import decide_or_refuse
 from atoll.scheduling.setting import Setting
 
 Install = Callable[..., None]
@@ -262,7 +261,7 @@ def test_an_entry_point_without_a_distribution_is_refused_too() -> None:
 
 def test_a_plugin_that_fails_to_compile_refuses_the_decision(install: Install) -> None:
     install("class M:\n    def compile(self, question):\n        1 / 0", scores="Mine = mine:M")
-    decision = decide_or_refuse(make_binding(2), FLEET, Setting(plugins=plugins()))
+    decision = decide(make_binding(2), FLEET, Setting(plugins=plugins()))
     assert decision.message == "plug-in Mine failed: ZeroDivisionError: division by zero"
 
 

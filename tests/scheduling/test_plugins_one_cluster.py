@@ -20,7 +20,6 @@ from atoll.scheduling.one_cluster import FilterOneByOne, ScoreOneByOne, asked
 from atoll.scheduling.plugin import Plugins
 from atoll.scheduling.plugins import DEFAULT
 from atoll.scheduling.recording import record
-from atoll.scheduling.refusing import decide_or_refuse
 from atoll.scheduling.sentences import sentences
 from atoll.scheduling.setting import ORDINARY, Setting
 from atoll.scheduling.stored import decode, encode
@@ -190,7 +189,7 @@ def test_a_score_that_fails_refuses_the_decision_and_names_the_cluster(
 def check_refused(setting: Setting, problem: str) -> None:
     """What runs stays, it is tried again, and every cluster has the failure as its reason."""
     binding = make_binding(5, on={"b": 4, "gone": 1})
-    decision = decide_or_refuse(binding, FLEET, setting)
+    decision = decide(binding, FLEET, setting)
     message = f"plug-in Mine failed: {problem}"
     assert (decision.verdict, decision.message) == (Verdict.SCHEDULER_ERROR, message)
     assert decision.retry
@@ -207,5 +206,5 @@ def test_where_nothing_fails_the_decision_is_the_usual_one(
     binding: Binding, fleet: list[Cluster]
 ) -> None:
     columns = Fleet.of(fleet)
-    usual, other = decide(binding, columns), decide_or_refuse(binding, columns, ORDINARY)
+    usual, other = decide(binding, columns), decide(binding, columns, ORDINARY)
     assert (usual.message, usual.targets) == (other.message, other.targets)

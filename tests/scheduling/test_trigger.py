@@ -86,8 +86,8 @@ SETTLED = make_binding(3, intent=DIVIDED, on={"a": 1, "b": 2})
         pytest.param(
             make_binding(3, intent=DIVIDED, on={"a": 1, "ghost": 2}),
             DIVIDED,
-            Trigger.TERMINATING_TARGET,
-            id="a-target-is-gone",
+            Trigger.NONE,
+            id="a-target-that-is-gone-was-seen-going",
         ),
     ],
 )

@@ -37,6 +37,16 @@ def division(strategy: Wire | None, path: str) -> Division:
     return Unsupported(kind, preference)
 
 
+def unused_weights(
+    strategy: Wire | None, how: Division, path: str
+) -> tuple[tuple[Affinity, int], ...]:
+    """Weights that are listed although the division does not look at them."""
+    given = part(strategy or {}, "weightPreference", path)
+    if given is None or isinstance(how, Weighted):
+        return ()
+    return _weights(given, at(path, "weightPreference"))
+
+
 def _weights(preference: Wire, path: str) -> tuple[tuple[Affinity, int], ...]:
     found = []
     for here, each in parts(preference, "staticWeightList", path):

@@ -39,13 +39,15 @@ def _shared(intent: Intent) -> Intent:
 def _intent(wire: Wire) -> Intent:
     strategy = part(wire, "replicaScheduling", PLACEMENT)
     spread = division.constraints(wire, PLACEMENT)
-    how = division.division(strategy, at(PLACEMENT, "replicaScheduling"))
+    here = at(PLACEMENT, "replicaScheduling")
+    how = division.division(strategy, here)
     return Intent(
         terms=_terms(wire),
         tolerations=tolerations(wire, "clusterTolerations", PLACEMENT),
         spread=spread,
         selection=division.selection(strategy, spread, how),
         division=how,
+        unused_weights=division.unused_weights(strategy, how, here),
     )
 
 
