@@ -7,7 +7,7 @@ the values mean is not known here.
 """
 
 from functools import lru_cache
-from struct import Struct, pack
+from struct import Struct, pack, unpack
 from zlib import crc32
 
 import numpy as np
@@ -17,7 +17,8 @@ from atoll.errors import Invalid
 from atoll.scheduling.columns import Numbers
 
 _NUMBER, _COLUMN, _LENGTH = Struct("<q"), Struct("<cI"), Struct("<I")
-_AGAIN, _SHORT, _NOTHING, _BITS = b"=", b".", b"0", b"b"
+_NOTHING, _BITS = b"0", b"b"
+_LONG, _AGAIN = -1, -2  # in the place of a short column's length; again: -2, -3, ...
 _FORMS = {form: np.dtype(f"<{form.decode()}") for form in (b"B", b"H", b"I", b"h", b"i", b"q")}
 _SHORT_MOST = 512
 """So long a column at most is not worth the trouble of finding a form of its own."""
@@ -47,10 +48,10 @@ def damaged(data: bytes, problem: str) -> Invalid:
 
 
 @lru_cache(maxsize=1024)
-def framed(text: str) -> bytes:
-    """A text that says where it ends."""
-    written = text.encode(*_TEXT)
-    return _LENGTH.pack(len(written)) + written
+def framed(*texts: str) -> bytes:
+    """Texts that say where they end; decisions that resemble each other share most of them."""
+    written = [text.encode(*_TEXT) for text in texts]
+    return b"".join(_LENGTH.pack(len(each)) + each for each in written)
 
 
 def packed(column: Column) -> bytes:
@@ -78,10 +79,11 @@ def _form(column: Column, bits: int) -> bytes:
 class Writer:
     """Gathers values; `framed` is all of them."""
 
-    __slots__ = ("_columns", "_parts", "_places", "_short")
+    __slots__ = ("_columns", "_numbers", "_parts", "_places", "_short")
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
+        self._numbers: list[int] = []
         self._columns: list[Numbers] = []
         self._places: dict[int, int] = {}
         self._short: list[Numbers] = []
@@ -91,10 +93,10 @@ class Writer:
         self._parts.append(part)
 
     def numbers(self, *numbers: int) -> None:
-        self._parts.append(pack(f"<{len(numbers)}q", *numbers))
+        self._numbers += numbers
 
-    def text(self, text: str) -> None:
-        self._parts.append(framed(text))
+    def texts(self, *texts: str) -> None:
+        self._parts.append(framed(*texts))
 
     def known(self, column: Numbers) -> None:
         """A column the reader will know without being told."""
@@ -105,25 +107,28 @@ class Writer:
     def column(self, column: Numbers) -> None:
         place = self._places.get(id(column))
         if place is not None:
-            self._parts.append(_COLUMN.pack(_AGAIN, place))
+            self._numbers.append(_AGAIN - place)
             return
         self.known(column)
         if len(column) <= _SHORT_MOST:
             self._short.append(column)
-            self._parts.append(_COLUMN.pack(_SHORT, len(column)))
+            self._numbers.append(len(column))
         else:
+            self._numbers.append(_LONG)
             self._parts.append(packed(column))
 
     @property
     def framed(self) -> bytes:
         short = np.concatenate(self._short) if self._short else np.zeros(0, np.int64)
-        return b"".join((packed(short), *self._parts))
+        count = len(self._numbers)
+        numbers = pack(f"<I{count}q", count, *self._numbers)
+        return b"".join((numbers, packed(short), *self._parts))
 
 
 class Reader:
     """Hands out values in the order they were written. `most`: how long a column can be."""
 
-    __slots__ = ("_at", "_data", "_most", "_read", "_short", "_short_at")
+    __slots__ = ("_at", "_data", "_most", "_numbers", "_read", "_short", "_short_at")
 
     def __init__(self, data: bytes, most: int) -> None:
         self._data = data
@@ -131,11 +136,20 @@ class Reader:
         self._most = most
         self._read: list[Numbers] = []
         self._short_at = 0
+        count = _LENGTH.unpack(self._take(_LENGTH.size))[0]
+        self._numbers = iter(unpack(f"<{count}q", self._take(count * _NUMBER.size)))
         self._short = self.packed()
 
     def number(self, least: int = _LEAST, most: int = _MOST) -> int:
-        number: int = _NUMBER.unpack(self._take(_NUMBER.size))[0]
-        self.check(least <= number <= most, f"{number} is not in {least}..{most}")
+        return self._checked(next(self._numbers, None), least, most)
+
+    def number_here(self, least: int = _LEAST, most: int = _MOST) -> int:
+        """A number of those that stand alone."""
+        return self._checked(_NUMBER.unpack(self._take(_NUMBER.size))[0], least, most)
+
+    def _checked(self, number: int | None, least: int, most: int) -> int:
+        if number is None or not least <= number <= most:
+            raise damaged(self._data, f"{number} is not in {least}..{most}")
         return number
 
     def text(self) -> str:
@@ -150,33 +164,25 @@ class Reader:
 
     def column(self, least: int = _LEAST, most: int = _MOST) -> Numbers:
         """The next column, all of whose numbers are in this range."""
-        form, count = self._peek()
-        if form == _AGAIN:
-            self.check(count < len(self._read), "points at a column that is not there")
-            self._take(_COLUMN.size)
-            column = self._read[count]
-        elif form == _SHORT:
-            self._take(_COLUMN.size)
-            start, self._short_at = self._short_at, self._short_at + count
+        length = self.number()
+        if length <= _AGAIN:
+            place = _AGAIN - length
+            self.check(place < len(self._read), "points at a column that is not there")
+            return self._within(self._read[place], least, most)
+        if length == _LONG:
+            column = self.packed()
+        else:
+            start, self._short_at = self._short_at, self._short_at + length
             self.check(self._short_at <= len(self._short), "has too few short columns")
             column = self._short[start : self._short_at]
-            self.known(column)
-        else:
-            column = self.packed()
-            self.known(column)
+        self.known(column)
         return self._within(column, least, most)
 
     def packed(self, least: int = _LEAST, most: int = _MOST) -> Numbers:
         """The next column, of those that stand alone."""
-        form, count = self._peek()
+        form, count = _COLUMN.unpack(self._take(_COLUMN.size))
         self.check(count <= self._most, f"holds a column of {count}")
-        self._take(_COLUMN.size)
         return self._within(self._unpacked(form, count), least, most)
-
-    def _peek(self) -> tuple[bytes, int]:
-        self.check(self._at + _COLUMN.size <= len(self._data), "ends too early")
-        form, count = _COLUMN.unpack_from(self._data, self._at)
-        return form, count
 
     def _within(self, column: Numbers, least: int, most: int) -> Numbers:
         inside = not len(column) or (least <= int(column.min()) and int(column.max()) <= most)

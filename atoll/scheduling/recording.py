@@ -62,7 +62,7 @@ class Said:
     @cached_property
     def written(self) -> bytes:
         """Written once for all records that share it."""
-        texts = b"".join(map(framed, (self.filter, *self.reasons)))
+        texts = framed(self.filter, *self.reasons)
         counts = pack("<2q", self.spares_placed, len(self.reasons))
         return counts + texts + packed(self.codes)
 
@@ -146,10 +146,13 @@ def _trial(attempt: Attempt, traits: Traits) -> Trial:
 
 def _said(opinions: tuple[Opinion, ...], traits: Traits) -> tuple[Said, ...]:
     """Opinions that many decisions share are made ready for the record once."""
+    known: tuple[Said, ...] | None = traits.memo.get(("all said", opinions))
+    if known is not None:
+        return known
     shared = tuple(each for each in opinions if each.filter.shared)
-    ready = traits.remember(("said", shared), lambda: {each: _one(each) for each in shared})
     if len(shared) == len(opinions):
-        return tuple(ready.values())
+        return traits.remember(("all said", shared), lambda: tuple(map(_one, shared)))
+    ready = traits.remember(("said", shared), lambda: {each: _one(each) for each in shared})
     return tuple(ready.get(each) or _one(each) for each in opinions)
 
 

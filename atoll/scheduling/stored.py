@@ -31,15 +31,14 @@ def encode(record: Record) -> bytes:
     """The stored form of a record."""
     writer = Writer()
     writer.raw(record.roll.written)
-    writer.text(record.message)
-    writer.text(record.term)
+    writer.texts(record.message, record.term)
     flags = record.fresh | record.descending << 1
     lost, trials = len(record.lost), len(record.trials)
     writer.numbers(_VERDICTS.index(record.verdict), record.replicas, flags, lost, trials)
     writer.column(record.placed.rows)
     writer.column(record.placed.replicas)
     for target in record.lost:
-        writer.text(target.name)
+        writer.texts(target.name)
         writer.numbers(target.replicas)
     for trial in record.trials:
         _write_trial(trial, writer)
@@ -65,7 +64,7 @@ def decode(data: bytes, names: NDArray[np.object_]) -> Record:
 
 def _read_roll(reader: Reader, names: NDArray[np.object_]) -> Roll:
     roll = Roll(names, np.zeros(len(names), np.bool_))
-    if reader.number() != roll.fingerprint:
+    if reader.number_here() != roll.fingerprint:
         problem = "was written for other clusters: the names given are not those of that time"
         raise damaged(b"", problem)
     deleting = reader.packed(0, 1)
@@ -82,8 +81,8 @@ def _read_placed(reader: Reader, count: int) -> Placed:
 def _write_trial(trial: Trial, writer: Writer) -> None:
     refusal, candidates = trial.refusal, trial.candidates
     verdict = 0 if refusal is None else 1 + _VERDICTS.index(refusal.verdict)
-    writer.text(trial.term)
-    writer.text(refusal.message if refusal else "")
+    message = refusal.message if refusal else ""
+    writer.texts(trial.term, message, trial.selection, trial.division)
     writer.numbers(verdict, len(trial.said), candidates is not None)
     for said in trial.said:
         writer.raw(said.written)
@@ -95,7 +94,7 @@ def _write_trial(trial: Trial, writer: Writer) -> None:
 
 
 def _read_trial(reader: Reader, roll: Roll, placed: Placed) -> Trial:
-    term, message = reader.text(), reader.text()
+    term, message, selection, division = (reader.text() for _ in range(4))
     verdict, said_count = reader.number(0, len(_VERDICTS)), reader.number(0, _FEW)
     went_on = reader.number(0, 1)
     said = tuple(_read_said(reader, roll) for _ in range(said_count))
@@ -105,10 +104,10 @@ def _read_trial(reader: Reader, roll: Roll, placed: Placed) -> Trial:
     rows, count = np.flatnonzero(_passing(roll, said, placed)), len(roll.names)
     reader.known(rows)
     candidates, scores, estimates = _read_candidates(reader, rows, count)
-    selection, selected, groups = _read_selected(reader, candidates, count)
+    selected, groups = _read_selected(reader, candidates, count)
     if refusal is not None and groups:
         refusal = replace(refusal, groups=groups)
-    division, assignment = reader.text(), _read_assignment(reader, count)
+    assignment = _read_assignment(reader, count)
     return Trial(
         *(term, said, candidates, scores, estimates, selection, selected, groups),
         *(division, assignment, refusal),
@@ -116,7 +115,7 @@ def _read_trial(reader: Reader, roll: Roll, placed: Placed) -> Trial:
 
 
 def _read_said(reader: Reader, roll: Roll) -> Said:
-    spares_placed, reasons_count = bool(reader.number(0, 1)), reader.number(0, _FEW)
+    spares_placed, reasons_count = bool(reader.number_here(0, 1)), reader.number_here(0, _FEW)
     name = reader.text()
     reasons = tuple(reader.text() for _ in range(reasons_count))
     codes = reader.packed(0, len(reasons))
@@ -143,7 +142,7 @@ def _write_candidates(candidates: Candidates, trial: Trial, writer: Writer) -> N
     if tiers is not None:
         writer.column(tiers)
     for name, column in (*trial.scores, *trial.estimates):
-        writer.text(name)
+        writer.texts(name)
         writer.column(column)
 
 
@@ -167,25 +166,21 @@ def _read_candidates(
 
 def _write_selected(candidates: Candidates, trial: Trial, writer: Writer) -> None:
     selected = trial.selected
-    writer.text(trial.selection)
     how = _NOBODY if selected is None else _ALL if selected is candidates else _SOME
     writer.numbers(how, len(trial.groups))
     if selected is not None and how == _SOME:
         writer.column(selected.in_order().rows)
     for groups in trial.groups:
-        writer.text(groups.key)
-        writer.numbers(len(groups.names))
-        for name in groups.names:
-            writer.text(name)
-        for numbers in (groups.scores, groups.sizes, groups.taken):
-            writer.column(np.array(numbers, np.int64))
+        writer.texts(groups.key, *groups.names)
+        writer.numbers(len(groups.names), *groups.scores, *groups.sizes)
+        writer.numbers(len(groups.taken), *groups.taken)
         writer.column(groups.rows)
 
 
 def _read_selected(
     reader: Reader, candidates: Candidates, count: int
-) -> tuple[str, Candidates | None, tuple[Groups, ...]]:
-    selection, selected = reader.text(), None
+) -> tuple[Candidates | None, tuple[Groups, ...]]:
+    selected = None
     how, groups_count = reader.number(_NOBODY, _SOME), reader.number(0, _FEW)
     if how == _ALL:
         selected = candidates
@@ -199,29 +194,29 @@ def _read_selected(
     groups = tuple(_read_groups(reader, count) for _ in range(groups_count))
     if selected is not None and groups:
         selected = replace(selected, groups=groups)
-    return selection, selected, groups
+    return selected, groups
 
 
 def _read_groups(reader: Reader, count: int) -> Groups:
     key = reader.text()
-    names = [reader.text() for _ in range(reader.number(0, _FEW))]
-    scores, sizes = reader.column(), reader.column(0, count)
-    taken, rows = reader.column(0, len(names) - 1), reader.column(0, count - 1)
-    whole = len(scores) == len(sizes) == len(names) and int(sizes.sum()) == len(rows)
-    reader.check(whole, "has groups of unequal parts")
-    return Groups(key, names, scores.tolist(), sizes.tolist(), rows, taken.tolist())
+    each = range(reader.number(0, _FEW))
+    names, scores = [reader.text() for _ in each], [reader.number() for _ in each]
+    sizes = [reader.number(0, count) for _ in each]
+    taken = [reader.number(0, len(names) - 1) for _ in range(reader.number(0, len(names)))]
+    rows = reader.column(0, count - 1)
+    reader.check(sum(sizes) == len(rows), "has groups of unequal parts")
+    return Groups(key, names, scores, sizes, rows, taken)
 
 
 def _write_assignment(trial: Trial, writer: Writer) -> None:
     assignment = trial.assignment
-    writer.text(trial.division)
     writer.numbers(-1 if assignment is None else len(assignment.sums))
     if assignment is None:
         return
     writer.column(assignment.rows)
     writer.column(assignment.replicas)
     for each in assignment.sums:
-        writer.text(each.method)
+        writer.texts(each.method)
         writer.numbers(each.seats)
         for column in (each.rows, each.votes, each.won, each.kept.rows, each.kept.replicas):
             writer.column(column)

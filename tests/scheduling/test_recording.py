@@ -149,11 +149,10 @@ def test_bytes_of_another_kind_are_refused(junk: bytes) -> None:
 
 
 def test_a_column_larger_than_the_bytes_and_the_fleet_is_never_made() -> None:
-    frame = Writer()
-    huge = frame.framed + b"0" + (2**32 - 1).to_bytes(4, "little")
+    huge = Writer().framed + b"0" + (2**32 - 1).to_bytes(4, "little")
     reader = Reader(huge, most=1000)
     with pytest.raises(Invalid, match="4294967295"):
-        reader.column()
+        reader.packed()
 
 
 COLUMNS = st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-1, 300), max_size=700)
