@@ -136,25 +136,21 @@ def measure_fleet(size: int, effort: Effort, *, models: bool) -> list[Row]:
 
 def _measure(case: str, fleet: Fleet, effort: Effort, *, models: bool) -> Row:
     stream = _warm(Stream.of(policies(case, POLICIES)), fleet)
-    costs, stored = list[float](), list[int]()
-    for _ in range(effort.rounds):
-        batch = list(stream.batch(effort.decisions))
-        costs.append(_cpu_seconds(partial(_work_and_count, batch, fleet, stored)))
+    alone = _warm(Stream.of(policies(case, POLICIES)), fleet).batch(effort.decisions)
     different = policies(case, effort.decisions, seed=1)
-    alone = list(_warm(Stream.of(policies(case, POLICIES)), fleet).batch(effort.decisions))
     own = [replace(each, intent=intent) for each, intent in zip(alone, different, strict=True)]
-    cost = statistics.median(costs) / effort.decisions
+    worked = [_work(list(stream.batch(effort.decisions)), fleet) for _ in range(effort.rounds)]
     figures = KARMADA[case, models]
     return Row(
         case,
         len(fleet),
         models,
-        per_cpu_second=1 / cost,
+        per_cpu_second=effort.decisions / statistics.median(cost for cost, _ in worked),
         karmada=figures[SIZES.index(len(fleet))] if len(fleet) in SIZES else float("nan"),
-        all_policies_different=effort.decisions / _cpu_seconds(lambda: _work(own, fleet)),
+        all_policies_different=effort.decisions / _work(own, fleet)[0],
         after_labels_us=_after_change(stream, fleet, _relabelled),
         after_capacity_us=_after_change(stream, fleet, _refilled),
-        stored_bytes=sum(stored) // (effort.rounds * effort.decisions),
+        stored_bytes=sum(size for _, size in worked) // (effort.rounds * effort.decisions),
     )
 
 
@@ -165,32 +161,24 @@ def _warm(stream: Stream, fleet: Fleet) -> Stream:
     return stream
 
 
-def _work(batch: list[Binding], fleet: Fleet) -> int:
-    """Decide, read the targets and store the explanation; the bytes stored."""
-    stored = 0
-    for number, binding in enumerate(batch):
+def _work(batch: list[Binding], fleet: Fleet) -> tuple[float, int]:
+    """Decide each, read its targets and store its explanation: CPU seconds, and bytes stored."""
+    stored = []
+    start = time.process_time()
+    for binding in batch:
         decision = decide(binding, fleet)
         decision.names_and_replicas()
-        data = encode(record(decision))
-        stored += len(data)
-        if number % 100 == 0:
-            _check(decision, data)
-    return stored
-
-
-def _work_and_count(batch: list[Binding], fleet: Fleet, stored: list[int]) -> None:
-    stored.append(_work(batch, fleet))
+        stored.append(encode(record(decision)))
+    cost = time.process_time() - start
+    for data in stored[::100]:
+        wrong = sums_check(explain(decode(data, fleet.traits.names)))
+        if wrong:
+            raise SystemExit(f"an explanation does not add up: {wrong}")
+    return cost, sum(map(len, stored))
 
 
 def _take_in(fleet: Fleet, changed: Cluster, binding: Binding) -> Decision:
     return decide(binding, fleet.with_cluster(changed))
-
-
-def _check(decision: Decision, data: bytes) -> None:
-    """Render what was stored, and see that its sums are right."""
-    wrong = sums_check(explain(decode(data, decision.fleet.traits.names)))
-    if wrong:
-        raise SystemExit(f"an explanation does not add up: {wrong}")
 
 
 def _after_change(

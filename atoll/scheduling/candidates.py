@@ -73,44 +73,37 @@ class Candidates:
     def score_numbers(self) -> Numbers:
         return np.zeros(len(self), np.int64) if self.scores is None else self.scores
 
-    def best_first(self, groups: Numbers | None = None) -> Numbers:
-        """Positions from the best to the last; given a group for each, group by group.
+    def best_first(self) -> Numbers:
+        """Positions from the best to the last."""
+        ranks, _ = self.ranks()
+        ranks.sort()
+        ranks &= (1 << len(self).bit_length()) - 1
+        return ranks
+
+    def ranks(self, spare: int = 0) -> tuple[Numbers, int]:
+        """A number for each that is smaller for better, ends in the position, and has so many bits,
+        with so many to spare.
 
         Rows come in the order of names, so their position is the last word in every tie.
         """
-        packed = self._packed(groups)
-        if packed is not None:
-            packed.sort()
-            return packed & ((1 << len(self).bit_length()) - 1)
-        keys = (self.rows, -self.available, -self.score_numbers, self.tier_numbers)
-        return np.lexsort(keys if groups is None else (*keys, groups))
-
-    def best_of(self, positions: Numbers, count: int) -> Numbers:
-        """The best few of some positions, best first."""
-        positions = np.sort(positions)
-        return positions[self.at(positions).best_first()[:count]]
-
-    def _packed(self, groups: Numbers | None) -> Numbers | None:
-        """All that ranks a candidate in one number, smaller for better, if it has the bits.
-
-        Numbers sort several times faster than arrays of keys.
-        """
-        if self.tiers is not None or len(self) < 2:
-            return None
-        available, scores = self.available, self.scores
-        most, worst = int(available.max()), 0
+        count, available, scores = len(self), self.available, self.scores
+        if not count:
+            return np.zeros(0, np.int64), 0
+        most = int(available.max())
         width = (most - int(available.min())).bit_length()
-        packed = most - available
+        better = most - available
         if scores is not None:
-            worst = int(scores.max())
-            packed += (worst - scores) << width
-            width += (worst - int(scores.min())).bit_length()
-        if groups is not None:
-            packed += groups << width
-            width += int(groups.max()).bit_length()
-        if width + len(self).bit_length() > _BITS:
-            return None
-        return (packed << len(self).bit_length()) + np.arange(len(self))
+            best = int(scores.max())
+            better += (best - scores) << width
+            width += (best - int(scores.min())).bit_length()
+        if self.tiers is not None:
+            better += self.tiers << width
+            width += int(self.tiers.max()).bit_length()
+        if width + count.bit_length() + spare > _BITS:
+            order = np.lexsort((-available, -self.score_numbers, self.tier_numbers))
+            better, width = np.empty(count, np.int64), count.bit_length()
+            better[order] = np.arange(count)
+        return (better << count.bit_length()) + np.arange(count), width + count.bit_length()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ class Regions:
     starts: list[int]
     positions: Rows
     """Positions of the candidates, region by region."""
+    ranks: Numbers
+    """By position: the smaller, the better."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -45,7 +47,8 @@ def regions_of(
     """The regions of candidates. `least` is how many clusters and regions a division needs; None
     if every cluster runs all replicas."""
     codes = traits.region.codes[candidates.rows].astype(np.int64)
-    order = candidates.best_first(codes)
+    ranks, width = candidates.ranks(spare=len(traits.region.values).bit_length())
+    order = ((codes << width) + ranks).argsort()
     codes = codes[order]
     edges = np.empty(len(codes) + 1, np.bool_)
     edges[0] = edges[-1] = True
@@ -64,6 +67,7 @@ def regions_of(
         sizes=(ends - starts).tolist(),
         starts=starts.tolist(),
         positions=order,
+        ranks=ranks,
     )
 
 
@@ -104,7 +108,7 @@ def _points_divided(
 def _running_sum(numbers: Numbers) -> Numbers:
     """The sum of the first 0, 1, 2, ... numbers."""
     sums = np.zeros(len(numbers) + 1, np.int64)
-    np.cumsum(numbers, out=sums[1:])
+    numbers.cumsum(out=sums[1:])
     return sums
 
 

@@ -61,7 +61,7 @@ def shortlist(question: Question, fleet: Fleet, setting: Setting) -> Shortlist:
     if own:
         order = {each.name: i for i, each in enumerate(setting.plugins.filters)}
         opinions = tuple(sorted(opinions, key=lambda each: order[each.filter.name]))
-    return Shortlist(np.flatnonzero(passes), opinions)
+    return Shortlist(passes.nonzero()[0], opinions)
 
 
 def _opinions(

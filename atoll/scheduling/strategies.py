@@ -75,7 +75,7 @@ def _before(question: Question, selected: Candidates, fleet: Fleet) -> Placed:
 
 
 def _without_the_empty(assignment: Assignment) -> Assignment:
-    given = np.flatnonzero(assignment.replicas)
+    given = assignment.replicas.nonzero()[0]
     if len(given) == len(assignment.replicas):
         return assignment
     return Assignment(assignment.rows[given], assignment.replicas[given], assignment.sums)

@@ -45,7 +45,7 @@ def _among_the_strongest(seats: int, votes: NDArray[np.int64]) -> NDArray[np.int
     bar = np.partition(votes, weakest)[weakest]
     strong = votes > bar
     # A first bid of the bar itself beats any later bid that equals it; among first bids order does.
-    strong[np.flatnonzero(votes == bar)[: seats - np.count_nonzero(strong)]] = True
+    strong[(votes == bar).nonzero()[0][: seats - np.count_nonzero(strong)]] = True
     result = np.zeros(len(votes), np.int64)
     result[strong] = _divide(seats, votes[strong].astype(np.float64))
     return result
@@ -95,13 +95,13 @@ def _best(
     if seats == 0:
         return np.zeros(len(votes), np.int64)
     count = possible - won
-    party = np.repeat(np.arange(len(votes)), count)
-    k = np.arange(len(party)) + np.repeat(won - (np.cumsum(count) - count), count)
+    party = np.arange(len(votes)).repeat(count)
+    k = np.arange(len(party)) + (won - (count.cumsum() - count)).repeat(count)
     bids = votes[party] / (2 * k + 1)
     last = len(bids) - seats
     bar = np.partition(bids, last)[last]
     winners = party[bids > bar]
-    equals = np.flatnonzero(bids == bar)
-    fewest_first = equals[np.argsort(k[equals], kind="stable")]
+    equals = (bids == bar).nonzero()[0]
+    fewest_first = equals[k[equals].argsort(kind="stable")]
     winners = np.concatenate((winners, party[fewest_first[: seats - len(winners)]]))
     return np.bincount(winners, minlength=len(votes))

@@ -67,7 +67,7 @@ def _divide(
     if aggregated:
         rows, votes = _shortest_run(contest, clusters)
     if (rows[1:] < rows[:-1]).any():
-        by_name = np.argsort(rows)
+        by_name = rows.argsort()
         rows, votes = rows[by_name], votes[by_name]
     won = webster.divide(contest.seats, votes, descending=ties_descend(binding))
     method = "aggregated" if aggregated else "free capacity"
@@ -88,13 +88,13 @@ def _shortest_run(contest: _Contest, clusters: int) -> tuple[Rows, Numbers]:
     """The fewest rows that have the votes: those that keep replicas first, then the strongest."""
     rows, votes = contest.rows, contest.votes
     if (votes[1:] > votes[:-1]).any():
-        strongest = np.argsort(-votes, kind="stable")
+        strongest = (-votes).argsort(kind="stable")
         rows, votes = rows[strongest], votes[strongest]
     keepers = contest.kept.rows[contest.kept.replicas > 0]
     if len(keepers):
-        first = np.argsort(~rows_mask(keepers, clusters)[rows], kind="stable")
+        first = (~rows_mask(keepers, clusters)[rows]).argsort(kind="stable")
         rows, votes = rows[first], votes[first]
-    end = int(np.cumsum(votes).searchsorted(contest.seats)) + 1
+    end = int(votes.cumsum().searchsorted(contest.seats)) + 1
     return rows[:end], votes[:end]
 
 

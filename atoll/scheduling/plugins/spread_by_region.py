@@ -60,5 +60,5 @@ def _choose(
     more = max(0, cluster.most - len(first))
     others = np.concatenate([each[1 : more + 1] for each in members])
     groups = (Groups("region", *weighed, chosen),)
-    best = candidates.best_of(others, more)
+    best = others[regions.ranks[others].argsort()[:more]]
     return candidates.at(np.concatenate([*first, best]), groups)
