@@ -170,6 +170,18 @@ def test_where_the_preferred_lack_room_the_first_of_them_are_kept(
     assert kept(tuple(chosen)) == max(kept(each) for each in enough)
 
 
+@given(wishes(0, 0), st.data())
+def test_without_rules_those_that_make_way_do_so_for_the_next_in_order(
+    pick: Pick, data: st.DataObject
+) -> None:
+    ground = data.draw(grounds(pick))
+    possible = selections(pick, ground)
+    assume(possible)
+    ground = replace(ground, needed=max(room(ground, each) for each in possible))
+    enough = [each for each in possible if ground.holds(list(each))]
+    assert picked(pick, ground) == list(max(enough, key=lambda each: wish(ground, each)))
+
+
 @given(wishes(1, 1), st.data())
 def test_the_short_ways_and_the_search_agree(pick: Pick, data: st.DataObject) -> None:
     ground = data.draw(grounds(pick, size=10))

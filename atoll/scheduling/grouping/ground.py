@@ -64,6 +64,11 @@ class Ground:
             found.setdefault((groups, matched, bound), []).append(place)
         return _close_together([Lot(*key, tuple(places)) for key, places in found.items()])
 
+    @cached_property
+    def by_room(self) -> list[int]:
+        """All places, the roomiest first."""
+        return list(map(int, np.argsort(-self.most, kind="stable")))
+
     def reordered(self, places: list[int], held: int) -> "Ground":
         """The same ground with these places in this order, the first of them to be kept."""
         return Ground(

@@ -55,7 +55,9 @@ class TooManyWays(Exception):
     """The rules cross in so many ways that looking at all would take too long."""
 
 
-def search(lots: Sequence[Lot], frames: Iterable[Frame], aim: Aim[V]) -> V | None:
+def search(
+    lots: Sequence[Lot], frames: Iterable[Frame], aim: Aim[V], steps_most: int = STEPS_MOST
+) -> V | None:
     """The best value of a selection that fits one of the frames; None if none does."""
     best: V | None = None
     stops, steps = _stops(lots, aim), 0
@@ -64,7 +66,7 @@ def search(lots: Sequence[Lot], frames: Iterable[Frame], aim: Aim[V]) -> V | Non
         table = {_State(0, *blank): aim.nothing}
         for stop in stops:
             steps += len(table) * len(stop.counts(frame))
-            if steps > STEPS_MOST:
+            if steps > steps_most:
                 raise TooManyWays
             table = _passed(table, stop, frame, aim)
         for state, value in table.items():
