@@ -4,7 +4,8 @@ Parallel arrays: position i of each speaks of the cluster in `rows[i]`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from atoll.scheduling.columns import Numbers, Rows
 from atoll.scheduling.placed import NONE_PLACED, Placed
 
 _BITS = 62  # of a signed number of 64, with one to spare
+_FEW = 24
+"""So few are sorted sooner in plain Python than by calls into NumPy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +48,8 @@ class Candidates:
     ranked: bool = False
     groups: tuple[Groups, ...] = ()
     """What they were selected by, if by groups."""
+    memo: dict[str, Any] = field(default_factory=dict)
+    """What follows from the rows alone, for all decisions that have the same."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -74,21 +79,33 @@ class Candidates:
         return np.zeros(len(self), np.int64) if self.scores is None else self.scores
 
     def best_first(self) -> Numbers:
-        """Positions from the best to the last."""
-        ranks, _ = self.ranks()
+        """Positions from the best to the last.
+
+        Rows come in the order of names, so their position is the last word in every tie.
+        """
+        if len(self) <= _FEW:
+            return self._best_few_first()
+        ranks = self._ranks()
+        if ranks is None:
+            keys = (-self.available, -self.score_numbers, self.tier_numbers)
+            return np.lexsort(keys)
         ranks.sort()
         ranks &= (1 << len(self).bit_length()) - 1
         return ranks
 
-    def ranks(self, spare: int = 0) -> tuple[Numbers, int]:
-        """A number for each that is smaller for better, ends in the position, and has so many bits,
-        with so many to spare.
+    def _best_few_first(self) -> Numbers:
+        available, scores = self.available.tolist(), self.score_numbers.tolist()
+        order = sorted(range(len(self)), key=lambda i: (-scores[i], -available[i]))
+        if self.tiers is not None:
+            order.sort(key=self.tiers.tolist().__getitem__)
+        return np.array(order, np.int64)
 
-        Rows come in the order of names, so their position is the last word in every tie.
+    def _ranks(self) -> Numbers | None:
+        """A number for each, smaller for better and ending in the position, if 64 bits will do.
+
+        Numbers sort several times faster than arrays of keys.
         """
         count, available, scores = len(self), self.available, self.scores
-        if not count:
-            return np.zeros(0, np.int64), 0
         most = int(available.max())
         width = (most - int(available.min())).bit_length()
         better = most - available
@@ -99,11 +116,9 @@ class Candidates:
         if self.tiers is not None:
             better += self.tiers << width
             width += int(self.tiers.max()).bit_length()
-        if width + count.bit_length() + spare > _BITS:
-            order = np.lexsort((-available, -self.score_numbers, self.tier_numbers))
-            better, width = np.empty(count, np.int64), count.bit_length()
-            better[order] = np.arange(count)
-        return (better << count.bit_length()) + np.arange(count), width + count.bit_length()
+        if width + count.bit_length() > _BITS:
+            return None
+        return (better << count.bit_length()) + np.arange(count)
 
 
 @dataclass(frozen=True, slots=True)

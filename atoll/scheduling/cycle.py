@@ -15,7 +15,7 @@ import numpy as np
 from atoll.model.binding import Binding
 from atoll.model.decision import Verdict
 from atoll.scheduling.candidates import Candidates, Refusal
-from atoll.scheduling.columns import Numbers, Rows
+from atoll.scheduling.columns import Numbers
 from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.diagnosis import no_cluster_fits
 from atoll.scheduling.estimates import Estimates, estimate
@@ -25,7 +25,7 @@ from atoll.scheduling.placed import NONE_PLACED, Placed
 from atoll.scheduling.question import NOWHERE, Question, Surroundings
 from atoll.scheduling.refusing import refused
 from atoll.scheduling.setting import ORDINARY, Setting
-from atoll.scheduling.shortlisting import shortlist
+from atoll.scheduling.shortlisting import Shortlist, shortlist
 from atoll.scheduling.strategies import assign, select
 from atoll.scheduling.tiers import tiers_of
 
@@ -65,7 +65,7 @@ def attempt(question: Question, fleet: Fleet, setting: Setting) -> Attempt:
         return Attempt(term, shortlisted, refusal=refusal)
     estimates = estimate(question, fleet, shortlisted.rows)
     scores = _scores(question, fleet, setting)
-    candidates = _candidates(question, fleet, shortlisted.rows, estimates, scores)
+    candidates = _candidates(question, fleet, shortlisted, estimates, scores)
     reached = (term, shortlisted, candidates, estimates, scores)
     selection, selected = select(question, candidates, fleet, setting)
     if isinstance(selected, Refusal):
@@ -90,13 +90,14 @@ def _scores(question: Question, fleet: Fleet, setting: Setting) -> Scores:
 
 
 def _candidates(
-    question: Question, fleet: Fleet, rows: Rows, estimates: Estimates, scores: Scores
+    question: Question, fleet: Fleet, shortlisted: Shortlist, estimates: Estimates, scores: Scores
 ) -> Candidates:
-    available = estimates.allocatable
+    rows, available = shortlisted.rows, estimates.allocatable
     total = reduce(np.add, (given for _, given in scores))[rows] if scores else None
     if question.placed:
         running = np.zeros(len(fleet), np.int64)
         np.add.at(running, question.placed.rows, question.placed.replicas)
         available = available + running[rows]
     tiers = tiers_of(question, fleet, rows)
-    return Candidates(rows, tiers, total, estimates.allocatable, available)
+    room = (estimates.allocatable, available)
+    return Candidates(rows, tiers, total, *room, memo=shortlisted.memo)

@@ -21,24 +21,33 @@ _Gain = tuple[int, int, Any]  # score, clusters, and the path as linked pairs of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Regions:
-    """Names, scores and sizes by region, and where each has its candidates, best first."""
+class Layout:
+    """Which region has which candidates: a region's are at `order[start:end]`, by position."""
 
     names: list[str]
-    scores: list[int]
+    codes: list[int]
     sizes: list[int]
-    starts: list[int]
-    positions: Rows
-    """Positions of the candidates, region by region."""
-    ranks: Numbers
-    """By position: the smaller, the better."""
+    order: Rows
+    starts: Numbers
+    ends: Numbers
+    rows: Rows
+    """The rows of the candidates in that order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """Regions with the scores of their candidates."""
+
+    layout: Layout
+    scores: list[int]
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.scores)
 
     def positions_in(self, region: int) -> Rows:
-        start = self.starts[region]
-        return self.positions[start : start + self.sizes[region]]
+        """The positions of a region's candidates."""
+        layout = self.layout
+        return layout.order[layout.starts[region] : layout.ends[region]]
 
 
 def regions_of(
@@ -46,63 +55,77 @@ def regions_of(
 ) -> Regions:
     """The regions of candidates. `least` is how many clusters and regions a division needs; None
     if every cluster runs all replicas."""
-    codes = traits.region.codes[candidates.rows].astype(np.int64)
-    ranks, width = candidates.ranks(spare=len(traits.region.values).bit_length())
-    order = ((codes << width) + ranks).argsort()
+    layout: Layout | None = candidates.memo.get("regions")
+    if layout is None:
+        layout = candidates.memo["regions"] = _layout(candidates.rows, traits)
+    if least is None:
+        return Regions(layout, _points_duplicated(candidates, layout, replicas))
+    return Regions(layout, _points_divided(candidates, layout, replicas, least))
+
+
+def _layout(rows: Rows, traits: Traits) -> Layout:
+    codes = traits.region.codes[rows]
+    order = codes.argsort(kind="stable")
     codes = codes[order]
-    edges = np.empty(len(codes) + 1, np.bool_)
-    edges[0] = edges[-1] = True
+    edges = np.ones(len(codes) + 1, np.bool_)
     np.not_equal(codes[1:], codes[:-1], out=edges[1:-1])
     places = edges.nonzero()[0]
     starts, ends = places[:-1], places[1:]
-    available = candidates.available[order]
-    scores = None if candidates.scores is None else candidates.scores[order]
-    if least is None:
-        points = _points_duplicated(available, scores, starts, replicas)
-    else:
-        points = _points_divided(available, scores, (starts, ends), (replicas, *least))
-    return Regions(
-        names=[traits.region.values[code] for code in codes[starts].tolist()],
-        scores=points.tolist(),
-        sizes=(ends - starts).tolist(),
-        starts=starts.tolist(),
-        positions=order,
-        ranks=ranks,
-    )
+    found = codes[starts].tolist()
+    names = [traits.region.values[code] for code in found]
+    return Layout(names, found, (ends - starts).tolist(), order, starts, ends, rows[order])
 
 
-def _points_duplicated(
-    available: Numbers, scores: Numbers | None, starts: Numbers, replicas: int
-) -> Numbers:
+def _points_duplicated(candidates: Candidates, layout: Layout, replicas: int) -> list[int]:
     """Clusters that fit all replicas, and their mean score."""
-    fits = available >= replicas
-    count = np.add.reduceat(fits.astype(np.int64), starts)
-    total = 0 if scores is None else np.add.reduceat(np.where(fits, scores, 0), starts)
-    return np.asarray(count * _PER_REPLICA + total // np.maximum(count, 1))
+    fits = candidates.available[layout.order] >= replicas
+    count = np.add.reduceat(fits.astype(np.int64), layout.starts)
+    points = count * _PER_REPLICA
+    if candidates.scores is not None:
+        scores = np.where(fits, candidates.scores[layout.order], 0)
+        points += np.add.reduceat(scores, layout.starts) // np.maximum(count, 1)
+    given: list[int] = points.tolist()
+    return given
 
 
 def _points_divided(
-    available: Numbers,
-    scores: Numbers | None,
-    edges: tuple[Numbers, Numbers],
-    wanted: tuple[int, int, int],
-) -> Numbers:
+    candidates: Candidates, layout: Layout, replicas: int, least: tuple[int, int]
+) -> list[int]:
     """How much of its part each region takes, with the fewest of its clusters that are allowed,
     and the mean score of those."""
-    (starts, ends), (replicas, clusters_least, regions_least) = edges, wanted
-    target = -(-replicas // max(1, regions_least))
-    room = _running_sum(available)
-    before = room[starts]
-    points = np.minimum(room[ends] - before, target) * _PER_REPLICA
-    if scores is None:
-        return np.asarray(points)
-    # The first place in each region where it has room for its part. Room only grows: a cluster
-    # never has less than none.
-    enough = room.searchsorted(before + target)
-    last = np.maximum(enough, starts + max(clusters_least, regions_least, 1))
-    last = np.minimum(last, ends)
-    sums = _running_sum(scores)
-    return np.asarray(points + (sums[last] - sums[starts]) // (last - starts))
+    target = -(-replicas // max(1, least[1]))
+    room = np.add.reduceat(candidates.available[layout.order], layout.starts)
+    points: list[int] = (np.minimum(room, target) * _PER_REPLICA).tolist()
+    if candidates.scores is not None:
+        found = np.maximum.reduceat(candidates.scores[layout.order] != 0, layout.starts)
+        scored = found.nonzero()[0]
+        if len(scored):
+            means = _mean_scores(candidates, layout, scored, (target, max(*least, 1)))
+            for region, mean in zip(scored.tolist(), means, strict=True):
+                points[region] += mean
+    return points
+
+
+def _mean_scores(
+    candidates: Candidates, layout: Layout, regions: Numbers, wanted: tuple[int, int]
+) -> list[int]:
+    """Of the first clusters of each region, at least so many, that have room for its part; of all
+    if they do not."""
+    target, least = wanted
+    spans = zip(layout.starts[regions].tolist(), layout.ends[regions].tolist(), strict=True)
+    members = np.concatenate([layout.order[start:end] for start, end in spans])
+    sizes = layout.ends[regions] - layout.starts[regions]
+    best = candidates.at(members)
+    keys = (-best.available, -best.score_numbers, best.tier_numbers)
+    best = best.at(np.lexsort((*keys, np.arange(len(sizes)).repeat(sizes))))
+    ends = sizes.cumsum()
+    starts = ends - sizes
+    room, sums = _running_sum(best.available), _running_sum(best.score_numbers)
+    # Room only grows: a cluster never has less than none.
+    enough = room.searchsorted(room[starts] + target)
+    last = np.minimum(np.maximum(enough, starts + least), ends)
+    means: list[int] = ((sums[last] - sums[starts]) // (last - starts)).tolist()
+    return means
 
 
 def _running_sum(numbers: Numbers) -> Numbers:
@@ -115,7 +138,7 @@ def _running_sum(numbers: Numbers) -> Numbers:
 def best_combination(regions: Regions, bounds: tuple[int, int], clusters_least: int) -> list[int]:
     """The regions to take, best first; none if no combination has enough regions and clusters."""
     least, most = bounds
-    names, scores, sizes = regions.names, regions.scores, regions.sizes
+    names, scores, sizes = regions.layout.names, regions.scores, regions.layout.sizes
     if most >= least >= 1 and sum(sorted(sizes)[:least]) >= clusters_least:
         # Every combination of so few has clusters enough, so the strongest make the best.
         strength = sorted(range(len(regions)), key=lambda i: (-scores[i], -sizes[i], names[i]))

@@ -4,9 +4,8 @@ Filters that look only at the intent are asked once for all bindings that share 
 is remembered with the traits of the fleet. The few that look at the binding itself are asked anew.
 """
 
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, field
+from typing import Any
 
 from atoll.scheduling.columns import Mask, Rows
 from atoll.scheduling.fleet import Fleet
@@ -30,6 +29,8 @@ class Shortlist:
 
     rows: Rows
     opinions: tuple[Opinion, ...]
+    memo: dict[str, Any] = field(default_factory=dict)
+    """What follows from the rows alone, for all decisions that have the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +38,7 @@ class _Shared:
     opinions: tuple[Opinion, ...]
     passes: Mask
     passes_if_placed: Mask
-    rows: Rows
+    shortlist: Shortlist
 
 
 def shortlist(question: Question, fleet: Fleet, setting: Setting) -> Shortlist:
@@ -47,9 +48,9 @@ def shortlist(question: Question, fleet: Fleet, setting: Setting) -> Shortlist:
     asked = ("shortlist", setting, question.intent, question.place, api, workload)
     shared = fleet.traits.remember(asked, lambda: _share(question, fleet, setting))
     own = _opinions(question, fleet, setting, shared=False)
-    if not own and not question.placed:
-        return Shortlist(shared.rows, shared.opinions)
     placed = question.placed.rows
+    if not own and (shared.passes[placed] == shared.passes_if_placed[placed]).all():
+        return shared.shortlist
     passes = shared.passes.copy()
     passes[placed] = shared.passes_if_placed[placed]
     for opinion in own:
@@ -84,4 +85,4 @@ def _share(question: Question, fleet: Fleet, setting: Setting) -> _Shared:
         passes = passes & agrees
         if not opinion.filter.spares_placed:
             passes_if_placed &= agrees
-    return _Shared(opinions, passes, passes_if_placed, np.flatnonzero(passes))
+    return _Shared(opinions, passes, passes_if_placed, Shortlist(passes.nonzero()[0], opinions))

@@ -38,15 +38,20 @@ class SpreadByRegion:
         def choose(candidates: Candidates, fleet: Fleet) -> Candidates | Refusal:
             least = None if duplicated else (cluster.least, region.least)
             regions = regions_of(candidates, fleet.traits, replicas, least)
-            return _choose(candidates, regions, region, cluster)
+            return _choose(candidates, regions, (region, cluster), fleet)
 
         return choose
 
 
 def _choose(
-    candidates: Candidates, regions: Regions, region: Constraint, cluster: Constraint
+    candidates: Candidates,
+    regions: Regions,
+    constraints: tuple[Constraint, Constraint],
+    fleet: Fleet,
 ) -> Candidates | Refusal:
-    weighed = regions.names, regions.scores, regions.sizes, candidates.rows[regions.positions]
+    region, cluster = constraints
+    layout = regions.layout
+    weighed = (layout.names, regions.scores, layout.sizes, layout.rows)
     if len(regions) < region.least:
         message = "the number of feasible region is less than spreadConstraint.MinGroups"
         return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups("region", *weighed),))
@@ -54,11 +59,26 @@ def _choose(
     if not chosen:
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
         return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups("region", *weighed),))
-    # Every chosen region sends its best cluster, even if those alone are more than were wanted.
-    members = [regions.positions_in(each) for each in chosen]
-    first = [each[:1] for each in members]
-    more = max(0, cluster.most - len(first))
-    others = np.concatenate([each[1 : more + 1] for each in members])
-    groups = (Groups("region", *weighed, chosen),)
-    best = others[regions.ranks[others].argsort()[:more]]
-    return candidates.at(np.concatenate([*first, best]), groups)
+    members = np.concatenate([regions.positions_in(each) for each in chosen])
+    members.sort()
+    best = members[candidates.at(members).best_first()]
+    codes = fleet.traits.region.codes[candidates.rows[best]].tolist()
+    places = _places(codes, [layout.codes[each] for each in chosen], cluster.most)
+    return candidates.at(best[places], (Groups("region", *weighed, chosen),))
+
+
+def _places(codes: list[int], chosen: list[int], most: int) -> list[int]:
+    """Of clusters in order, by region: the best of each chosen region, then the next best of all.
+
+    Every chosen region sends its best cluster, even if those alone are more than were wanted.
+    """
+    first: dict[int, int] = {}
+    others: list[int] = []
+    for place, code in enumerate(codes):
+        if code not in first:
+            first[code] = place
+        elif len(others) + len(chosen) < most:
+            others.append(place)
+        elif len(first) == len(chosen):
+            break
+    return [first[code] for code in chosen] + others
