@@ -87,7 +87,7 @@ def clusters(draw: st.DrawFn, name: str) -> Cluster:
 
 @st.composite
 def fleets(draw: st.DrawFn, least: int = 1) -> list[Cluster]:
-    names = draw(st.lists(st.sampled_from(NAMES[:7]), min_size=least, max_size=6, unique=True))
+    names = draw(st.lists(st.sampled_from(NAMES[:7]), min_size=least, max_size=5, unique=True))
     return [draw(clusters(name)) for name in names]
 
 
@@ -139,17 +139,19 @@ fills = st.builds(
     shortage=st.sampled_from(Shortage),
     keep=st.booleans(),
 )
-bounds = st.lists(
-    st.builds(
-        lambda affinity, least, more: Bounds(
-            affinity, least, None if more is None else least + more
-        ),
-        affinities,
-        st.integers(0, 4),
-        st.none() | st.integers(0, 4),
-    ),
-    max_size=3,
-).map(tuple)
+_bound = st.builds(
+    lambda affinity, least, more: Bounds(affinity, least, None if more is None else least + more),
+    affinities,
+    st.integers(0, 4),
+    st.none() | st.integers(0, 4),
+)
+
+
+def _bounds(least: int) -> st.SearchStrategy[tuple[Bounds, ...]]:
+    return st.lists(_bound, min_size=least, max_size=3).map(tuple)
+
+
+_some_bounds = _bounds(0)
 weighted = st.lists(st.tuples(affinities, st.integers(0, 5)), max_size=2).map(
     lambda weights: Weighted(tuple(weights))
 )
@@ -169,13 +171,14 @@ def intents(
     draw: st.DrawFn,
     selections: st.SearchStrategy[Selection] = _everyone,
     divisions: st.SearchStrategy[Division] = dividing,
+    limits: st.SearchStrategy[tuple[Bounds, ...]] = _some_bounds,
 ) -> Intent:
     overflow = tuple(draw(st.lists(affinities, max_size=2)))
     return Intent(
         terms=(Term(affinity=draw(affinities) if overflow else ANYWHERE, overflow=overflow),),
         selection=draw(selections),
         division=draw(divisions),
-        bounds=draw(bounds),
+        bounds=draw(limits),
         preferences=draw(_preferences),
         tie_break=draw(st.sampled_from(TieBreak)),
     )
@@ -194,6 +197,19 @@ def bindings(draw: st.DrawFn, wanted: st.SearchStrategy[Intent]) -> Binding:
     )
 
 
-_bounded = intents().filter(lambda intent: bool(intent.bounds) or isinstance(intent.division, Fill))
-anything = st.one_of(intents(picks(), dividing | st.just(Duplicated())), _bounded)
+anything = st.one_of(
+    intents(picks(), dividing | st.just(Duplicated())),
+    intents(divisions=fills),
+    intents(limits=_bounds(1)),
+)
 """Intents with something in them that Karmada does not have."""
+
+
+def staying(intent: Intent) -> Intent:
+    """The same intent, if what runs is to stay where it runs."""
+    selection, division = intent.selection, intent.division
+    if isinstance(selection, Pick):
+        selection = replace(selection, sticky=True)
+    if isinstance(division, Fill):
+        division = replace(division, keep=True)
+    return replace(intent, selection=selection, division=division)
