@@ -20,7 +20,6 @@ from atoll.scheduling.whole_numbers import INT32_MOST
 NODE_PODS_MOST = 110  # Karmada's, for every node of a resource model
 _MEMO_MOST = 1024
 _FAR = 2**62  # quantities beyond this are all the same to us, and sums of two still fit in 64 bits
-_UNBOUNDED = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,28 +100,24 @@ class Capacity:
         return known
 
     def _estimated(self, demand: Demand | None, *, models: bool) -> Numbers:
-        fit = np.maximum(self.pods, 0)
         if demand is None:
-            return fit
-        by_model = models and bool(self.modelled.any())
-        if not (by_model and self.modelled.all()):
-            fit = np.minimum(fit, self._by_summary(demand))
-        if by_model:
-            modelled = np.minimum(np.maximum(self.pods, 0), self._by_model(demand))
-            fit = np.where(self.modelled, modelled, fit)
-        return fit
+            return self.pods
+        if not (models and self.modelled.any()):
+            return self._by_summary(demand)
+        modelled = np.minimum(self.pods, self._by_model(demand))
+        if self.modelled.all():
+            return modelled
+        return np.where(self.modelled, modelled, self._by_summary(demand))
 
     def _by_summary(self, demand: Demand) -> Numbers:
-        fit = np.full(len(self.pods), _UNBOUNDED)
+        fit = self.pods
         for name, amount in demand.requests:
-            wanted = amount.in_its_unit(name)
             if amount.milli <= 0:
                 continue
             column = self.free.get(name)
             if column is None:
                 return np.zeros(len(self.pods), np.int64)
-            # What is overcommitted is no less than nothing.
-            np.minimum(fit, np.maximum(column, 0) // _near(wanted), out=fit)
+            fit = np.minimum(fit, column // _near(amount.in_its_unit(name)))
         return fit
 
     def _by_model(self, demand: Demand) -> Numbers:
@@ -168,7 +163,8 @@ def _free(cluster: Cluster, name: str) -> int:
 
 
 def _near(number: int) -> int:
-    return max(-_FAR, min(number, _FAR))
+    """Within what columns can hold; what is overcommitted is no less than nothing."""
+    return max(0, min(number, _FAR))
 
 
 def _room_for(nodes: NDArray[np.float64], width: int) -> NDArray[np.float64]:

@@ -18,11 +18,11 @@ class Placed:
 
     @classmethod
     def of(cls, targets: tuple[Target, ...], rows: Mapping[str, int]) -> "Placed":
-        known = [(rows[each.name], each.replicas) for each in targets if each.name in rows]
-        if not known:
-            return NONE_PLACED
-        columns = np.array(known, np.int64)
-        return cls(columns[:, 0], columns[:, 1])
+        names, replicas = zip(*targets, strict=True)
+        found = np.array([rows.get(name, -1) for name in names], np.int64)
+        placed = cls(found, np.array(replicas, np.int64))
+        gone = found < 0
+        return Placed(found[~gone], placed.replicas[~gone]) if gone.any() else placed
 
     def __bool__(self) -> bool:
         return len(self.rows) > 0
