@@ -13,7 +13,7 @@ from atoll.scheduling.arithmetic import wrong_with
 from atoll.scheduling.candidates import Assignment, Candidates
 from atoll.scheduling.columns import Numbers
 from atoll.scheduling.explain import Report, TermReport, first_reasons
-from atoll.scheduling.fates import QUOTAS, Fate
+from atoll.scheduling.fates import Fate
 from atoll.scheduling.recording import Record, Trial
 from atoll.scheduling.whole_numbers import INT32_MOST
 
@@ -81,8 +81,6 @@ def _selected(trial: Trial, candidates: Candidates) -> Iterator[str]:
     if not np.isin(selected.rows, candidates.rows).all():
         yield "a cluster is selected that was no candidate"
     for groups in trial.groups if len(selected) else ():
-        if groups.key == QUOTAS:
-            continue  # what fills no quota may be taken on top
         ends = np.cumsum(groups.sizes)
         taken = [groups.rows[ends[each] - groups.sizes[each] : ends[each]] for each in groups.taken]
         if not np.isin(selected.rows, np.concatenate(taken)).all():

@@ -160,8 +160,8 @@ def _mark_by_group(sheet: _Sheet, groups: Groups, open_: Mask) -> None:
         for name in groups.names
     ]
     sheet.mark_each(open_ & (place >= 0) & ~taken, place, reasons)
-    if groups.key != QUOTAS:
-        sheet.mark_where(open_ & (place < 0), Reason(Fate.GROUP, f"it has no {groups.key}"))
+    lacks = "it fills no quota" if groups.key == QUOTAS else f"it has no {groups.key}"
+    sheet.mark_where(open_ & (place < 0), Reason(Fate.GROUP, lacks))
 
 
 def _mark_without_replicas(

@@ -46,9 +46,11 @@ def outcome(report: Report) -> str:
     if replicas == {0}:
         return f"placed in {where}: {names}"
     total = sum(each.replicas for each in report.targets)
-    if len(replicas) == 1 and total != report.replicas:
+    if len(replicas) == 1 and total > report.replicas:
         return f"{_replicas(report.replicas)} in each of {where}: {names}"
-    return f"{_replicas(total)} in {where}: {_listed(map(_target, report.targets))}"
+    told = f"{_replicas(total)} in {where}: {_listed(map(_target, report.targets))}"
+    missing = report.replicas - total
+    return f"{told}; {missing} more found no room" if missing > 0 else told
 
 
 def about(cluster: ClusterReport) -> str:
