@@ -5,7 +5,7 @@ Parallel arrays: position i of each speaks of the cluster in `rows[i]`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ _FEW = 24
 """So few are sorted sooner in plain Python than by calls into NumPy."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class Groups(NamedTuple):
     """Groups of candidates that a selection weighed, by a field of the clusters: for explanation.
 
     `rows` are the candidates' own, group by group, best first; `sizes` says where groups end.
@@ -130,8 +129,7 @@ class Refusal:
     groups: tuple[Groups, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Share:
+class Share(NamedTuple):
     """Replicas to be divided among selected clusters, and what ran in which of them before."""
 
     selected: Candidates
@@ -140,8 +138,7 @@ class Share:
     """The last decision's targets that are selected again, in its order."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sum:
+class Sum(NamedTuple):
     """How replicas were divided: so many seats by these votes, on top of what was kept."""
 
     method: str
@@ -152,8 +149,7 @@ class Sum:
     kept: Placed = NONE_PLACED
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Assignment:
+class Assignment(NamedTuple):
     """Replicas per cluster, in the order the result is told, and the sums that led there."""
 
     rows: Rows

@@ -4,8 +4,7 @@ The record is made of the arrays that the decision worked with; it costs next to
 and is read by `explain`.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 from atoll.model.affinity import Term
 from atoll.model.binding import Binding, Target
@@ -21,8 +20,7 @@ from atoll.scheduling.setting import Setting
 from atoll.scheduling.shortlisting import Shortlist
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attempt:
+class Attempt(NamedTuple):
     """One term tried: who was left, how they ranked, who was selected, what each got.
 
     What was not reached is None; `refusal` says why.
@@ -43,8 +41,7 @@ class Attempt:
     refusal: Refusal | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
+class Decision(NamedTuple):
     """The outcome in Karmada's words, and what it was made from."""
 
     verdict: Verdict
@@ -69,7 +66,7 @@ class Decision:
             return [], []
         return self.fleet.names_of(assignment.rows), assignment.replicas.tolist()
 
-    @cached_property
+    @property
     def targets(self) -> tuple[Target, ...]:
         """Where it goes, in the order the result is told; nowhere unless it succeeded."""
         return tuple(map(Target, *self.names_and_replicas()))

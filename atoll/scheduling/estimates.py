@@ -5,7 +5,7 @@ to have none: an estimator that does not know a cluster has no say in it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ OWN_REPORT = "cluster report"
 _UNKNOWN = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Estimates:
+class Estimates(NamedTuple):
     """Room by candidate, and the answer of each source; an answer of -1 is not to know."""
 
     allocatable: Numbers

@@ -1,7 +1,7 @@
 """Where work runs already, as rows of a fleet."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,8 +9,7 @@ from atoll.model.binding import Target
 from atoll.scheduling.columns import Mask, Numbers, Rows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class Placed(NamedTuple):
     """Clusters of the fleet that hold the work already: their rows, and the replicas they run."""
 
     rows: Rows

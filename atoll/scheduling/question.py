@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from atoll.model.affinity import Term
 from atoll.model.assumed import Assumed
@@ -28,8 +29,7 @@ class Surroundings:
 NOWHERE = Surroundings()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class Question(NamedTuple):
     """Where should this go, under the term at this place among the intent's terms?"""
 
     binding: Binding

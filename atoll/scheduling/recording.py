@@ -9,6 +9,7 @@ to nothing else of the fleet. How a record is written down is known to `stored`,
 from dataclasses import dataclass
 from functools import cached_property
 from struct import pack
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -67,8 +68,7 @@ class Said:
         return counts + texts + packed(self.codes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trial:
+class Trial(NamedTuple):
     """One term that was tried, as far as it went; what was not reached is None or empty."""
 
     term: str
@@ -88,8 +88,7 @@ class Trial:
     refusal: Refusal | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class Record(NamedTuple):
     """A decision, what it was asked, and how it was reached."""
 
     roll: Roll

@@ -6,8 +6,7 @@ best has the highest total score, then the most clusters, then was met first. Th
 from a table over (regions left, regions taken, clusters taken), filled from the end.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ _State = tuple[int, int]  # regions taken, clusters taken (no more than are need
 _Gain = tuple[int, int, Any]  # score, clusters, and the path as linked pairs of index and rest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class Layout(NamedTuple):
     """Which region has which candidates: a region's are at `order[start:end]`, by position."""
 
     names: list[str]
@@ -34,15 +32,11 @@ class Layout:
     """The rows of the candidates in that order."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Regions:
+class Regions(NamedTuple):
     """Regions with the scores of their candidates."""
 
     layout: Layout
     scores: list[int]
-
-    def __len__(self) -> int:
-        return len(self.scores)
 
     def positions_in(self, region: int) -> Rows:
         """The positions of a region's candidates."""
@@ -141,9 +135,9 @@ def best_combination(regions: Regions, bounds: tuple[int, int], clusters_least: 
     names, scores, sizes = regions.layout.names, regions.scores, regions.layout.sizes
     if most >= least >= 1 and sum(sorted(sizes)[:least]) >= clusters_least:
         # Every combination of so few has clusters enough, so the strongest make the best.
-        strength = sorted(range(len(regions)), key=lambda i: (-scores[i], -sizes[i], names[i]))
+        strength = sorted(range(len(scores)), key=lambda i: (-scores[i], -sizes[i], names[i]))
         return sorted(strength[:least], key=lambda i: (-scores[i], names[i]))
-    met = sorted(range(len(regions)), key=lambda i: (sizes[i], -scores[i], names[i]))
+    met = sorted(range(len(scores)), key=lambda i: (sizes[i], -scores[i], names[i]))
     chosen = _best_path([(scores[i], sizes[i]) for i in met], bounds, clusters_least)
     path = sorted((met[i] for i in chosen), key=lambda i: (-scores[i], names[i]))
     place = {region: i for i, region in enumerate(met)}

@@ -86,8 +86,7 @@ def _with_the_empty(assignment: Assignment, selected: Candidates, fleet: Fleet) 
     busy = rows_mask(assignment.rows, len(fleet))
     rows = selected.in_order().rows
     rows = rows[~busy[rows]]
-    return replace(
-        assignment,
+    return assignment._replace(
         rows=np.concatenate([assignment.rows, rows]),
         replicas=np.concatenate([assignment.replicas, np.zeros(len(rows), np.int64)]),
     )

@@ -1,7 +1,6 @@
 """Overflow tiers: which tier a cluster is in, and dividing replicas tier by tier."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -38,7 +37,7 @@ def divide_by_tier(
         members = selected.at(np.flatnonzero(tiers == tier))
         replicas = min(remaining, int(members.available.sum()))
         before = share.before.among(rows_mask(members.rows, len(fleet)))
-        part = divide(replace(share, selected=members, replicas=replicas, before=before), fleet)
+        part = divide(Share(members, replicas, before), fleet)
         if isinstance(part, Refusal):
             return part
         parts.append(part)

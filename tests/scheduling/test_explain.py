@@ -330,15 +330,15 @@ def test_filling_is_told_as_filling() -> None:
 def with_replicas(kept: Record, replicas: np.ndarray[Any, Any]) -> Record:
     trial = kept.trials[-1]
     assert trial.assignment is not None
-    changed = replace(trial.assignment, replicas=replicas)
-    return replace(kept, trials=(replace(trial, assignment=changed),))
+    changed = trial.assignment._replace(replicas=replicas)
+    return kept._replace(trials=(trial._replace(assignment=changed),))
 
 
 def with_won(kept: Record, won: np.ndarray[Any, Any]) -> Record:
     assignment = kept.trials[-1].assignment
     assert isinstance(assignment, Assignment)
-    changed = replace(assignment, sums=(replace(assignment.sums[0], won=won),))
-    return replace(kept, trials=(replace(kept.trials[-1], assignment=changed),))
+    changed = assignment._replace(sums=(assignment.sums[0]._replace(won=won),))
+    return kept._replace(trials=(kept.trials[-1]._replace(assignment=changed),))
 
 
 @given(st.integers(0, 1), st.integers(1, 3))
@@ -355,4 +355,4 @@ def test_a_sum_that_was_tampered_with_is_noticed(place: int, more: int) -> None:
 def test_a_message_that_counts_otherwise_is_noticed() -> None:
     kept = record(decide(make_binding(1), Fleet.of([make_cluster("a", taints=["x:NoExecute"])])))
     assert sums_check(explain(kept)) == []
-    assert sums_check(explain(replace(kept, message="0/2 clusters are available.")))
+    assert sums_check(explain(kept._replace(message="0/2 clusters are available.")))

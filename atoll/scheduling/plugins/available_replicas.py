@@ -6,6 +6,7 @@ run replicas already first, and divides among them.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,8 +38,7 @@ class AvailableReplicas:
         return lambda share, fleet: _divide(share, binding, len(fleet), aggregated=aggregated)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Contest:
+class _Contest(NamedTuple):
     """Seats to be won by rows with votes, best rows first, on top of what is kept."""
 
     doing: str

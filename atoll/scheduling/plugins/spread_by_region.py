@@ -52,7 +52,7 @@ def _choose(
     region, cluster = constraints
     layout = regions.layout
     weighed = (layout.names, regions.scores, layout.sizes, layout.rows)
-    if len(regions) < region.least:
+    if len(regions.scores) < region.least:
         message = "the number of feasible region is less than spreadConstraint.MinGroups"
         return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups("region", *weighed),))
     chosen = best_combination(regions, (region.least, region.most), cluster.least)
