@@ -119,7 +119,7 @@ def _changed(
 ) -> dict[str, Interned[str | None]]:
     """The columns of a mapping by key after one row's mapping has changed."""
     changed = dict(columns)
-    for key in {*columns, *after}:
+    for key in sorted({*columns, *after}):
         column = changed.get(key)
         if column is None:
             column = Interned(np.zeros(count, np.int32), (None,), {None: 0})

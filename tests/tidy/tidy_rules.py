@@ -21,6 +21,10 @@ CHECKERS = {"raises", "warns", "refusal"}
 
 PURE = (
     "atoll/model",
+    "atoll/scheduling",
+    "atoll/dialects",
+    "atoll/planning",
+    "atoll/interpreting",
     *(f"atoll/apiserver/{name}" for name in ("schemas", "patching", "applying", "kinds", "fields")),
 )
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "base", "manager"}
