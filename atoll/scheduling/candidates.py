@@ -5,17 +5,26 @@ Parallel arrays: position i of each speaks of the cluster in `rows[i]`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from atoll.model.decision import Verdict
-from atoll.scheduling.columns import Numbers, Rows
+from atoll.scheduling.columns import Numbers, Rows, rows_mask
 from atoll.scheduling.placed import NONE_PLACED, Placed
 
-_BITS = 62  # of a signed number of 64, with one to spare
-_FEW = 24
-"""So few are sorted sooner in plain Python than by calls into NumPy."""
+_LARGEST = 2**62
+"""Ranks up to here, and the position in them, fit into 64 bits."""
+
+
+Scores = tuple[tuple[str, Numbers], ...]
+"""Of every cluster, by the plug-in that gave them."""
+
+
+def total_score(scores: Scores, rows: Rows) -> Numbers | None:
+    """The sum of what each of these rows was given; None if nobody gave any."""
+    return reduce(np.add, [given for _, given in scores])[rows] if scores else None
 
 
 class Groups(NamedTuple):
@@ -78,46 +87,47 @@ class Candidates:
         return np.zeros(len(self), np.int64) if self.scores is None else self.scores
 
     def best_first(self) -> Numbers:
-        """Positions from the best to the last.
-
-        Rows come in the order of names, so their position is the last word in every tie.
-        """
-        if len(self) <= _FEW:
-            return self._best_few_first()
-        ranks = self._ranks()
-        if ranks is None:
-            keys = (-self.available, -self.score_numbers, self.tier_numbers)
-            return np.lexsort(keys)
+        """Positions from the best to the last."""
+        ranks = self.ranks()
         ranks.sort()
-        ranks &= (1 << len(self).bit_length()) - 1
+        ranks &= self.position_bits
         return ranks
 
-    def _best_few_first(self) -> Numbers:
-        available, scores = self.available.tolist(), self.score_numbers.tolist()
-        order = sorted(range(len(self)), key=lambda i: (-scores[i], -available[i]))
-        if self.tiers is not None:
-            order.sort(key=self.tiers.tolist().__getitem__)
-        return np.array(order, np.int64)
+    @property
+    def position_bits(self) -> int:
+        """The bits of a rank that say whose it is."""
+        return (1 << len(self.rows).bit_length()) - 1
 
-    def _ranks(self) -> Numbers | None:
-        """A number for each, smaller for better and ending in the position, if 64 bits will do.
+    def ranks(self) -> Numbers:
+        """A number for each, smaller for better, that ends in the position.
 
-        Numbers sort several times faster than arrays of keys.
+        Rows come in the order of names, so their position is the last word in every tie. Numbers
+        sort several times faster than arrays of keys.
         """
-        count, available, scores = len(self), self.available, self.scores
-        most = int(available.max())
-        width = (most - int(available.min())).bit_length()
-        better = most - available
-        if scores is not None:
-            best = int(scores.max())
-            better += (best - scores) << width
-            width += (best - int(scores.min())).bit_length()
+        count, available = len(self.rows), self.available
+        if count == 0:
+            return available
+        keys = [(available, -1)]
+        if self.scores is not None:
+            keys.append((self.scores, -1))
         if self.tiers is not None:
-            better += self.tiers << width
-            width += int(self.tiers.max()).bit_length()
-        if width + count.bit_length() > _BITS:
-            return None
-        return (better << count.bit_length()) + np.arange(count)
+            keys.append((self.tiers, 1))
+        ranks, unit, largest = np.arange(count), self.position_bits + 1, 0
+        for column, sign in keys:
+            least, most = column.item(column.argmin()), column.item(column.argmax())
+            largest += unit * max(abs(least), abs(most))
+            if largest > _LARGEST:
+                return self._ranks_by_keys()
+            ranks += column * (sign * unit)
+            unit <<= (most - least).bit_length()
+        return ranks
+
+    def _ranks_by_keys(self) -> Numbers:
+        """The same order, where the keys do not fit into one number."""
+        order = np.lexsort((-self.available, -self.score_numbers, self.tier_numbers))
+        ranks = np.arange(len(order))
+        ranks[order] += np.arange(len(order)) * (self.position_bits + 1)
+        return ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +144,16 @@ class Share(NamedTuple):
 
     selected: Candidates
     replicas: int
-    before: Placed = NONE_PLACED
-    """The last decision's targets that are selected again, in its order."""
+    placed: Placed
+    clusters: int
+    """How many the fleet has."""
+
+    @property
+    def before(self) -> Placed:
+        """The last decision's targets that are selected again, in its order."""
+        if not self.placed:
+            return self.placed
+        return self.placed.among(rows_mask(self.selected.rows, self.clusters))
 
 
 class Sum(NamedTuple):

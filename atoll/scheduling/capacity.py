@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from atoll.model.amount import CPU, EPHEMERAL_STORAGE, MEMORY
+from atoll.model.amount import CPU, EPHEMERAL_STORAGE, MEMORY, Amount
 from atoll.model.cluster import Cluster, Grade
 from atoll.model.demand import Demand
 from atoll.scheduling.columns import Interned, Mask, Numbers, replaced
@@ -19,6 +19,7 @@ from atoll.scheduling.whole_numbers import INT32_MOST
 
 NODE_PODS_MOST = 110  # Karmada's, for every node of a resource model
 _MEMO_MOST = 1024
+Requests = tuple[tuple[str, Amount], ...]
 _FAR = 2**62  # quantities beyond this are all the same to us, and sums of two still fit in 64 bits
 
 
@@ -37,7 +38,7 @@ class Capacity:
     nodes: NDArray[np.float64]
     modelled: Mask
     boundless: bool
-    memo: dict[tuple[Demand | None, bool], Numbers] = field(default_factory=dict)
+    memo: dict[tuple[Requests | None, bool], Numbers] = field(default_factory=dict)
 
     @classmethod
     def of(cls, clusters: tuple[Cluster, ...]) -> "Capacity":
@@ -90,13 +91,15 @@ class Capacity:
 
         Numbers beyond 32 bits wrap around, as they do in Karmada.
         """
-        asked = (demand, models)
+        asked = (None if demand is None else demand.requests, models)
         known = self.memo.get(asked)
         if known is None:
             if len(self.memo) >= _MEMO_MOST:
                 self.memo.clear()
-            estimated = self._estimated(demand, models=models)
-            known = self.memo[asked] = estimated.astype(np.int32).astype(np.int64)
+            known = self._estimated(demand, models=models)
+            if self.boundless:
+                known = known.astype(np.int32).astype(np.int64)
+            self.memo[asked] = known
         return known
 
     def _estimated(self, demand: Demand | None, *, models: bool) -> Numbers:

@@ -8,14 +8,9 @@ Pure: the same binding, fleet, setting and surroundings give the same decision, 
 keeps what it was made from.
 """
 
-from functools import reduce
-
-import numpy as np
-
 from atoll.model.binding import Binding
 from atoll.model.decision import Verdict
-from atoll.scheduling.candidates import Candidates, Refusal
-from atoll.scheduling.columns import Numbers
+from atoll.scheduling.candidates import Candidates, Refusal, Scores, total_score
 from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.diagnosis import no_cluster_fits
 from atoll.scheduling.estimates import Estimates, estimate
@@ -28,8 +23,6 @@ from atoll.scheduling.setting import ORDINARY, Setting
 from atoll.scheduling.shortlisting import Shortlist, shortlist
 from atoll.scheduling.strategies import assign, select
 from atoll.scheduling.tiers import tiers_of
-
-Scores = tuple[tuple[str, Numbers], ...]
 
 
 def decide(
@@ -79,25 +72,26 @@ def attempt(question: Question, fleet: Fleet, setting: Setting) -> Attempt:
 def terms_from(binding: Binding) -> range:
     """The places of the terms to try: the one observed last and after it; never one before."""
     terms, observed = binding.intent.terms, binding.observed_term
+    if not observed:
+        return range(len(terms))
     names = [term.name for term in terms]
-    start = names.index(observed) if observed and observed in names else 0
-    return range(start, len(terms))
+    return range(names.index(observed) if observed in names else 0, len(terms))
 
 
 def _scores(question: Question, fleet: Fleet, setting: Setting) -> Scores:
-    compiled = [(score.name, score.compile(question)) for score in setting.plugins.scores]
-    return tuple((name, measure(fleet)) for name, measure in compiled if measure is not None)
+    scores = []
+    for score in setting.plugins.scores:
+        measure = score.compile(question)
+        if measure is not None:
+            scores.append((score.name, measure(fleet)))
+    return tuple(scores)
 
 
 def _candidates(
     question: Question, fleet: Fleet, shortlisted: Shortlist, estimates: Estimates, scores: Scores
 ) -> Candidates:
-    rows, available = shortlisted.rows, estimates.allocatable
-    total = reduce(np.add, (given for _, given in scores))[rows] if scores else None
-    if question.placed:
-        running = np.zeros(len(fleet), np.int64)
-        np.add.at(running, question.placed.rows, question.placed.replicas)
-        available = available + running[rows]
+    rows, allocatable = shortlisted.rows, estimates.allocatable
+    available = question.placed.added_to(allocatable, rows, len(fleet))
     tiers = tiers_of(question, fleet, rows)
-    room = (estimates.allocatable, available)
-    return Candidates(rows, tiers, total, *room, memo=shortlisted.memo)
+    total = total_score(scores, rows)
+    return Candidates(rows, tiers, total, allocatable, available, memo=shortlisted.memo)

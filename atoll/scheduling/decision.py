@@ -9,8 +9,7 @@ from typing import NamedTuple
 from atoll.model.affinity import Term
 from atoll.model.binding import Binding, Target
 from atoll.model.decision import Verdict
-from atoll.scheduling.candidates import Assignment, Candidates, Refusal
-from atoll.scheduling.columns import Numbers
+from atoll.scheduling.candidates import Assignment, Candidates, Refusal, Scores
 from atoll.scheduling.estimates import Estimates
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.ordinals import Plan, Range, divide
@@ -30,8 +29,7 @@ class Attempt(NamedTuple):
     shortlist: Shortlist
     candidates: Candidates | None = None
     estimates: Estimates | None = None
-    scores: tuple[tuple[str, Numbers], ...] = ()
-    """Of every cluster, by the plug-in that gave them."""
+    scores: Scores = ()
     selection: str = ""
     """The plug-in that selected."""
     selected: Candidates | None = None

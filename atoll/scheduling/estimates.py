@@ -68,8 +68,9 @@ def _report(question: Question, fleet: Fleet, rows: Rows) -> Numbers:
 
 def _assumed_by_row(question: Question, fleet: Fleet) -> dict[int, tuple[Assumed, ...]]:
     by_row: dict[int, tuple[Assumed, ...]] = {}
-    if question.features.SchedulingOvercommitProtection:
-        for each in question.surroundings.assumed:
+    known = question.surroundings.assumed
+    if known and question.features.SchedulingOvercommitProtection:
+        for each in known:
             row = fleet.rows.get(each.cluster)
             if row is not None:
                 by_row[row] = (*by_row.get(row, ()), each)

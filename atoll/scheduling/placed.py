@@ -17,23 +17,31 @@ class Placed(NamedTuple):
 
     @classmethod
     def of(cls, targets: tuple[Target, ...], rows: Mapping[str, int]) -> "Placed":
-        names, replicas = zip(*targets, strict=True)
-        found = np.array([rows.get(name, -1) for name in names], np.int64)
-        placed = cls(found, np.array(replicas, np.int64))
-        gone = found < 0
-        return Placed(found[~gone], placed.replicas[~gone]) if gone.any() else placed
+        here = [(rows[name], replicas) for name, replicas in targets if name in rows]
+        found, running = zip(*here, strict=True) if here else ((), ())
+        return cls(np.array(found, np.int64), np.array(running, np.int64))
 
     def __bool__(self) -> bool:
         return len(self.rows) > 0
 
     def among(self, chosen: Mask) -> "Placed":
         """Those whose row is chosen, in their order."""
-        again = chosen[self.rows]
-        return self if again.all() else Placed(self.rows[again], self.replicas[again])
+        again = chosen[self.rows].nonzero()[0]
+        if len(again) == len(self.rows):
+            return self
+        return Placed(self.rows[again], self.replicas[again])
+
+    def added_to(self, room: Numbers, rows: Rows, count: int) -> Numbers:
+        """The room in these rows, of so many, with what runs there."""
+        if not self:
+            return room
+        running = np.zeros(count, np.int64)
+        np.add.at(running, self.rows, self.replicas)
+        return room + running[rows]
 
     @property
     def total(self) -> int:
-        return int(self.replicas.sum())
+        return sum(self.replicas.tolist())
 
 
 NONE_PLACED = Placed(np.zeros(0, np.int64), np.zeros(0, np.int64))

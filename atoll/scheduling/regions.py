@@ -20,16 +20,23 @@ _Gain = tuple[int, int, Any]  # score, clusters, and the path as linked pairs of
 
 
 class Layout(NamedTuple):
-    """Which region has which candidates: a region's are at `order[start:end]`, by position."""
+    """Which region has which candidates: a region's are at `order[span]`, by position."""
 
     names: list[str]
-    codes: list[int]
     sizes: list[int]
     order: Rows
     starts: Numbers
-    ends: Numbers
+    spans: list[slice]
+    regions: Numbers
+    """The region of the candidate at each position."""
     rows: Rows
     """The rows of the candidates in that order."""
+
+    def best_in(self, region: int, ranks: Numbers) -> Numbers:
+        """Of the ranks of all candidates a region's, from the best to the last."""
+        own = ranks[self.order[self.spans[region]]]
+        own.sort()
+        return own
 
 
 class Regions(NamedTuple):
@@ -38,36 +45,38 @@ class Regions(NamedTuple):
     layout: Layout
     scores: list[int]
 
-    def positions_in(self, region: int) -> Rows:
-        """The positions of a region's candidates."""
-        layout = self.layout
-        return layout.order[layout.starts[region] : layout.ends[region]]
-
 
 def regions_of(
-    candidates: Candidates, traits: Traits, replicas: int, least: tuple[int, int] | None
+    candidates: Candidates,
+    ranks: Numbers,
+    traits: Traits,
+    replicas: int,
+    least: tuple[int, int] | None,
 ) -> Regions:
-    """The regions of candidates. `least` is how many clusters and regions a division needs; None
-    if every cluster runs all replicas."""
+    """The regions of candidates of these ranks. `least` is how many clusters and regions a
+    division needs; None if every cluster runs all replicas."""
     layout: Layout | None = candidates.memo.get("regions")
     if layout is None:
         layout = candidates.memo["regions"] = _layout(candidates.rows, traits)
     if least is None:
         return Regions(layout, _points_duplicated(candidates, layout, replicas))
-    return Regions(layout, _points_divided(candidates, layout, replicas, least))
+    return Regions(layout, _points_divided(candidates, ranks, layout, replicas, least))
 
 
 def _layout(rows: Rows, traits: Traits) -> Layout:
     codes = traits.region.codes[rows]
     order = codes.argsort(kind="stable")
-    codes = codes[order]
-    edges = np.ones(len(codes) + 1, np.bool_)
-    np.not_equal(codes[1:], codes[:-1], out=edges[1:-1])
-    places = edges.nonzero()[0]
-    starts, ends = places[:-1], places[1:]
-    found = codes[starts].tolist()
-    names = [traits.region.values[code] for code in found]
-    return Layout(names, found, (ends - starts).tolist(), order, starts, ends, rows[order])
+    found, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
+    ends = (starts + sizes).tolist()
+    return Layout(
+        [traits.region.values[code] for code in found.tolist()],
+        sizes.tolist(),
+        order,
+        starts,
+        [slice(*span) for span in zip(starts.tolist(), ends, strict=True)],
+        found.searchsorted(codes),
+        rows[order],
+    )
 
 
 def _points_duplicated(candidates: Candidates, layout: Layout, replicas: int) -> list[int]:
@@ -83,50 +92,32 @@ def _points_duplicated(candidates: Candidates, layout: Layout, replicas: int) ->
 
 
 def _points_divided(
-    candidates: Candidates, layout: Layout, replicas: int, least: tuple[int, int]
+    candidates: Candidates,
+    ranks: Numbers,
+    layout: Layout,
+    replicas: int,
+    least: tuple[int, int],
 ) -> list[int]:
     """How much of its part each region takes, with the fewest of its clusters that are allowed,
     and the mean score of those."""
     target = -(-replicas // max(1, least[1]))
     room = np.add.reduceat(candidates.available[layout.order], layout.starts)
-    points: list[int] = (np.minimum(room, target) * _PER_REPLICA).tolist()
+    points = [min(each, target) * _PER_REPLICA for each in room.tolist()]
     if candidates.scores is not None:
-        found = np.maximum.reduceat(candidates.scores[layout.order] != 0, layout.starts)
-        scored = found.nonzero()[0]
-        if len(scored):
-            means = _mean_scores(candidates, layout, scored, (target, max(*least, 1)))
-            for region, mean in zip(scored.tolist(), means, strict=True):
-                points[region] += mean
+        scored = candidates.scores.astype(np.bool_).nonzero()[0]
+        for region in set(layout.regions[scored].tolist()):
+            best = layout.best_in(region, ranks) & candidates.position_bits
+            points[region] += _mean_score(candidates, best, (target, max(*least, 1)))
     return points
 
 
-def _mean_scores(
-    candidates: Candidates, layout: Layout, regions: Numbers, wanted: tuple[int, int]
-) -> list[int]:
-    """Of the first clusters of each region, at least so many, that have room for its part; of all
-    if they do not."""
+def _mean_score(candidates: Candidates, best: Numbers, wanted: tuple[int, int]) -> int:
+    """Of the first clusters, at least so many, that have room for a part; of all if they do not."""
     target, least = wanted
-    spans = zip(layout.starts[regions].tolist(), layout.ends[regions].tolist(), strict=True)
-    members = np.concatenate([layout.order[start:end] for start, end in spans])
-    sizes = layout.ends[regions] - layout.starts[regions]
-    best = candidates.at(members)
-    keys = (-best.available, -best.score_numbers, best.tier_numbers)
-    best = best.at(np.lexsort((*keys, np.arange(len(sizes)).repeat(sizes))))
-    ends = sizes.cumsum()
-    starts = ends - sizes
-    room, sums = _running_sum(best.available), _running_sum(best.score_numbers)
     # Room only grows: a cluster never has less than none.
-    enough = room.searchsorted(room[starts] + target)
-    last = np.minimum(np.maximum(enough, starts + least), ends)
-    means: list[int] = ((sums[last] - sums[starts]) // (last - starts)).tolist()
-    return means
-
-
-def _running_sum(numbers: Numbers) -> Numbers:
-    """The sum of the first 0, 1, 2, ... numbers."""
-    sums = np.zeros(len(numbers) + 1, np.int64)
-    numbers.cumsum(out=sums[1:])
-    return sums
+    enough = int(candidates.available[best].cumsum().searchsorted(target)) + 1
+    scores: list[int] = candidates.score_numbers[best[: max(enough, least)]].tolist()
+    return sum(scores) // len(scores)
 
 
 def best_combination(regions: Regions, bounds: tuple[int, int], clusters_least: int) -> list[int]:
@@ -135,8 +126,9 @@ def best_combination(regions: Regions, bounds: tuple[int, int], clusters_least: 
     names, scores, sizes = regions.layout.names, regions.scores, regions.layout.sizes
     if most >= least >= 1 and sum(sorted(sizes)[:least]) >= clusters_least:
         # Every combination of so few has clusters enough, so the strongest make the best.
-        strength = sorted(range(len(scores)), key=lambda i: (-scores[i], -sizes[i], names[i]))
-        return sorted(strength[:least], key=lambda i: (-scores[i], names[i]))
+        inverse = [-each for each in scores], [-each for each in sizes]
+        strength = sorted(zip(*inverse, names, range(len(names)), strict=True))
+        return [i for *_, i in sorted(strength[:least], key=lambda each: (each[0], each[2]))]
     met = sorted(range(len(scores)), key=lambda i: (sizes[i], -scores[i], names[i]))
     chosen = _best_path([(scores[i], sizes[i]) for i in met], bounds, clusters_least)
     path = sorted((met[i] for i in chosen), key=lambda i: (-scores[i], names[i]))

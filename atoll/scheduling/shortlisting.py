@@ -7,6 +7,8 @@ is remembered with the traits of the fleet. The few that look at the binding its
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from atoll.scheduling.columns import Mask, Rows
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.plugin import Filter
@@ -38,6 +40,7 @@ class _Shared:
     opinions: tuple[Opinion, ...]
     passes: Mask
     passes_if_placed: Mask
+    only_if_placed: Mask
     shortlist: Shortlist
 
 
@@ -49,7 +52,7 @@ def shortlist(question: Question, fleet: Fleet, setting: Setting) -> Shortlist:
     shared = fleet.traits.remember(asked, lambda: _share(question, fleet, setting))
     own = _opinions(question, fleet, setting, shared=False)
     placed = question.placed.rows
-    if not own and (shared.passes[placed] == shared.passes_if_placed[placed]).all():
+    if not (own or np.count_nonzero(shared.only_if_placed[placed])):
         return shared.shortlist
     passes = shared.passes.copy()
     passes[placed] = shared.passes_if_placed[placed]
@@ -85,4 +88,6 @@ def _share(question: Question, fleet: Fleet, setting: Setting) -> _Shared:
         passes = passes & agrees
         if not opinion.filter.spares_placed:
             passes_if_placed &= agrees
-    return _Shared(opinions, passes, passes_if_placed, Shortlist(passes.nonzero()[0], opinions))
+    only_if_placed = passes != passes_if_placed
+    shared = Shortlist(passes.nonzero()[0], opinions)
+    return _Shared(opinions, passes, passes_if_placed, only_if_placed, shared)

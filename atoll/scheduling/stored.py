@@ -7,14 +7,13 @@ clusters, give an error that says so.
 """
 
 from dataclasses import replace
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from atoll.model.binding import Target
 from atoll.model.decision import Verdict
-from atoll.scheduling.candidates import Assignment, Candidates, Groups, Refusal, Sum
+from atoll.scheduling.candidates import Assignment, Candidates, Groups, Refusal, Sum, total_score
 from atoll.scheduling.columns import Mask, Rows
 from atoll.scheduling.framing import Reader, Writer, damaged, sealed, unsealed
 from atoll.scheduling.placed import Placed
@@ -160,7 +159,7 @@ def _read_candidates(
     for expected, found in (len(rows), columns), (count, [each for _, each in scores]):
         same = all(len(column) == expected for column in found)
         reader.check(same, "has columns of different length")
-    total = reduce(np.add, (each for _, each in scores))[rows] if scores else None
+    total = total_score(scores, rows)
     return Candidates(rows, tiers, total, allocatable, available), scores, estimates
 
 

@@ -1,7 +1,6 @@
 """The steps a strategy decides: who of the candidates is selected, and who gets how much."""
 
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 
@@ -9,12 +8,9 @@ from atoll.model.decision import Verdict
 from atoll.scheduling.candidates import Assignment, Candidates, Refusal, Share
 from atoll.scheduling.columns import rows_mask
 from atoll.scheduling.fleet import Fleet
-from atoll.scheduling.placed import Placed
 from atoll.scheduling.question import Question
 from atoll.scheduling.setting import Setting
 from atoll.scheduling.tiers import divide_by_tier
-
-T = TypeVar("T")
 
 
 def select(
@@ -25,7 +21,9 @@ def select(
         choose = selection.compile(question)
         if choose is not None:
             chosen = choose(candidates, fleet)
-            return selection.name, _during("failed to select clusters: ", chosen)
+            if isinstance(chosen, Refusal):
+                chosen = _during("failed to select clusters: ", chosen)
+            return selection.name, chosen
     return "", Refusal(Verdict.SCHEDULER_ERROR, "no plug-in selects clusters for this placement")
 
 
@@ -34,7 +32,9 @@ def assign(
 ) -> tuple[str, Assignment | Refusal]:
     """Who divides, and how many replicas each cluster gets; those with none are left out."""
     division, assignment = _assign(question, selected, fleet, setting)
-    return division, _during("failed to assign replicas: ", assignment)
+    if isinstance(assignment, Refusal):
+        assignment = _during("failed to assign replicas: ", assignment)
+    return division, assignment
 
 
 def _assign(
@@ -47,7 +47,7 @@ def _assign(
     if not has_replicas or len(binding.components) > 1:
         rows = selected.in_order().rows
         return "", Assignment(rows, np.zeros(len(rows), np.int64))
-    share = Share(selected, binding.replicas, _before(question, selected, fleet))
+    share = Share(selected, binding.replicas, question.placed, len(fleet))
     division, assignment = _divided(question, share, fleet, setting)
     if setting.empty_workloads and isinstance(assignment, Assignment):
         return division, _with_the_empty(assignment, selected, fleet)
@@ -68,12 +68,6 @@ def _divided(
     return "", Refusal(Verdict.SCHEDULER_ERROR, "no plug-in divides replicas for this placement")
 
 
-def _before(question: Question, selected: Candidates, fleet: Fleet) -> Placed:
-    if not question.placed:
-        return question.placed
-    return question.placed.among(rows_mask(selected.rows, len(fleet)))
-
-
 def _without_the_empty(assignment: Assignment) -> Assignment:
     given = assignment.replicas.nonzero()[0]
     if len(given) == len(assignment.replicas):
@@ -92,7 +86,5 @@ def _with_the_empty(assignment: Assignment, selected: Candidates, fleet: Fleet) 
     )
 
 
-def _during(doing: str, result: T | Refusal) -> T | Refusal:
-    return (
-        replace(result, message=doing + result.message) if isinstance(result, Refusal) else result
-    )
+def _during(doing: str, refusal: Refusal) -> Refusal:
+    return replace(refusal, message=doing + refusal.message)

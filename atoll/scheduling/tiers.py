@@ -6,7 +6,7 @@ import numpy as np
 
 from atoll.model.decision import Verdict
 from atoll.scheduling.candidates import Assignment, Refusal, Share
-from atoll.scheduling.columns import Numbers, Rows, rows_mask
+from atoll.scheduling.columns import Numbers, Rows
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.matching import matching
 from atoll.scheduling.question import Question
@@ -36,8 +36,7 @@ def divide_by_tier(
     for tier in np.unique(tiers).tolist():
         members = selected.at(np.flatnonzero(tiers == tier))
         replicas = min(remaining, int(members.available.sum()))
-        before = share.before.among(rows_mask(members.rows, len(fleet)))
-        part = divide(Share(members, replicas, before), fleet)
+        part = divide(Share(members, replicas, share.placed, share.clusters), fleet)
         if isinstance(part, Refusal):
             return part
         parts.append(part)

@@ -51,11 +51,11 @@ class _Contest(NamedTuple):
 def _divide(
     share: Share, binding: Binding, clusters: int, *, aggregated: bool
 ) -> Assignment | Refusal:
-    assigned = share.before.total
-    if assigned == share.replicas and not binding.fresh:
-        return _as_before(share.before)
+    before = share.before
+    if before.total == share.replicas and not binding.fresh:
+        return _as_before(before)
     selected = share.selected.in_order() if aggregated else share.selected
-    contest = _contest(share, selected, assigned, fresh=binding.fresh)
+    contest = _contest(share.replicas, selected, before, fresh=binding.fresh)
     room = as_int32(int(contest.votes.sum()))
     if room < contest.seats:
         message = (
@@ -74,14 +74,14 @@ def _divide(
     return _merged(Sum(method, contest.seats, rows, votes, won, contest.kept))
 
 
-def _contest(share: Share, selected: Candidates, assigned: int, *, fresh: bool) -> _Contest:
+def _contest(seats: int, selected: Candidates, before: Placed, *, fresh: bool) -> _Contest:
     if fresh:
         votes = selected.available.astype(np.int32).astype(np.int64)
-        return _Contest("do fresh scale", share.replicas, selected.rows, votes)
-    if assigned > share.replicas:
-        return _Contest("scale down", share.replicas, share.before.rows, share.before.replicas)
-    missing = share.replicas - assigned
-    return _Contest("scale up", missing, selected.rows, selected.allocatable, share.before)
+        return _Contest("do fresh scale", seats, selected.rows, votes)
+    missing = seats - before.total
+    if missing < 0:
+        return _Contest("scale down", seats, before.rows, before.replicas)
+    return _Contest("scale up", missing, selected.rows, selected.allocatable, before)
 
 
 def _shortest_run(contest: _Contest, clusters: int) -> tuple[Rows, Numbers]:

@@ -10,6 +10,7 @@ import numpy as np
 from atoll.model.decision import Verdict
 from atoll.model.intent import Constrained, Constraint, Duplicated, Field
 from atoll.scheduling.candidates import Candidates, Groups, Refusal
+from atoll.scheduling.columns import Numbers
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.plugin import Choose
 from atoll.scheduling.question import Question
@@ -37,17 +38,18 @@ class SpreadByRegion:
 
         def choose(candidates: Candidates, fleet: Fleet) -> Candidates | Refusal:
             least = None if duplicated else (cluster.least, region.least)
-            regions = regions_of(candidates, fleet.traits, replicas, least)
-            return _choose(candidates, regions, (region, cluster), fleet)
+            ranks = candidates.ranks()
+            regions = regions_of(candidates, ranks, fleet.traits, replicas, least)
+            return _choose(candidates, ranks, regions, (region, cluster))
 
         return choose
 
 
 def _choose(
     candidates: Candidates,
+    ranks: Numbers,
     regions: Regions,
     constraints: tuple[Constraint, Constraint],
-    fleet: Fleet,
 ) -> Candidates | Refusal:
     region, cluster = constraints
     layout = regions.layout
@@ -59,26 +61,16 @@ def _choose(
     if not chosen:
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
         return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups("region", *weighed),))
-    members = np.concatenate([regions.positions_in(each) for each in chosen])
-    members.sort()
-    best = members[candidates.at(members).best_first()]
-    codes = fleet.traits.region.codes[candidates.rows[best]].tolist()
-    places = _places(codes, [layout.codes[each] for each in chosen], cluster.most)
-    return candidates.at(best[places], (Groups("region", *weighed, chosen),))
+    best = [layout.best_in(each, ranks)[: max(1, cluster.most)].tolist() for each in chosen]
+    positions = np.array(_taken(best, cluster.most), np.int64) & candidates.position_bits
+    return candidates.at(positions, (Groups("region", *weighed, chosen),))
 
 
-def _places(codes: list[int], chosen: list[int], most: int) -> list[int]:
-    """Of clusters in order, by region: the best of each chosen region, then the next best of all.
+def _taken(best: list[list[int]], most: int) -> list[int]:
+    """The best of each region, then the next best of all.
 
-    Every chosen region sends its best cluster, even if those alone are more than were wanted.
+    Every region sends its best cluster, even if those alone are more than were wanted.
     """
-    first: dict[int, int] = {}
-    others: list[int] = []
-    for place, code in enumerate(codes):
-        if code not in first:
-            first[code] = place
-        elif len(others) + len(chosen) < most:
-            others.append(place)
-        elif len(first) == len(chosen):
-            break
-    return [first[code] for code in chosen] + others
+    first = [each[0] for each in best]
+    others = sorted([rank for each in best for rank in each[1:]])
+    return first + others[: max(0, most - len(first))]
