@@ -1,0 +1,164 @@
+"""An API server by verbs: create, read, replace, delete, list and watch plain objects.
+
+Objects go in and come out as dictionaries; what the server refuses is raised by what it means for
+the caller. Who asks, and how bytes get there, is the transport's business.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from atoll.client.transport import Transport, closing, whole
+from atoll.errors import AtollError
+from atoll.exchange import Request, Response
+
+Wire = dict[str, Any]
+_JSON = {"content-type": "application/json", "accept": "application/json"}
+
+
+class Refused(AtollError):
+    """The server said no, and nothing happened; `status` is what it said."""
+
+    def __init__(self, code: int, status: Mapping[str, Any]) -> None:
+        super().__init__(str(status.get("message") or f"the server answered {code}"))
+        self.code = code
+        self.reason = str(status.get("reason", ""))
+
+
+class Missing(Refused):
+    """There is no such object, or the server does not know the kind."""
+
+
+class Taken(Refused):
+    """There is such an object already."""
+
+
+class Stale(Refused):
+    """Someone wrote first. Look again, decide again."""
+
+
+class Expired(Refused):
+    """The history asked for is gone. List again."""
+
+
+_BY_REASON = {"AlreadyExists": Taken, "Expired": Expired, "Gone": Expired, "Conflict": Stale}
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """All objects of one resource."""
+
+    api_version: str
+    kind: str
+    plural: str
+    namespaced: bool
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        root = "/api" if "/" not in self.api_version else "/apis"
+        parts = [root, self.api_version]
+        if namespace and self.namespaced:
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts += [self.plural]
+        parts += [quote(each, safe=":") for each in (name, subresource) if each]
+        return "/".join(parts)
+
+    def path_of(self, wire: Mapping[str, Any], subresource: str = "") -> str:
+        """The path of one object."""
+        metadata = wire["metadata"]
+        return self.path(metadata.get("namespace", ""), metadata["name"], subresource)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One event of a watch; a bookmark has no object, only the version reached."""
+
+    kind: str
+    object: Wire
+
+
+class ApiClient:
+    """One API server, as one user."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def get(self, path: str) -> Wire:
+        return await self._ask("GET", path)
+
+    async def create(self, collection: Collection, wire: Mapping[str, Any]) -> Wire:
+        namespace = wire["metadata"].get("namespace", "")
+        return await self._ask("POST", collection.path(namespace), wire)
+
+    async def replace(
+        self, collection: Collection, wire: Mapping[str, Any], subresource: str = ""
+    ) -> Wire:
+        return await self._ask("PUT", collection.path_of(wire, subresource), wire)
+
+    async def delete(self, collection: Collection, wire: Mapping[str, Any]) -> None:
+        """Delete an object in the background, if it still has this uid."""
+        options = {
+            "propagationPolicy": "Background",
+            "preconditions": {"uid": wire["metadata"]["uid"]},
+        }
+        await self._ask("DELETE", collection.path_of(wire), options)
+
+    async def list(self, collection: Collection) -> tuple[list[Wire], str]:
+        """All objects, each with its kind, and the version of the list."""
+        answer = await self._ask("GET", collection.path())
+        kind = {"apiVersion": collection.api_version, "kind": collection.kind}
+        items = [{**kind, **item} for item in answer.get("items") or ()]
+        return items, answer["metadata"]["resourceVersion"]
+
+    @asynccontextmanager
+    async def watch(
+        self, collection: Collection, version: str
+    ) -> AsyncIterator[AsyncIterator[Change]]:
+        """The changes after a version, until the server ends the stream."""
+        query = urlencode({"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"})
+        request = Request("GET", collection.path(), query, {"accept": "application/json"})
+        response = await self._transport.send(request)
+        if response.stream is None or response.status != 200:
+            raise _refusal(await whole(response))
+        async with closing(response.stream):
+            yield _changes(response.stream)
+
+    async def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Wire:
+        content = b"" if body is None else orjson.dumps(body)
+        response = await whole(
+            await self._transport.send(Request(method, path, "", _JSON, content))
+        )
+        if response.status >= 300:
+            raise _refusal(response)
+        answer: Wire = orjson.loads(response.body) if response.body else {}
+        return answer
+
+
+async def _changes(stream: AsyncIterator[bytes]) -> AsyncIterator[Change]:
+    """Lines of JSON, however the bytes are cut; an error among them is raised."""
+    rest = b""
+    async for piece in stream:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in filter(None, lines):
+            event = orjson.loads(line)
+            if event["type"] == "ERROR":
+                raise _refused(event["object"].get("code", 500), event["object"])
+            yield Change(event["type"], event["object"])
+
+
+def _refusal(response: Response) -> Refused:
+    try:
+        status = orjson.loads(response.body)
+    except orjson.JSONDecodeError:
+        status = {"message": response.body[:200].decode(errors="replace")}
+    return _refused(response.status, status if isinstance(status, dict) else {})
+
+
+def _refused(code: int, status: Mapping[str, Any]) -> Refused:
+    meant = _BY_REASON.get(str(status.get("reason", "")))
+    if meant is None:
+        meant = Missing if code == 404 else Expired if code == 410 else Refused
+    return meant(code, status)

@@ -1,0 +1,108 @@
+"""A copy of a collection that follows it: listed once, then kept by watching.
+
+Whoever reads it sees the newest state this side knows of; listeners are told of every change, with
+what was before. What this side itself wrote is learnt at once, so that nobody plans on a state that
+is known to be old.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from atoll.client.api import ApiClient, Collection, Expired, Missing, Wire
+from atoll.client.transport import Unreachable
+
+Key = tuple[str, str]
+Listener = Callable[[Wire | None, Wire | None], None]
+
+_PAUSE_S = 0.5
+
+
+class Mirror:
+    """The objects of one collection by namespace and name."""
+
+    def __init__(self, api: ApiClient, collection: Collection) -> None:
+        self.collection = collection
+        self.ready = asyncio.Event()
+        self._api = api
+        self._objects: dict[Key, Wire] = {}
+        self._listeners: list[Listener] = []
+
+    def get(self, namespace: str, name: str) -> Wire | None:
+        return self._objects.get((namespace, name))
+
+    def __iter__(self) -> Iterator[Wire]:
+        return iter(list(self._objects.values()))
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def listen(self, listener: Listener) -> None:
+        """Be told of every change from now on, as the object before and the object after."""
+        self._listeners.append(listener)
+
+    def learn(self, wire: Wire) -> None:
+        """Take in an object as the server just gave it, unless something newer is known."""
+        known = self._objects.get(_key(wire))
+        if known is None or _version(known) < _version(wire):
+            self._put(known, wire)
+
+    def forget(self, namespace: str, name: str) -> None:
+        """An object is known to be gone."""
+        gone = self._objects.pop((namespace, name), None)
+        if gone is not None:
+            self._tell(gone, None)
+
+    async def run(self) -> None:
+        """Follow the collection for ever; what cannot be reached is tried again."""
+        while True:
+            try:
+                version = await self._list()
+                while True:
+                    version = await self._watch(version)
+            except (Expired, Missing, Unreachable):
+                await asyncio.sleep(_PAUSE_S)
+
+    async def _list(self) -> str:
+        items, version = await self._api.list(self.collection)
+        present = {_key(item) for item in items}
+        for item in items:
+            self.learn(item)
+        for wire in self:
+            # What was learnt from a write since then is not in the list, and is not gone either.
+            if _key(wire) not in present and _version(wire) <= int(version):
+                self.forget(*_key(wire))
+        self.ready.set()
+        return version
+
+    async def _watch(self, version: str) -> str:
+        async with self._api.watch(self.collection, version) as changes:
+            async for change in changes:
+                version = change.object["metadata"]["resourceVersion"]
+                if change.kind == "DELETED":
+                    self._gone(change.object)
+                elif change.kind != "BOOKMARK":
+                    self.learn(change.object)
+        return version
+
+    def _gone(self, wire: Wire) -> None:
+        """A deletion counts unless a younger object of the name is known already."""
+        known = self._objects.get(_key(wire))
+        if known is not None and known["metadata"].get("uid") == wire["metadata"].get("uid"):
+            self.forget(*_key(wire))
+
+    def _put(self, before: Wire | None, after: Wire) -> None:
+        self._objects[_key(after)] = after
+        self._tell(before, after)
+
+    def _tell(self, before: Wire | None, after: Wire | None) -> None:
+        for listener in self._listeners:
+            listener(before, after)
+
+
+def _key(wire: Wire) -> Key:
+    metadata = wire["metadata"]
+    return metadata.get("namespace", ""), metadata["name"]
+
+
+def _version(wire: Wire) -> int:
+    return int(wire["metadata"]["resourceVersion"])

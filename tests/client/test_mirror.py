@@ -1,0 +1,115 @@
+"""A mirror follows a collection of a real server, in process."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+
+from atoll.apiserver.authentication import MASTERS
+from atoll.client.api import ApiClient, Collection, Missing, Stale, Taken
+from atoll.client.inprocess import InProcess
+from atoll.client.mirror import Mirror
+from atoll.effects import system_effects
+from atoll.exchange import Peer
+from atoll.main import build, run
+from atoll.runtime.children import Children
+from atoll.store.memory import MemoryLog
+
+CONFIGMAPS = Collection("v1", "ConfigMap", "configmaps", namespaced=True)
+
+
+@asynccontextmanager
+async def plane() -> AsyncIterator[ApiClient]:
+    effects = system_effects()
+    built = build(effects, MemoryLog())
+    async with AsyncExitStack() as stack:
+        await run(built, effects, stack)
+        yield ApiClient(InProcess(built.server.handle, Peer("admin", (MASTERS,))))
+
+
+def configmap(name: str, **data: str) -> dict:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"namespace": "default", "name": name},
+        "data": data,
+    }
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():
+            await asyncio.sleep(0.001)
+
+
+def names(mirror: Mirror) -> set[str]:
+    return {wire["metadata"]["name"] for wire in mirror if wire["metadata"]["name"][:4] != "kube"}
+
+
+def test_it_has_what_was_there_and_what_comes_and_goes() -> None:
+    async def story() -> None:
+        async with plane() as api, Children("test") as children:
+            await api.create(CONFIGMAPS, configmap("first"))
+            mirror = Mirror(api, CONFIGMAPS)
+            children.spawn(mirror.run(), "mirror")
+            await mirror.ready.wait()
+            assert names(mirror) == {"first"}
+            second = await api.create(CONFIGMAPS, configmap("second"))
+            await until(lambda: names(mirror) == {"first", "second"})
+            await api.replace(CONFIGMAPS, {**second, "data": {"a": "b"}})
+            await until(lambda: (mirror.get("default", "second") or {}).get("data") == {"a": "b"})
+            await api.delete(CONFIGMAPS, second)
+            await until(lambda: names(mirror) == {"first"})
+
+    asyncio.run(story())
+
+
+def test_listeners_are_told_what_was_before_and_what_is_now() -> None:
+    async def story() -> None:
+        async with plane() as api, Children("test") as children:
+            mirror, told = Mirror(api, CONFIGMAPS), []
+            mirror.listen(lambda before, after: told.append((before, after)))
+            children.spawn(mirror.run(), "mirror")
+            await mirror.ready.wait()
+            told.clear()
+            made = await api.create(CONFIGMAPS, configmap("x"))
+            await until(lambda: len(told) == 1)
+            changed = await api.replace(CONFIGMAPS, {**made, "data": {"k": "v"}})
+            await api.delete(CONFIGMAPS, changed)
+            await until(lambda: len(told) == 3)
+            data = [tuple(each and each.get("data") for each in pair) for pair in told]
+            assert data == [(None, None), (None, {"k": "v"}), ({"k": "v"}, None)]
+
+    asyncio.run(story())
+
+
+def test_what_was_just_written_is_known_at_once_and_nothing_older_replaces_it() -> None:
+    async def story() -> None:
+        async with plane() as api:
+            mirror = Mirror(api, CONFIGMAPS)
+            made = await api.create(CONFIGMAPS, configmap("x"))
+            changed = await api.replace(CONFIGMAPS, {**made, "data": {"k": "v"}})
+            mirror.learn(changed)
+            mirror.learn(made)
+            assert mirror.get("default", "x") == changed
+
+    asyncio.run(story())
+
+
+def test_refusals_are_raised_by_what_they_mean() -> None:
+    async def story() -> None:
+        async with plane() as api:
+            made = await api.create(CONFIGMAPS, configmap("x"))
+            with pytest.raises(Taken):
+                await api.create(CONFIGMAPS, configmap("x"))
+            await api.replace(CONFIGMAPS, {**made, "data": {"k": "v"}})
+            with pytest.raises(Stale):
+                await api.replace(CONFIGMAPS, {**made, "data": {"k": "other"}})
+            with pytest.raises(Missing):
+                await api.replace(CONFIGMAPS, {**configmap("none")})
+            other = {**made, "metadata": {**made["metadata"], "uid": "another"}}
+            with pytest.raises(Stale):
+                await api.delete(CONFIGMAPS, other)
+
+    asyncio.run(story())
