@@ -3,10 +3,10 @@
 Parallel arrays: position i of each speaks of the cluster in `rows[i]`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from atoll.scheduling.placed import NONE_PLACED, Placed
 _LARGEST = 2**62
 """Ranks up to here, and the position in them, fit into 64 bits."""
 
+
+A = TypeVar("A")
 
 Scores = tuple[tuple[str, Numbers], ...]
 """Of every cluster, by the plug-in that gave them."""
@@ -56,8 +58,8 @@ class Candidates:
     ranked: bool = False
     groups: tuple[Groups, ...] = ()
     """What they were selected by, if by groups."""
-    memo: dict[str, Any] = field(default_factory=dict)
-    """What follows from the rows alone, for all decisions that have the same."""
+    memo: dict[str, Any] | None = None
+    """What follows from rows and intent alone, where many decisions share them."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -73,6 +75,15 @@ class Candidates:
             ranked=True,
             groups=groups,
         )
+
+    def remember(self, what: str, answer: Callable[[], A]) -> A:
+        """What follows from rows and intent alone, worked out once for all that share them."""
+        if self.memo is None:
+            return answer()
+        known: A | None = self.memo.get(what)
+        if known is None:
+            known = self.memo[what] = answer()
+        return known
 
     def in_order(self) -> "Candidates":
         """Best first: by tier, then score, then room, then name. Order that was chosen is kept."""

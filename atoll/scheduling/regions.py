@@ -55,9 +55,7 @@ def regions_of(
 ) -> Regions:
     """The regions of candidates of these ranks. `least` is how many clusters and regions a
     division needs; None if every cluster runs all replicas."""
-    layout: Layout | None = candidates.memo.get("regions")
-    if layout is None:
-        layout = candidates.memo["regions"] = _layout(candidates.rows, traits)
+    layout = candidates.remember("regions", lambda: _layout(candidates.rows, traits))
     if least is None:
         return Regions(layout, _points_duplicated(candidates, layout, replicas))
     return Regions(layout, _points_divided(candidates, ranks, layout, replicas, least))

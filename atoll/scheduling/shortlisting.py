@@ -4,7 +4,7 @@ Filters that look only at the intent are asked once for all bindings that share 
 is remembered with the traits of the fleet. The few that look at the binding itself are asked anew.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,8 @@ class Shortlist:
 
     rows: Rows
     opinions: tuple[Opinion, ...]
-    memo: dict[str, Any] = field(default_factory=dict)
-    """What follows from the rows alone, for all decisions that have the same."""
+    memo: dict[str, Any] | None = None
+    """What follows from rows and intent alone, where many decisions share them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,5 +89,5 @@ def _share(question: Question, fleet: Fleet, setting: Setting) -> _Shared:
         if not opinion.filter.spares_placed:
             passes_if_placed &= agrees
     only_if_placed = passes != passes_if_placed
-    shared = Shortlist(passes.nonzero()[0], opinions)
+    shared = Shortlist(passes.nonzero()[0], opinions, memo={})
     return _Shared(opinions, passes, passes_if_placed, only_if_placed, shared)

@@ -19,14 +19,36 @@ _MARGIN = 1e-12
 """Far more than floats lose in a division or a sum of votes, far less than two seats differ."""
 
 
-def divide(seats: int, votes: NDArray[np.int64], *, descending: bool = False) -> NDArray[np.int64]:
+def divide(
+    seats: int,
+    votes: NDArray[np.int64],
+    *,
+    descending: bool = False,
+    by_strength: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
     """Give each seat to the best bid as a float64; among equals to whoever holds fewer seats, then
-    to the first in order, or the last if `descending`. Without any votes nobody gets a seat."""
+    to the first in order, or the last if `descending`. Without any votes nobody gets a seat.
+
+    `by_strength` says what `strongest_first` does, if that is known already.
+    """
+    if not 0 < seats < len(votes) or len(votes) <= _FEW:
+        return _divide(seats, votes, descending=descending)
+    # All others lose to `seats` parties even with their first bid.
+    if by_strength is None:
+        strong = _strongest(seats, votes, descending=descending)
+    else:
+        strong = np.sort(by_strength[:seats])
+    result = np.zeros(len(votes), np.int64)
+    result[strong] = _divide(seats, votes[strong], descending=descending)
+    return result
+
+
+def strongest_first(votes: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
+    """The places of the parties from the most votes to the fewest, equals as their ties go."""
     if descending:
-        return divide(seats, votes[::-1])[::-1]
-    if 0 < seats < len(votes) and len(votes) > _FEW:
-        return _among_the_strongest(seats, votes)
-    return _divide(seats, votes.astype(np.float64))
+        return len(votes) - 1 - strongest_first(votes[::-1], descending=False)
+    order: NDArray[np.int64] = (-votes).argsort(kind="stable")
+    return order
 
 
 @lru_cache(maxsize=4096)
@@ -39,19 +61,18 @@ def descends(uid: str) -> bool:
     return (1 + sum(uid.encode())) % 2 == 1
 
 
-def _among_the_strongest(seats: int, votes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Leave out all who lose to `seats` others even with their first bid."""
+def _strongest(seats: int, votes: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
+    """The places of so many parties with the most votes, in order."""
     weakest = len(votes) - seats
     bar = np.partition(votes, weakest)[weakest]
     strong = votes > bar
     # A first bid of the bar itself beats any later bid that equals it; among first bids order does.
-    strong[(votes == bar).nonzero()[0][: seats - np.count_nonzero(strong)]] = True
-    result = np.zeros(len(votes), np.int64)
-    result[strong] = _divide(seats, votes[strong].astype(np.float64))
-    return result
+    equals, missing = (votes == bar).nonzero()[0], seats - np.count_nonzero(strong)
+    strong[equals[-missing:] if descending else equals[:missing]] = True
+    return strong.nonzero()[0]
 
 
-def _divide(seats: int, votes: NDArray[np.float64]) -> NDArray[np.int64]:
+def _divide(seats: int, given: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
     """Seats that are sure to be won are given at once; about one per party is left to compete for.
 
     A party of v votes makes v/2t bids of at least t, rounded: a half more or less at most. So for
@@ -59,32 +80,36 @@ def _divide(seats: int, votes: NDArray[np.float64]) -> NDArray[np.int64]:
     than `seats` are above total/(2*seats + n): bids above the first surely win, those below the
     second surely lose.
     """
+    votes = (given[::-1] if descending else given).astype(np.float64)
     total = float(votes.sum())
     if seats <= 0 or total == 0:
         return np.zeros(len(votes), np.int64)
     sure = (2 * seats - len(votes)) / total * (1 - _MARGIN)
     possible = (2 * seats + len(votes)) / total * (1 + _MARGIN)
     if len(votes) <= _FEW:
-        return _compete(seats, votes.tolist(), max(0.0, sure))
-    won = _bids(votes, max(0.0, sure))
-    return won + _best(seats - int(won.sum()), votes, won, _bids(votes, possible))
+        won = np.array(_compete(seats, votes.tolist(), max(0.0, sure)), np.int64)
+    else:
+        won = _bids(votes, max(0.0, sure))
+        won += _best(seats - int(won.sum()), votes, won, _bids(votes, possible))
+    return won[::-1] if descending else won
 
 
 def _bids(votes: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
     """How many bids of each party are at least 1/scale."""
-    return ((votes * scale + 1) / 2).astype(np.int64)
+    return (votes * (scale / 2) + 0.5).astype(np.int64)
 
 
-def _compete(seats: int, votes: list[float], sure: float) -> NDArray[np.int64]:
+def _compete(seats: int, votes: list[float], sure: float) -> list[int]:
     """Give what is surely won, then one seat after the other."""
-    won = [int((each * sure + 1) / 2) for each in votes]
+    half = sure / 2
+    won = [int(each * half + 0.5) for each in votes]
     bids = [(-each / (2 * k + 1), k, i) for i, (each, k) in enumerate(zip(votes, won, strict=True))]
     heapify(bids)
     for _ in range(seats - sum(won)):
         _, k, i = bids[0]
         won[i] = k + 1
         heapreplace(bids, (-votes[i] / (2 * k + 3), k + 1, i))
-    return np.array(won, np.int64)
+    return won
 
 
 def _best(
