@@ -92,3 +92,38 @@ def test_pauses_have_a_longest():
     seen, _ = worked_on(add, work)
     assert 20 < len(seen) < 40
     assert seen[-1][1] - seen[-2][1] == 30.0
+
+
+def test_several_workers_share_the_keys_and_none_is_ever_with_two_of_them():
+    async def main(world):
+        keys: Worklist[str] = Worklist("test")
+        held: list[str] = []
+        seen: list[tuple[str, float]] = []
+
+        async def work(key):
+            assert key not in held
+            held.append(key)
+            seen.append((key, now()))
+            await asyncio.sleep(10)
+            held.remove(key)
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            for worker in range(2):
+                it.start(f"worker {worker}", lambda: keys.run(work))
+            for key in "abc":
+                keys.add(key)
+            await asyncio.sleep(1)
+            keys.add("a")
+            await asyncio.sleep(60)
+        return seen
+
+    expected = [("a", 0.0), ("b", 0.0), ("c", 10.0), ("a", 10.0)]
+    assert simulate(main, seed=0).value == expected
+
+
+def test_a_key_can_be_added_for_later():
+    async def add(keys):
+        keys.add_later("a", 3.0)
+        await asyncio.sleep(5)
+
+    assert worked_on(add, nothing) == ([("a", 3.0)], 0)
