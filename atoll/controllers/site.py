@@ -1,0 +1,66 @@
+"""One API server as controllers see it: its kinds, and mirrors of what is looked at.
+
+The plane is one site, every member cluster another. A mirror begins when a kind is first asked for
+and is then kept until the site is closed.
+"""
+
+from atoll.client.api import ApiClient, Collection, Missing, Wire
+from atoll.client.mirror import Listener, Mirror
+from atoll.client.transport import Transport
+from atoll.controllers.directory import Directory
+from atoll.model.action import Ref
+from atoll.runtime.children import Children
+
+
+class Site:
+    """A server, and what is known of it."""
+
+    def __init__(self, name: str, transport: Transport, children: Children) -> None:
+        self.name = name
+        self.api = ApiClient(transport)
+        self.directory = Directory(self.api)
+        self._children = children
+        self._mirrors: dict[Collection, Mirror] = {}
+        self._listeners: list[Listener] = []
+
+    def mirror(self, collection: Collection) -> Mirror:
+        """The mirror of a collection, begun if there was none."""
+        mirror = self._mirrors.get(collection)
+        if mirror is None:
+            mirror = self._mirrors[collection] = Mirror(self.api, collection)
+            for listener in self._listeners:
+                mirror.listen(listener)
+            self._children.spawn(mirror.run(), f"{self.name}: {collection.plural}")
+        return mirror
+
+    def listen(self, listener: Listener) -> None:
+        """Be told of every change of every mirror of this site."""
+        self._listeners.append(listener)
+        for mirror in self._mirrors.values():
+            mirror.listen(listener)
+
+    def find(self, ref: Ref) -> Wire | None:
+        """An object as far as it is mirrored."""
+        collection = self.directory.find(ref.api_version, ref.kind)
+        mirror = self._mirrors.get(collection) if collection else None
+        return mirror.get(ref.namespace, ref.name) if mirror else None
+
+    def all(self, api_version: str, kind: str) -> list[Wire]:
+        """All objects of a kind as far as they are mirrored."""
+        collection = self.directory.find(api_version, kind)
+        mirror = self._mirrors.get(collection) if collection else None
+        return list(mirror) if mirror else []
+
+    def collection(self, api_version: str, kind: str) -> Collection:
+        """The collection of a kind, which must be served here."""
+        found = self.directory.find(api_version, kind)
+        if found is None:
+            where = f"cluster {self.name}" if self.name else "the plane"
+            raise Missing(404, {"message": f"{where} does not serve {kind} of {api_version}"})
+        return found
+
+    async def follow(self, api_version: str, kind: str) -> Mirror:
+        """The mirror of a kind, once it has what was there."""
+        mirror = self.mirror(self.collection(api_version, kind))
+        await mirror.ready.wait()
+        return mirror
