@@ -5,13 +5,14 @@ Parallel arrays: position i of each speaks of the cluster in `rows[i]`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from atoll.model.decision import Verdict
 from atoll.scheduling.columns import Numbers, Rows, rows_mask
+from atoll.scheduling.framing import framed, packed
 from atoll.scheduling.placed import NONE_PLACED, Placed
 
 _LARGEST = 2**62
@@ -29,19 +30,48 @@ def total_score(scores: Scores, rows: Rows) -> Numbers | None:
     return reduce(np.add, [given for _, given in scores])[rows] if scores else None
 
 
-class Groups(NamedTuple):
-    """Groups of candidates that a selection weighed, by a field of the clusters: for explanation.
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Candidates by a field of the clusters: their own rows, group by group, best first.
 
-    `rows` are the candidates' own, group by group, best first; `sizes` says where groups end.
+    `sizes` says where groups end.
     """
 
     key: str
     names: Sequence[str]
-    scores: Sequence[int]
     sizes: Sequence[int]
     rows: Rows
+
+    @cached_property
+    def written(self) -> bytes:
+        """Written once for all records that share it."""
+        sizes = np.array(self.sizes, np.int64)
+        return framed(self.key, *self.names) + packed(sizes) + packed(self.rows)
+
+
+class Groups(NamedTuple):
+    """What a selection thought of groups of candidates: for explanation."""
+
+    grouping: Grouping
+    scores: Sequence[int]
     taken: Sequence[int] = ()
     """Places of the groups that were taken, best first."""
+
+    @property
+    def key(self) -> str:
+        return self.grouping.key
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self.grouping.names
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        return self.grouping.sizes
+
+    @property
+    def rows(self) -> Rows:
+        return self.grouping.rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

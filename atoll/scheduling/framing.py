@@ -79,10 +79,11 @@ def _form(column: Column, bits: int) -> bytes:
 class Writer:
     """Gathers values; `framed` is all of them."""
 
-    __slots__ = ("_columns", "_numbers", "_parts", "_places", "_short")
+    __slots__ = ("_columns", "_numbers", "_parts", "_places", "_short", "_texts")
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
+        self._texts: list[str] = []
         self._numbers: list[int] = []
         self._columns: list[Numbers] = []
         self._places: dict[int, int] = {}
@@ -96,7 +97,7 @@ class Writer:
         self._numbers += numbers
 
     def texts(self, *texts: str) -> None:
-        self._parts.append(framed(*texts))
+        self._texts += texts
 
     def known(self, column: Numbers) -> None:
         """A column the reader will know without being told."""
@@ -104,31 +105,39 @@ class Writer:
         # Holding on to it keeps another from being taken for it.
         self._columns.append(column)
 
-    def column(self, column: Numbers) -> None:
-        place = self._places.get(id(column))
-        if place is not None:
-            self._numbers.append(_AGAIN - place)
-            return
-        self.known(column)
-        if len(column) <= _SHORT_MOST:
-            self._short.append(column)
-            self._numbers.append(len(column))
-        else:
-            self._numbers.append(_LONG)
-            self._parts.append(packed(column))
+    def columns(self, *columns: Numbers) -> None:
+        for column in columns:
+            place = self._places.get(id(column))
+            if place is not None:
+                self._numbers.append(_AGAIN - place)
+                continue
+            self.known(column)
+            if len(column) <= _SHORT_MOST:
+                self._short.append(column)
+                self._numbers.append(len(column))
+            else:
+                self._numbers.append(_LONG)
+                self._parts.append(packed(column))
+
+    def sparse(self, column: Numbers) -> None:
+        """A column that is mostly nothing, of a length the reader will know."""
+        places = column.astype(np.bool_).nonzero()[0]
+        self.columns(places, column[places])
 
     @property
     def framed(self) -> bytes:
         short = np.concatenate(self._short) if self._short else np.zeros(0, np.int64)
         count = len(self._numbers)
         numbers = pack(f"<I{count}q", count, *self._numbers)
-        return b"".join((numbers, packed(short), *self._parts))
+        texts = framed(*self._texts)
+        size = _LENGTH.pack(len(texts))
+        return b"".join((numbers, packed(short), size, texts, *self._parts))
 
 
 class Reader:
     """Hands out values in the order they were written. `most`: how long a column can be."""
 
-    __slots__ = ("_at", "_data", "_most", "_numbers", "_read", "_short", "_short_at")
+    __slots__ = ("_at", "_data", "_most", "_numbers", "_read", "_short", "_short_at", "_texts")
 
     def __init__(self, data: bytes, most: int) -> None:
         self._data = data
@@ -139,6 +148,11 @@ class Reader:
         count = _LENGTH.unpack(self._take(_LENGTH.size))[0]
         self._numbers = iter(unpack(f"<{count}q", self._take(count * _NUMBER.size)))
         self._short = self.packed()
+        end = _LENGTH.unpack(self._take(_LENGTH.size))[0] + self._at
+        texts = list[str]()
+        while self._at < end:
+            texts.append(self.text_here())
+        self._texts = iter(texts)
 
     def number(self, least: int = _LEAST, most: int = _MOST) -> int:
         return self._checked(next(self._numbers, None), least, most)
@@ -153,6 +167,13 @@ class Reader:
         return number
 
     def text(self) -> str:
+        found = next(self._texts, None)
+        if found is None:
+            raise damaged(self._data, "has too few texts")
+        return found
+
+    def text_here(self) -> str:
+        """A text of those that stand alone."""
         length = _LENGTH.unpack(self._take(_LENGTH.size))[0]
         try:
             return self._take(length).decode(*_TEXT)
@@ -177,6 +198,14 @@ class Reader:
             column = self._short[start : self._short_at]
         self.known(column)
         return self._within(column, least, most)
+
+    def sparse(self, count: int) -> Numbers:
+        """The next column, of so many numbers that are mostly nothing."""
+        places, numbers = self.column(0, count - 1), self.column()
+        self.check(len(places) == len(numbers), "has places and numbers of different length")
+        column = np.zeros(count, np.int64)
+        column[places] = numbers
+        return column
 
     def packed(self, least: int = _LEAST, most: int = _MOST) -> Numbers:
         """The next column, of those that stand alone."""

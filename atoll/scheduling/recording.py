@@ -22,7 +22,7 @@ from atoll.scheduling.columns import Codes, Mask, Numbers
 from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.framing import framed, packed
 from atoll.scheduling.placed import Placed
-from atoll.scheduling.shortlisting import Opinion
+from atoll.scheduling.shortlisting import Opinion, Shortlist
 from atoll.scheduling.ties import ties_descend
 from atoll.scheduling.traits import Traits
 
@@ -130,7 +130,7 @@ def _trial(attempt: Attempt, traits: Traits) -> Trial:
     groups = selected.groups if selected is not None else refusal.groups if refusal else ()
     return Trial(
         attempt.term.name,
-        _said(attempt.shortlist.opinions, traits),
+        _said(attempt.shortlist, traits),
         attempt.candidates,
         attempt.scores,
         tuple(estimates.sources.items()) if estimates else (),
@@ -143,14 +143,15 @@ def _trial(attempt: Attempt, traits: Traits) -> Trial:
     )
 
 
-def _said(opinions: tuple[Opinion, ...], traits: Traits) -> tuple[Said, ...]:
+def _said(shortlist: Shortlist, traits: Traits) -> tuple[Said, ...]:
     """Opinions that many decisions share are made ready for the record once."""
-    known: tuple[Said, ...] | None = traits.memo.get(("all said", opinions))
-    if known is not None:
+    opinions, memo = shortlist.opinions, shortlist.memo
+    if memo is not None:
+        known: tuple[Said, ...] | None = memo.get("said")
+        if known is None:
+            known = memo["said"] = tuple(map(_one, opinions))
         return known
     shared = tuple(each for each in opinions if each.filter.shared)
-    if len(shared) == len(opinions):
-        return traits.remember(("all said", shared), lambda: tuple(map(_one, shared)))
     ready = traits.remember(("said", shared), lambda: {each: _one(each) for each in shared})
     return tuple(ready.get(each) or _one(each) for each in opinions)
 

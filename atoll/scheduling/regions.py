@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from atoll.scheduling.candidates import Candidates
+from atoll.scheduling.candidates import Candidates, Grouping
 from atoll.scheduling.columns import Numbers, Rows
 from atoll.scheduling.traits import Traits
 
@@ -22,15 +22,12 @@ _Gain = tuple[int, int, Any]  # score, clusters, and the path as linked pairs of
 class Layout(NamedTuple):
     """Which region has which candidates: a region's are at `order[span]`, by position."""
 
-    names: list[str]
-    sizes: list[int]
+    grouping: Grouping
     order: Rows
     starts: Numbers
     spans: list[slice]
     regions: Numbers
     """The region of the candidate at each position."""
-    rows: Rows
-    """The rows of the candidates in that order."""
 
     def best_in(self, region: int, ranks: Numbers) -> Numbers:
         """Of the ranks of all candidates a region's, from the best to the last."""
@@ -66,14 +63,13 @@ def _layout(rows: Rows, traits: Traits) -> Layout:
     order = codes.argsort(kind="stable")
     found, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
     ends = (starts + sizes).tolist()
+    names = [traits.region.values[code] for code in found.tolist()]
     return Layout(
-        [traits.region.values[code] for code in found.tolist()],
-        sizes.tolist(),
+        Grouping("region", names, sizes.tolist(), rows[order]),
         order,
         starts,
         [slice(*span) for span in zip(starts.tolist(), ends, strict=True)],
         found.searchsorted(codes),
-        rows[order],
     )
 
 
@@ -121,7 +117,8 @@ def _mean_score(candidates: Candidates, best: Numbers, wanted: tuple[int, int]) 
 def best_combination(regions: Regions, bounds: tuple[int, int], clusters_least: int) -> list[int]:
     """The regions to take, best first; none if no combination has enough regions and clusters."""
     least, most = bounds
-    names, scores, sizes = regions.layout.names, regions.scores, regions.layout.sizes
+    grouping, scores = regions.layout.grouping, regions.scores
+    names, sizes = grouping.names, grouping.sizes
     if most >= least >= 1 and sum(sorted(sizes)[:least]) >= clusters_least:
         # Every combination of so few has clusters enough, so the strongest make the best.
         inverse = [-each for each in scores], [-each for each in sizes]

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from atoll.model.binding import Target
 from atoll.model.decision import Verdict
-from atoll.scheduling.candidates import Assignment, Candidates, Groups, Refusal, Sum, total_score
+from atoll.scheduling.candidates import (
+    Assignment,
+    Candidates,
+    Grouping,
+    Groups,
+    Refusal,
+    Sum,
+    total_score,
+)
 from atoll.scheduling.columns import Mask, Rows
 from atoll.scheduling.framing import Reader, Writer, damaged, sealed, unsealed
 from atoll.scheduling.placed import Placed
@@ -34,8 +42,7 @@ def encode(record: Record) -> bytes:
     flags = record.fresh | record.descending << 1
     lost, trials = len(record.lost), len(record.trials)
     writer.numbers(_VERDICTS.index(record.verdict), record.replicas, flags, lost, trials)
-    writer.column(record.placed.rows)
-    writer.column(record.placed.replicas)
+    writer.columns(*record.placed)
     for target in record.lost:
         writer.texts(target.name)
         writer.numbers(target.replicas)
@@ -102,7 +109,7 @@ def _read_trial(reader: Reader, roll: Roll, placed: Placed) -> Trial:
         return Trial(term, said, refusal=refusal)
     rows, count = np.flatnonzero(_passing(roll, said, placed)), len(roll.names)
     reader.known(rows)
-    candidates, scores, estimates = _read_candidates(reader, rows, count)
+    candidates, scores, estimates = _read_candidates(reader, rows, placed, count)
     selected, groups = _read_selected(reader, candidates, count)
     if refusal is not None and groups:
         refusal = replace(refusal, groups=groups)
@@ -115,8 +122,8 @@ def _read_trial(reader: Reader, roll: Roll, placed: Placed) -> Trial:
 
 def _read_said(reader: Reader, roll: Roll) -> Said:
     spares_placed, reasons_count = bool(reader.number_here(0, 1)), reader.number_here(0, _FEW)
-    name = reader.text()
-    reasons = tuple(reader.text() for _ in range(reasons_count))
+    name = reader.text_here()
+    reasons = tuple(reader.text_here() for _ in range(reasons_count))
     codes = reader.packed(0, len(reasons))
     reader.check(len(codes) == len(roll.names), "speaks of another number of clusters")
     return Said(name, spares_placed, codes.astype(np.uint16), reasons)
@@ -136,29 +143,30 @@ def _passing(roll: Roll, said: tuple[Said, ...], placed: Placed) -> Mask:
 def _write_candidates(candidates: Candidates, trial: Trial, writer: Writer) -> None:
     tiers = candidates.tiers
     writer.numbers(tiers is not None, len(trial.scores), len(trial.estimates))
-    writer.column(candidates.allocatable)
-    writer.column(candidates.available)
+    # Room with what runs already follows from the placed.
+    writer.columns(candidates.allocatable)
     if tiers is not None:
-        writer.column(tiers)
-    for name, column in (*trial.scores, *trial.estimates):
+        writer.columns(tiers)
+    for name, column in trial.scores:
         writer.texts(name)
-        writer.column(column)
+        writer.sparse(column)
+    for name, column in trial.estimates:
+        writer.texts(name)
+        writer.columns(column)
 
 
 def _read_candidates(
-    reader: Reader, rows: Rows, count: int
+    reader: Reader, rows: Rows, placed: Placed, count: int
 ) -> tuple[Candidates, tuple[Column, ...], tuple[Column, ...]]:
-    tiered, *counts = reader.number(0, 1), reader.number(0, _FEW), reader.number(0, _FEW)
-    allocatable, available = reader.column(), reader.column()
-    tiers = reader.column(0) if tiered else None
-    scores, estimates = (
-        tuple((reader.text(), reader.column()) for _ in range(each)) for each in counts
-    )
-    columns = [allocatable, available, *(each for _, each in estimates)]
+    tiered, scores_count, estimates_count = (reader.number(0, most) for most in (1, _FEW, _FEW))
+    allocatable, tiers = reader.column(), reader.column(0) if tiered else None
+    scores = tuple((reader.text(), reader.sparse(count)) for _ in range(scores_count))
+    estimates = tuple((reader.text(), reader.column()) for _ in range(estimates_count))
+    columns = [allocatable, *(each for _, each in estimates)]
     columns += [] if tiers is None else [tiers]
-    for expected, found in (len(rows), columns), (count, [each for _, each in scores]):
-        same = all(len(column) == expected for column in found)
-        reader.check(same, "has columns of different length")
+    same = all(len(column) == len(rows) for column in columns)
+    reader.check(same, "has columns of different length")
+    available = placed.added_to(allocatable, rows, count)
     total = total_score(scores, rows)
     return Candidates(rows, tiers, total, allocatable, available), scores, estimates
 
@@ -168,12 +176,10 @@ def _write_selected(candidates: Candidates, trial: Trial, writer: Writer) -> Non
     how = _NOBODY if selected is None else _ALL if selected is candidates else _SOME
     writer.numbers(how, len(trial.groups))
     if selected is not None and how == _SOME:
-        writer.column(selected.in_order().rows)
+        writer.columns(selected.in_order().rows)
     for groups in trial.groups:
-        writer.texts(groups.key, *groups.names)
-        writer.numbers(len(groups.names), *groups.scores, *groups.sizes)
-        writer.numbers(len(groups.taken), *groups.taken)
-        writer.column(groups.rows)
+        writer.raw(groups.grouping.written)
+        writer.numbers(len(groups.scores), *groups.scores, len(groups.taken), *groups.taken)
 
 
 def _read_selected(
@@ -197,14 +203,14 @@ def _read_selected(
 
 
 def _read_groups(reader: Reader, count: int) -> Groups:
-    key = reader.text()
     each = range(reader.number(0, _FEW))
-    names, scores = [reader.text() for _ in each], [reader.number() for _ in each]
-    sizes = [reader.number(0, count) for _ in each]
-    taken = [reader.number(0, len(names) - 1) for _ in range(reader.number(0, len(names)))]
-    rows = reader.column(0, count - 1)
-    reader.check(sum(sizes) == len(rows), "has groups of unequal parts")
-    return Groups(key, names, scores, sizes, rows, taken)
+    scores = [reader.number() for _ in each]
+    taken = [reader.number(0, len(scores) - 1) for _ in range(reader.number(0, len(scores)))]
+    key, names = reader.text_here(), [reader.text_here() for _ in each]
+    sizes, rows = reader.packed(0, count).tolist(), reader.packed(0, count - 1)
+    whole = len(sizes) == len(names) and sum(sizes) == len(rows)
+    reader.check(whole, "has groups of unequal parts")
+    return Groups(Grouping(key, names, sizes, rows), scores, taken)
 
 
 def _write_assignment(trial: Trial, writer: Writer) -> None:
@@ -212,13 +218,12 @@ def _write_assignment(trial: Trial, writer: Writer) -> None:
     writer.numbers(-1 if assignment is None else len(assignment.sums))
     if assignment is None:
         return
-    writer.column(assignment.rows)
-    writer.column(assignment.replicas)
+    writer.columns(assignment.rows, assignment.replicas)
     for each in assignment.sums:
         writer.texts(each.method)
         writer.numbers(each.seats)
-        for column in (each.rows, each.votes, each.won, each.kept.rows, each.kept.replicas):
-            writer.column(column)
+        writer.columns(each.rows, each.votes, *each.kept)
+        writer.sparse(each.won)
 
 
 def _read_assignment(reader: Reader, count: int) -> Assignment | None:
@@ -233,6 +238,7 @@ def _read_assignment(reader: Reader, count: int) -> Assignment | None:
 
 def _read_sum(reader: Reader, count: int) -> Sum:
     method, seats = reader.text(), reader.number()
-    rows, votes, won = reader.column(0, count - 1), reader.column(), reader.column()
-    reader.check(len(rows) == len(votes) == len(won), "has sums of unequal parts")
-    return Sum(method, seats, rows, votes, won, _read_placed(reader, count))
+    rows, votes = reader.column(0, count - 1), reader.column()
+    reader.check(len(rows) == len(votes), "has sums of unequal parts")
+    kept = _read_placed(reader, count)
+    return Sum(method, seats, rows, votes, reader.sparse(len(rows)), kept)

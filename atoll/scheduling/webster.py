@@ -69,7 +69,8 @@ def _strongest(seats: int, votes: NDArray[np.int64], *, descending: bool) -> NDA
     # A first bid of the bar itself beats any later bid that equals it; among first bids order does.
     equals, missing = (votes == bar).nonzero()[0], seats - np.count_nonzero(strong)
     strong[equals[-missing:] if descending else equals[:missing]] = True
-    return strong.nonzero()[0]
+    places: NDArray[np.int64] = strong.nonzero()[0]
+    return places
 
 
 def _divide(seats: int, given: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:

@@ -162,7 +162,7 @@ COLUMNS = st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-1, 300), max_
 def test_columns_of_any_numbers_come_back(columns: list[list[int]], number: int) -> None:
     writer, arrays = Writer(), [np.array(each, np.int64) for each in columns]
     for array in (*arrays, *arrays):
-        writer.column(array)
+        writer.columns(array)
         writer.numbers(number)
     data = writer.framed
     reader = Reader(data, most=max(len(data), 700))

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from atoll.model.intent import Group, Order, Pick, Quota
-from atoll.scheduling.candidates import Candidates, Groups
+from atoll.scheduling.candidates import Candidates, Grouping, Groups
 from atoll.scheduling.columns import Numbers, Rows
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.grouping.ground import group_codes
@@ -46,27 +46,20 @@ def _groups(
     key: str, names: Sequence[str], members: Sequence[Numbers], candidates: Candidates
 ) -> Groups:
     some = [(name, each) for name, each in zip(names, members, strict=True) if len(each)]
-    return Groups(
+    grouping = Grouping(
         key,
         [name for name, _ in some],
-        [int(candidates.available[each].sum()) for _, each in some],
         [len(each) for _, each in some],
         candidates.rows[np.concatenate([np.zeros(0, np.int64), *(each for _, each in some)])],
     )
+    return Groups(grouping, [int(candidates.available[each].sum()) for _, each in some])
 
 
 def with_taken(groups: Groups, taken: Rows) -> Groups:
     """These groups, knowing from which of them clusters were taken."""
     ends = np.cumsum(groups.sizes)
     places = np.searchsorted(ends, np.flatnonzero(np.isin(groups.rows, taken)), side="right")
-    return Groups(
-        groups.key,
-        groups.names,
-        groups.scores,
-        groups.sizes,
-        groups.rows,
-        np.unique(places).tolist(),
-    )
+    return groups._replace(taken=np.unique(places).tolist())
 
 
 def not_enough(pick: Pick, groups: tuple[Groups, ...], candidates: int) -> str:

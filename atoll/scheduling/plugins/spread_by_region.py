@@ -53,17 +53,17 @@ def _choose(
 ) -> Candidates | Refusal:
     region, cluster = constraints
     layout = regions.layout
-    weighed = (layout.names, regions.scores, layout.sizes, layout.rows)
+    groups = Groups(layout.grouping, regions.scores)
     if len(regions.scores) < region.least:
         message = "the number of feasible region is less than spreadConstraint.MinGroups"
-        return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups("region", *weighed),))
+        return Refusal(Verdict.SCHEDULER_ERROR, message, (groups,))
     chosen = best_combination(regions, (region.least, region.most), cluster.least)
     if not chosen:
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
-        return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups("region", *weighed),))
+        return Refusal(Verdict.SCHEDULER_ERROR, message, (groups,))
     best = [layout.best_in(each, ranks)[: max(1, cluster.most)].tolist() for each in chosen]
     positions = np.array(_taken(best, cluster.most), np.int64) & candidates.position_bits
-    return candidates.at(positions, (Groups("region", *weighed, chosen),))
+    return candidates.at(positions, (groups._replace(taken=chosen),))
 
 
 def _taken(best: list[list[int]], most: int) -> list[int]:
