@@ -1,0 +1,195 @@
+"""A Work and its member: make the objects be as the Work says, and tell how they are.
+
+Comes in: the Work, whether its cluster can be reached, what the member has. Goes out: writes to
+the member, and at most one write of the Work's status that carries conditions and reflections
+together. Applied is said of what was seen in the member, not of what was sent. Does not know how
+members are reached, nor what any kind means.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from atoll.dialects.karmada import names
+from atoll.errors import AtollError
+from atoll.model.action import NOTHING, Action, Delete, Object, Plan, Ref, Tell, Update
+from atoll.planning import applying, conditions, reflecting
+from atoll.planning.applying import Attempt, Finding, Retain
+from atoll.planning.conditions import Condition
+from atoll.planning.reflecting import Questions
+
+APPLIED = "Applied"
+DISPATCHING = "Dispatching"
+_APPLIED = Condition(APPLIED, True, "AppliedSuccessful", "Manifest has been successfully applied")
+_SUSPENDED = Condition(
+    DISPATCHING, False, "SuspendDispatching", "Work dispatching is in a suspended state."
+)
+_DISPATCHING = Condition(
+    DISPATCHING, True, "Dispatching", "Work is being dispatched to member clusters."
+)
+_LOOK_AGAIN_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class SeenWork:
+    """A Work and what is known of its cluster.
+
+    `ready` is None when there is no such cluster; `leaving` when it is being removed. `observed`
+    and `attempts` are by the manifests' Refs; `observed` is at least as new as our last write.
+    """
+
+    work: Object
+    ready: bool | None
+    retain: Retain
+    questions: Questions
+    observed: Mapping[Ref, Object] = field(default_factory=dict)
+    attempts: Mapping[Ref, Attempt] = field(default_factory=dict)
+    leaving: bool = False
+
+
+def plan(seen: SeenWork, now: float) -> Plan:
+    """What to do next for a Work."""
+    if seen.work["metadata"].get("deletionTimestamp"):
+        return _plan_end(seen)
+    if names.cluster_of(seen.work["metadata"]["namespace"]) is None:
+        return NOTHING
+    if seen.ready is not True and not _is_suspended(seen.work):
+        return Plan(again_in=_LOOK_AGAIN_S)
+    findings = _findings(seen)
+    told = _tell(seen, findings, now)
+    if _is_suspended(seen.work):
+        return Plan(told)
+    # What was refused before goes last, and the reason is told before it is tried again.
+    hopeful = [each.action for each in findings if each.action and not each.failure]
+    refused = [each.action for each in findings if each.action and each.failure]
+    return Plan((*hopeful, *told, *refused))
+
+
+def manifests(work: Object) -> Sequence[Any]:
+    """What a Work asks for."""
+    workload = (work.get("spec") or {}).get("workload") or {}
+    return workload.get("manifests") or ()
+
+
+def _is_object(manifest: Any) -> bool:
+    if not isinstance(manifest, Mapping) or not isinstance(manifest.get("metadata"), Mapping):
+        return False
+    ref = Ref.of(manifest)
+    return bool(ref.api_version and ref.kind and ref.name)
+
+
+def _is_suspended(work: Object) -> bool:
+    return bool((work.get("spec") or {}).get("suspendDispatching"))
+
+
+def _findings(seen: SeenWork) -> list[Finding]:
+    found = []
+    for ordinal, manifest in enumerate(manifests(seen.work)):
+        if not _is_object(manifest):
+            problem = f"spec.workload.manifests[{ordinal}] must give apiVersion, kind and a name"
+            found.append(Finding({}, failure=problem))
+            continue
+        ref = Ref.of(manifest)
+        observed, attempt = seen.observed.get(ref), seen.attempts.get(ref)
+        found.append(applying.find(manifest, seen.work, observed, attempt, seen.retain))
+    return found
+
+
+def _plan_end(seen: SeenWork) -> Plan:
+    """Take back what we made, or let go of it; then let the Work end."""
+    work = seen.work
+    finalizers = work["metadata"].get("finalizers") or []
+    if names.EXECUTION_FINALIZER not in finalizers:
+        return NOTHING
+    if seen.ready is False and not seen.leaving:
+        return Plan(again_in=_LOOK_AGAIN_S)
+    # A cluster that is gone, or goes without answering, keeps what it has.
+    actions = _withdraw(seen) if seen.ready else []
+    left = [each for each in finalizers if each != names.EXECUTION_FINALIZER]
+    ended = {**work, "metadata": {**work["metadata"], "finalizers": left}}
+    return Plan((*actions, Update(ended)))
+
+
+def _withdraw(seen: SeenWork) -> list[Action]:
+    cluster = names.cluster_of(seen.work["metadata"]["namespace"]) or ""
+    preserve = bool((seen.work.get("spec") or {}).get("preserveResourcesOnDeletion"))
+    actions: list[Action] = []
+    for ref in map(Ref.of, filter(_is_object, manifests(seen.work))):
+        observed = seen.observed.get(ref)
+        if observed is None or not applying.is_marked(observed, seen.work):
+            continue
+        if preserve:
+            actions.append(Update(applying.released(observed), at=cluster))
+        elif not observed["metadata"].get("deletionTimestamp"):
+            actions.append(Delete(ref, observed["metadata"].get("uid", ""), at=cluster))
+    return actions
+
+
+def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> tuple[Action, ...]:
+    """One write of the Work's status if it has something new to say, and an event if it is bad."""
+    work = seen.work
+    status = work.get("status") or {}
+    known = status.get("conditions") or []
+    suspended = _is_suspended(work)
+    dispatching = conditions.find(known, DISPATCHING)
+    applied = None if suspended else _applied(findings)
+    entries, troubles = _entries(seen, findings)
+    if applied is None and dispatching is None and not suspended and not entries:
+        # Sent, and not seen yet: what there is to say comes with the first sight of it.
+        return troubles
+    stated = conditions.stated(known, _SUSPENDED if suspended else _DISPATCHING, now)
+    stated = stated if applied is None else conditions.stated(stated, applied, now)
+    fresh = {**status, "conditions": stated}
+    if entries or "manifestStatuses" in status:
+        fresh["manifestStatuses"] = entries
+    if fresh == status:
+        return troubles
+    told: list[Action] = [Update({**work, "status": fresh}, subresource="status"), *troubles]
+    if suspended != (dispatching is not None and dispatching.get("status") == "False"):
+        said = _SUSPENDED if suspended else _DISPATCHING
+        told.append(Tell(work, "WorkDispatching", said.message))
+    if applied is not None and not applied.holds:
+        told.append(Tell(work, "SyncFailed", applied.message, warning=True))
+    return tuple(told)
+
+
+def _applied(findings: Sequence[Finding]) -> Condition | None:
+    """Whether all is as it should be; None while that is not known."""
+    failures = [each.failure for each in findings if each.failure]
+    if failures:
+        done, total = len(findings) - len(failures), len(findings)
+        reasons = failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]"
+        message = f"Failed to apply all manifests ({done}/{total}): {reasons}"
+        return Condition(APPLIED, False, "AppliedFailed", message)
+    return None if any(each.action for each in findings) else _APPLIED
+
+
+def _entries(
+    seen: SeenWork, findings: Sequence[Finding]
+) -> tuple[list[Object], tuple[Action, ...]]:
+    """An entry for each object that is ours, and what could not be told.
+
+    An object that is out of sight for the moment is as it was when last seen.
+    """
+    former = (seen.work.get("status") or {}).get("manifestStatuses") or []
+    entries: list[Object] = []
+    troubles: list[Action] = []
+    for ordinal, each in enumerate(findings):
+        before = next((one for one in former if _is_about(one, ordinal, each.manifest)), None)
+        kept = [before] if before is not None else []
+        if each.observed is None:
+            entries += [] if each.failure else kept
+            continue
+        if not applying.is_marked(each.observed, seen.work):
+            continue
+        try:
+            entries.append(reflecting.entry(ordinal, each.observed, seen.questions))
+        except AtollError as failed:
+            entries += kept
+            message = f"The status of {Ref.of(each.manifest)} cannot be told: {failed}"
+            troubles.append(Tell(seen.work, "ReflectStatusFailed", message, warning=True))
+    return entries, tuple(troubles)
+
+
+def _is_about(entry: Object, ordinal: int, manifest: Object) -> bool:
+    return bool(entry.get("identifier") == reflecting.identifier(ordinal, Ref.of(manifest)))
