@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check bench testenv requirements facts clean
+.PHONY: demo test check bench testenv requirements facts crds clean
 
 demo: $(INSTALLED)
 	@$(BIN)/python examples/demo.py
@@ -35,11 +35,15 @@ requirements:
 facts: $(INSTALLED)
 	@$(BIN)/python -m scripts.facts
 
+# Prints Karmada's kinds as definitions for a real kube-apiserver.
+crds: $(INSTALLED)
+	@$(BIN)/python -m scripts.crds
+
 clean:
 	rm -rf $(VENV)
 
 $(INSTALLED): requirements.txt pyproject.toml
-	@echo "== installing into $(VENV) (once)"
+	@echo "== installing into $(VENV) (once)" >&2
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Atoll needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt

@@ -53,3 +53,11 @@ class Hooks:
         """ApiError from the first validating hook that refuses."""
         for hook in self.validating:
             hook(admission)
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Kinds that a server serves beyond Kubernetes' own, and their rules of admission."""
+
+    resources: Sequence[Resource] = ()
+    hooks: Hooks = Hooks()

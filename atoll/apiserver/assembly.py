@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from atoll.apiserver.admission import Hooks
+from atoll.apiserver.admission import Hooks, Kinds
 from atoll.apiserver.authentication import Tokens
 from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.discovery import Discovery
@@ -48,16 +48,19 @@ class Assembly:
         self._ready.set()
 
 
-def assemble(store: Store, effects: Effects, tokens: Tokens | None = None) -> Assembly:
-    """Build an API server over a store."""
+def assemble(
+    store: Store, effects: Effects, tokens: Tokens | None = None, kinds: Kinds | None = None
+) -> Assembly:
+    """Build an API server over a store, with kinds of the plane's own where it is one."""
     facts = load()
-    catalog = Catalog(builtin_resources(facts), facts)
+    own = kinds or Kinds()
+    catalog = Catalog([*builtin_resources(facts), *own.resources], facts)
     api = Api(store, catalog, effects)
     definitions = Definitions(api)
     collector, sweeper, expiry = Collector(api), Sweeper(api), Expiry(api)
     api.hooks = Hooks(
-        mutating=(definitions.mutate,),
-        validating=(Lifecycle(store), definitions.refuse_in_ending),
+        mutating=(definitions.mutate, *own.hooks.mutating),
+        validating=(Lifecycle(store), definitions.refuse_in_ending, *own.hooks.validating),
     )
     # Definitions come first: whoever follows must find the resources that an event is about.
     for follower in (definitions, collector, sweeper, expiry):

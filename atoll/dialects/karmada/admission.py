@@ -63,7 +63,7 @@ def _may_overflow(strategy: Wire) -> bool:
 def _of_affinities(wire: Wire) -> Iterator[Invalid]:
     single = part(wire, "clusterAffinity", PLACEMENT)
     if single is not None:
-        yield from _of_affinity(single, at(PLACEMENT, "clusterAffinity"))
+        yield from affinity_problems(single, at(PLACEMENT, "clusterAffinity"))
     names: set[str] = set()
     for here, term in parts(wire, "clusterAffinities", PLACEMENT):
         name = text(term, "affinityName", here)
@@ -73,7 +73,7 @@ def _of_affinities(wire: Wire) -> Iterator[Invalid]:
             problem = "each affinity term in a policy must have a unique name"
             yield Invalid(AFFINITIES, wire["clusterAffinities"], problem)
         names.add(name)
-        yield from _of_affinity(term, here)
+        yield from affinity_problems(term, here)
         yield from _of_tiers(term, here)
 
 
@@ -95,11 +95,11 @@ def _of_tiers(term: Wire, path: str) -> Iterator[Invalid]:
             problem += " group's affinityName"
             yield Invalid(at(here, "affinityName"), name, problem)
         names.add(name)
-        yield from _of_affinity(tier, here)
+        yield from affinity_problems(tier, here)
 
 
-def _of_affinity(wire: Wire, path: str) -> Iterator[Invalid]:
-    """Karmada stops at the first expression that is wrong, and so does this."""
+def affinity_problems(wire: Wire, path: str) -> Iterator[Invalid]:
+    """What is wrong with the clusters meant; like Karmada, of field selectors the first only."""
     fields, here = part(wire, "fieldSelector", path), at(path, "fieldSelector")
     for _, each in parts(fields or {}, "matchExpressions", here):
         key, operator = text(each, "key", here), text(each, "operator", here)

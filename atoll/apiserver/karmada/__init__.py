@@ -1,0 +1,1 @@
+"""Karmada's kinds on the embedded API server: what is served, and what is admitted."""

@@ -1,0 +1,82 @@
+"""Admission of Karmada's kinds: what is filled in, what is refused, and what nobody may delete.
+
+The rules themselves are pure (`dialects.karmada`); here they meet the server's hooks. An update
+that changes nothing the rules look at is not judged: an object that breaks a newer rule can still
+lose its finalizers and be deleted.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.apiserver.admission import Admission
+from atoll.apiserver.fields.error import invalid as invalid_field
+from atoll.apiserver.objects.times import rfc3339
+from atoll.apiserver.status import forbidden, invalid
+from atoll.dialects.karmada import names
+from atoll.dialects.karmada.defaulting import defaulted
+from atoll.dialects.karmada.rules import problems
+from atoll.effects import Effects
+
+Object = dict[str, Any]
+
+_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+_METADATA = ("labels", "annotations")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The hooks of a plane that serves these collections natively."""
+
+    effects: Effects
+    collections: frozenset[str]
+    allow_no_execute: bool = False
+
+    def default(self, seen: Admission) -> Object:
+        """The mutating hook that fills in what Karmada fills in."""
+        assert seen.object is not None
+        if seen.resource.collection not in self.collections or seen.subresource:
+            return seen.object
+        is_new = seen.operation == "CREATE"
+        return defaulted(
+            seen.object,
+            namespace=seen.namespace,
+            new_id=self.effects.chance.uuid("permanent-id") if is_new else None,
+            now=rfc3339(self.effects.now()),
+        )
+
+    def check(self, seen: Admission) -> None:
+        """The validating hook: ApiError 422 with everything that is wrong."""
+        new, old, resource = seen.object, seen.old, seen.resource
+        if new is None or seen.subresource or resource.collection not in self.collections:
+            return
+        if old is not None and _judged(new) == _judged(old):
+            return
+        found = problems(new, old, allow_no_execute=self.allow_no_execute)
+        if found:
+            errors = [invalid_field(one.field, one.value, one.problem) for one in found]
+            raise invalid(resource.kind, resource.group, seen.name, errors)
+
+    def keep_protected(self, seen: Admission) -> None:
+        """The validating hook that lets nobody delete what is labelled as protected."""
+        if seen.operation != "DELETE" or seen.old is None:
+            return
+        labels = seen.old["metadata"].get("labels") or {}
+        if labels.get(names.DELETION_PROTECTED) == "Always":
+            why = "This resource is protected, please make sure to remove the label:"
+            why += f" {names.DELETION_PROTECTED}"
+            raise forbidden(seen.resource.plural, seen.resource.group, seen.name, why)
+
+    def keep_definitions(self, seen: Admission) -> None:
+        """The validating hook that refuses definitions of what is served without one."""
+        if seen.resource.collection == _DEFINITIONS and seen.name in self.collections:
+            why = f"{seen.name} is served by this server itself; there is nothing to install"
+            raise forbidden(seen.resource.plural, seen.resource.group, seen.name, why)
+
+
+def _judged(obj: Object) -> Object:
+    """The part of an object that the rules look at."""
+    meta = obj["metadata"]
+    head = {key: meta.get(key) for key in _METADATA}
+    return {
+        **{key: value for key, value in obj.items() if key not in ("metadata", "status")}
+    } | head

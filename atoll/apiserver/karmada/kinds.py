@@ -1,0 +1,49 @@
+"""Karmada's kinds for a plane: the resources it serves for them, and the rules of their admission.
+
+They are served like custom resources, but no definition of them is stored: nobody can delete or
+change it under the controllers. Stored objects have their defaults, so they go out as stored.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+from atoll.apiserver.admission import Hooks, Kinds
+from atoll.apiserver.custom import resources_of
+from atoll.apiserver.karmada.admission import Rules
+from atoll.apiserver.karmada.definitions import definitions
+from atoll.apiserver.resource import Resource, unconverted
+from atoll.dialects.karmada import older
+from atoll.dialects.karmada.cluster_rules import name_problems
+from atoll.effects import Effects
+
+_READING = ("get", "list", "watch")
+
+
+def karmada_kinds(effects: Effects, *, allow_no_execute: bool = False) -> Kinds:
+    """The kinds of a plane; `allow_no_execute` lets ClusterTaintPolicies evict workloads."""
+    rules = Rules(effects, frozenset(each.collection for each in _resources()), allow_no_execute)
+    return Kinds(
+        _resources(),
+        Hooks(
+            mutating=(rules.default,),
+            validating=(rules.keep_protected, rules.keep_definitions, rules.check),
+        ),
+    )
+
+
+@cache
+def _resources() -> tuple[Resource, ...]:
+    return tuple(
+        _served(resource) for definition in definitions() for resource in resources_of(definition)
+    )
+
+
+def _served(resource: Resource) -> Resource:
+    if resource.version != resource.stored_version:
+        # A status that could be written here would lose what only the newer version has.
+        strategy = replace(resource.strategy, has_status=False)
+        return replace(resource, strategy=strategy, verbs=_READING, from_stored=older.binding)
+    strategy = resource.strategy
+    if resource.kind == "Cluster":
+        strategy = replace(strategy, unconditional_update=True, name_errors=name_problems)
+    return replace(resource, strategy=strategy, from_stored=unconverted)

@@ -1,0 +1,78 @@
+"""A plane of ours in process, with Karmada's kinds, asked by plain calls."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.assembly import assemble
+from atoll.apiserver.authentication import MASTERS
+from atoll.apiserver.karmada.kinds import karmada_kinds
+from atoll.client.inprocess import InProcess
+from atoll.client.transport import whole
+from atoll.effects import system_effects
+from atoll.exchange import Peer, Request
+from atoll.main import Plane, run
+from atoll.store.memory import MemoryLog
+from atoll.store.store import Store
+
+Object = dict[str, Any]
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+class Asking:
+    """A server, asked by path as its administrator."""
+
+    def __init__(self, runner: asyncio.Runner, transport: InProcess) -> None:
+        self._runner, self._transport = runner, transport
+
+    def ask(
+        self, method: str, path: str, body: object = None, **headers: str
+    ) -> tuple[int, Object]:
+        """The status and the object in the answer."""
+        path, _, query = path.partition("?")
+        sent = {"accept": "application/json", "content-type": "application/json"} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        text = b"" if body is None else orjson.dumps(body)
+        request = Request(method, path, query, sent, text)
+
+        async def exchange() -> tuple[int, Object]:
+            response = await whole(await self._transport.send(request))
+            return response.status, orjson.loads(response.body)
+
+        return self._runner.run(exchange())
+
+    def done(self, method: str, path: str, body: object = None, **headers: str) -> Object:
+        """The object in an answer that must be a success."""
+        status, found = self.ask(method, path, body, **headers)
+        assert status in (200, 201), found
+        return found
+
+    def refused(self, method: str, path: str, body: object, code: int) -> Object:
+        """What a refusal with this code says."""
+        status, found = self.ask(method, path, body)
+        assert (status, found["kind"], found["status"]) == (code, "Status", "Failure"), found
+        return found
+
+
+@contextmanager
+def running(*, allow_no_execute: bool = False) -> Iterator[Asking]:
+    """A plane with Karmada's kinds until the end of the block."""
+    effects = system_effects()
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+
+        async def start() -> Asking:
+            store = Store.open(MemoryLog())
+            kinds = karmada_kinds(effects, allow_no_execute=allow_no_execute)
+            plane = Plane(store, assemble(store, effects, kinds=kinds))
+            await run(plane, effects, stack)
+            return Asking(runner, InProcess(plane.server.handle, Peer("admin", (MASTERS,))))
+
+        try:
+            yield runner.run(start())
+        finally:
+            runner.run(stack.aclose())
