@@ -1,0 +1,77 @@
+"""Which policy a template belongs to, among all that select it.
+
+Who holds a template keeps it while it exists and selects it: a better policy that comes later does
+not move running workloads, unless it may preempt and has strictly the higher priority (a namespaced
+policy may preempt any cluster-wide one). So a claim only ever rises, and policies that fight end.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from atoll.model.action import Object
+from atoll.planning.detecting.claiming import Claim, claim_for, claim_of, is_going
+from atoll.planning.detecting.matching import POLICY, Closeness, closeness
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The policy a template belongs to, and from which one it was taken by preemption."""
+
+    policy: Object
+    claim: Claim
+    taken_from: Claim | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    policy: Object
+    claim: Claim
+    closeness: Closeness
+
+    @property
+    def priority(self) -> int:
+        return (self.policy.get("spec") or {}).get("priority") or 0
+
+    @property
+    def rank(self) -> tuple[bool, int, int, str]:
+        """Namespaced first, then the higher priority, the closer selector, the earlier name."""
+        return self.claim.kind != POLICY, -self.priority, -self.closeness, self.claim.name
+
+
+def choose(
+    template: Object,
+    policies: Iterable[Object],
+    *,
+    preemption: bool = False,
+    ready: Callable[[Object], bool] = lambda policy: True,
+) -> Choice | None:
+    """The policy a template belongs to; one that is not ready takes nothing from another."""
+    candidates = sorted(_candidates(template, policies), key=lambda each: each.rank)
+    current = claim_of(template)
+    holder = next((each for each in candidates if each.claim == current), None)
+    if holder is None:
+        best = candidates[0] if candidates else None
+        return Choice(best.policy, best.claim) if best else None
+    if preemption:
+        for each in candidates:
+            if _may_take(each, holder) and ready(each.policy):
+                return Choice(each.policy, each.claim, taken_from=holder.claim)
+    return Choice(holder.policy, holder.claim)
+
+
+def _candidates(template: Object, policies: Iterable[Object]) -> Iterable[_Candidate]:
+    for policy in policies:
+        claim = claim_for(policy)
+        if claim is None or is_going(policy):
+            continue
+        meant = closeness(policy, template)
+        if meant > Closeness.NOT_MEANT:
+            yield _Candidate(policy, claim, meant)
+
+
+def _may_take(challenger: _Candidate, holder: _Candidate) -> bool:
+    if (challenger.policy.get("spec") or {}).get("preemption") != "Always":
+        return False
+    if challenger.claim.kind == holder.claim.kind:
+        return challenger.priority > holder.priority
+    return challenger.claim.kind == POLICY
