@@ -1,0 +1,107 @@
+"""Whether an object in a member does what it is for, told from its spec and its status.
+
+An object as observed comes in, yes or no goes out. Kinds that are not here are always healthy.
+"""
+
+from collections.abc import Callable, Mapping
+
+from atoll.dialects.wire import Wire, count, number, parts, text
+from atoll.interpreting.fields import inner
+from atoll.interpreting.kinds import (
+    BUDGET,
+    CLAIM,
+    DAEMON_SET,
+    DEPLOYMENT,
+    INGRESS,
+    POD,
+    REPLICA_SET,
+    SERVICE,
+    STATEFUL_SET,
+    Kind,
+)
+from atoll.interpreting.reflecting import generation
+
+
+def rolled_out(observed: Wire) -> bool:
+    """All replicas wanted are of the newest revision, and available."""
+    status = inner(observed, "status")
+    updated = count(status, "updatedReplicas", "status")
+    enough = updated >= _wanted(observed)
+    return _is_seen(observed) and enough and count(status, "availableReplicas", "status") >= updated
+
+
+def available(observed: Wire) -> bool:
+    """As many replicas are available as are wanted."""
+    ready = count(inner(observed, "status"), "availableReplicas", "status")
+    return _is_seen(observed) and ready >= _wanted(observed)
+
+
+def on_all_nodes(observed: Wire) -> bool:
+    """Every node that should run a pod runs one of the newest revision, available."""
+    status = inner(observed, "status")
+    updated = count(status, "updatedNumberScheduled", "status")
+    enough = updated >= count(status, "desiredNumberScheduled", "status")
+    return _is_seen(observed) and enough and count(status, "numberAvailable", "status") >= updated
+
+
+def _is_seen(observed: Wire) -> bool:
+    """The status is about the spec as it is now."""
+    current = generation(inner(observed, "metadata"), "generation", "metadata")
+    return generation(inner(observed, "status"), "observedGeneration", "status") == current
+
+
+def _wanted(observed: Wire) -> int:
+    return number(inner(observed, "spec"), "replicas", "spec") or 0
+
+
+def reachable(observed: Wire) -> bool:
+    """An address was given to it."""
+    balancer, path = inner(observed, "status", "loadBalancer"), "status.loadBalancer"
+    points = parts(balancer, "ingress", path)
+    return any(text(each, "hostname", at) or text(each, "ip", at) for at, each in points)
+
+
+def served(observed: Wire) -> bool:
+    """A load balancer has an address; every other service needs none."""
+    is_balanced = text(inner(observed, "spec"), "type", "spec") == "LoadBalancer"
+    return not is_balanced or reachable(observed)
+
+
+def bound(observed: Wire) -> bool:
+    """The claim has its volume."""
+    return text(inner(observed, "status"), "phase", "status") == "Bound"
+
+
+def ready_or_done(observed: Wire) -> bool:
+    """The pod runs and is ready, or has done its work."""
+    status = inner(observed, "status")
+    phase = text(status, "phase", "status")
+    ready = next(
+        (
+            text(each, "status", at) == "True"
+            for at, each in parts(status, "conditions", "status")
+            if text(each, "type", at) == "Ready"
+        ),
+        False,
+    )
+    return phase == "Succeeded" or (phase == "Running" and ready)
+
+
+def enough_pods(observed: Wire) -> bool:
+    """The budget protects no fewer healthy pods than it wants."""
+    status = inner(observed, "status")
+    healthy = count(status, "currentHealthy", "status")
+    return healthy >= count(status, "desiredHealthy", "status")
+
+
+HEALTH: Mapping[Kind, Callable[[Wire], bool]] = {
+    DEPLOYMENT: rolled_out,
+    STATEFUL_SET: rolled_out,
+    REPLICA_SET: available,
+    DAEMON_SET: on_all_nodes,
+    SERVICE: served,
+    INGRESS: reachable,
+    CLAIM: bound,
+    POD: ready_or_done,
+    BUDGET: enough_pods,
+}

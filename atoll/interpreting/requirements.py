@@ -1,0 +1,61 @@
+"""What one replica needs, as bindings store it: `replicaRequirements` of a pod's spec.
+
+Requests are added up and written as Kubernetes writes quantities; the nodes a pod can run on are
+passed on as the template says it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from atoll.dialects.kubernetes.pods import demand
+from atoll.dialects.wire import Wire, part
+from atoll.errors import Invalid
+from atoll.model.amount import CPU, Amount
+from atoll.model.demand import Demand
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_DECIMAL, _BINARY = ("", "k", "M", "G", "T", "P", "E"), ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+def requirements(pod: Wire, path: str) -> dict[str, Any] | None:
+    """What a pod of this spec needs; None if it asks for nothing."""
+    needs = _demand(pod, path)
+    affinity = part(part(pod, "affinity", path) or {}, "nodeAffinity", path) or {}
+    nodes = _given(
+        nodeSelector=pod.get("nodeSelector"),
+        tolerations=pod.get("tolerations"),
+        # An affinity without terms is one that no node meets; it is not the same as none.
+        hardNodeAffinity=affinity.get(_REQUIRED),
+    )
+    requests = {resource: written(resource, amount) for resource, amount in needs.requests}
+    found = _given(nodeClaim=nodes, resourceRequest=requests)
+    return found | _given(priorityClassName=needs.priority_class) if found else None
+
+
+def written(resource: str, amount: Amount) -> str:
+    """An amount as Kubernetes writes it: `250m`, `2`, `512Mi`. Only CPUs come in thousandths."""
+    if resource == CPU and amount.milli % 1000:
+        return f"{amount.milli}m"
+    units, step = amount.units, 1024 if amount.binary else 1000
+    suffixes = _BINARY if amount.binary else _DECIMAL
+    power = 0
+    while units and units % step == 0 and power + 1 < len(suffixes):
+        units, power = units // step, power + 1
+    return f"{units}{suffixes[power]}"
+
+
+def _demand(pod: Wire, path: str) -> Demand:
+    """The pod's demand, with errors that say where in the template the pod is."""
+    try:
+        return demand(pod)
+    except Invalid as wrong:
+        field = path + wrong.field.removeprefix("spec")
+        raise Invalid(field, wrong.value, wrong.problem) from None
+
+
+def _given(**fields: Mapping[str, Any] | list[Any] | str | None) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in fields.items()
+        if value or (value is not None and key == "hardNodeAffinity")
+    }
