@@ -6,13 +6,14 @@ is known to be old.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from atoll.client.api import ApiClient, Collection, Expired, Missing, Wire
 from atoll.client.transport import Unreachable
 
 Key = tuple[str, str]
 Listener = Callable[[Wire | None, Wire | None], None]
+Sorter = Callable[[Wire], Iterable[Hashable]]
 
 _PAUSE_S = 0.5
 
@@ -26,6 +27,7 @@ class Mirror:
         self._api = api
         self._objects: dict[Key, Wire] = {}
         self._listeners: list[Listener] = []
+        self._shelves: dict[Sorter, dict[Hashable, dict[Key, Wire]]] = {}
 
     def get(self, namespace: str, name: str) -> Wire | None:
         return self._objects.get((namespace, name))
@@ -35,6 +37,15 @@ class Mirror:
 
     def __len__(self) -> int:
         return len(self._objects)
+
+    def by(self, sorter: Sorter, value: Hashable) -> list[Wire]:
+        """The objects that a sorter files under a value; filed once, and kept so."""
+        shelves = self._shelves.get(sorter)
+        if shelves is None:
+            shelves = self._shelves[sorter] = {}
+            for wire in self:
+                _file(shelves, sorter, None, wire)
+        return list(shelves.get(value, {}).values())
 
     def listen(self, listener: Listener) -> None:
         """Be told of every change from now on, as the object before and the object after."""
@@ -95,8 +106,25 @@ class Mirror:
         self._tell(before, after)
 
     def _tell(self, before: Wire | None, after: Wire | None) -> None:
+        for sorter, shelves in self._shelves.items():
+            _file(shelves, sorter, before, after)
         for listener in self._listeners:
             listener(before, after)
+
+
+def _file(
+    shelves: dict[Hashable, dict[Key, Wire]],
+    sorter: Sorter,
+    before: Wire | None,
+    after: Wire | None,
+) -> None:
+    for value in sorter(before) if before is not None else ():
+        shelf = shelves.get(value, {})
+        shelf.pop(_key(before or {}), None)
+        if not shelf:
+            shelves.pop(value, None)
+    for value in sorter(after) if after is not None else ():
+        shelves.setdefault(value, {})[_key(after or {})] = after or {}
 
 
 def _key(wire: Wire) -> Key:

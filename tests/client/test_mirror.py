@@ -113,3 +113,25 @@ def test_refusals_are_raised_by_what_they_mean() -> None:
                 await api.delete(CONFIGMAPS, other)
 
     asyncio.run(story())
+
+
+def test_objects_are_found_by_what_they_are_filed_under() -> None:
+    def letters(wire: dict) -> list[str]:
+        return list((wire.get("data") or {}).get("letters", ""))
+
+    async def story() -> None:
+        async with plane() as api:
+            mirror = Mirror(api, CONFIGMAPS)
+            one = await api.create(CONFIGMAPS, configmap("one", letters="ab"))
+            mirror.learn(one)
+            assert mirror.by(letters, "a") == mirror.by(letters, "b") == [one]
+            two = await api.create(CONFIGMAPS, configmap("two", letters="b"))
+            mirror.learn(two)
+            assert mirror.by(letters, "b") == [one, two]
+            changed = await api.replace(CONFIGMAPS, {**one, "data": {"letters": "c"}})
+            mirror.learn(changed)
+            assert (mirror.by(letters, "a"), mirror.by(letters, "b")) == ([], [two])
+            mirror.forget("default", "one")
+            assert mirror.by(letters, "c") == []
+
+    asyncio.run(story())
