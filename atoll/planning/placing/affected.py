@@ -1,0 +1,88 @@
+"""Which bindings must be looked at when a cluster changes.
+
+A cluster as it was and as it is come in, with the bindings there are; those it may matter to come
+out, as in Karmada: the affinity is tested with the old cluster and with the new one. We go further
+than Karmada: a cluster that joins counts, one that is gone counts, and so do the APIs it serves,
+its price and its properties; tiers of overflow are looked at, and terms after the observed one.
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+from atoll.model.affinity import Term
+from atoll.model.binding import Binding
+from atoll.model.cluster import Cluster
+from atoll.scheduling.cycle import terms_from
+from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.matching import matching
+from atoll.scheduling.traits import Traits, trait_facts
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Change(Enum):
+    """How much a change of a cluster matters."""
+
+    NONE = "none"
+    ROOM = "room"  # there is more room: only who lacked room cares
+    FACTS = "facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Watching(Generic[K]):
+    """A binding that clusters may matter to.
+
+    `settled`: its last decision is about its present spec.
+    """
+
+    key: K
+    binding: Binding
+    settled: bool = True
+
+
+def change(before: Cluster | None, after: Cluster | None) -> Change:
+    """How much it matters that a cluster changed so; None: it was not there, or is no more."""
+    if before is None or after is None:
+        return Change.NONE if before is after else Change.FACTS
+    if _facts(before) != _facts(after):
+        return Change.FACTS
+    return Change.ROOM if _has_more_room(before, after) else Change.NONE
+
+
+def affected(
+    watching: Iterable[Watching[K]], before: Cluster | None, after: Cluster | None
+) -> list[K]:
+    """The keys of bindings that may be placed otherwise, now that a cluster changed so."""
+    tested = [Fleet.of([each]).traits for each in (before, after) if each is not None]
+    names = {each.name for each in (before, after) if each is not None}
+    return [each.key for each in watching if _is_affected(each, tested, names)]
+
+
+def _is_affected(watching: Watching[K], tested: list[Traits], names: set[str]) -> bool:
+    binding = watching.binding
+    terms = binding.intent.terms
+    if not watching.settled and any(term.name for term in terms):
+        return True  # which term it will be decided by is not known yet
+    if any(target.name in names for target in binding.targets):
+        return True
+    wanted = [terms[place] for place in terms_from(binding)]
+    return any(_meets(term, traits) for term in wanted for traits in tested)
+
+
+def _meets(term: Term, traits: Traits) -> bool:
+    return any(matching(each, traits).any() for each in (term.affinity, *term.overflow))
+
+
+def _facts(cluster: Cluster) -> tuple[object, ...]:
+    return trait_facts(cluster), cluster.grades, cluster.price
+
+
+def _has_more_room(before: Cluster, after: Cluster) -> bool:
+    if before.free is None or after.free is None:
+        return after.free is not None
+    had, has = before.free.resources, after.free.resources
+    return after.free.pods > before.free.pods or any(
+        name not in had or has[name].milli > had[name].milli for name in has
+    )

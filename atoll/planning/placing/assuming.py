@@ -1,0 +1,153 @@
+"""Room that was given away a moment ago and that no cluster reports as taken yet.
+
+Decisions come in as they are made, and so do the signs that a cluster counts the work itself: it
+runs healthily there, or the cluster reported late enough. What is still only assumed goes out, for
+the next decision to reckon with. Nothing is assumed longer than 5 minutes. Time is an argument.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from atoll.model.assumed import Assumed
+from atoll.model.binding import Binding
+from atoll.model.demand import Component, Demand
+from atoll.scheduling.decision import Decision
+from atoll.scheduling.units import running
+
+ASSUMED_MOST = 300.0
+SETTLE = 30.0
+"""Until work is counted in a cluster's report: it is sent, created, and reported every 10 s."""
+
+K = TypeVar("K", bound=Hashable)
+_Amounts = Mapping[Demand | None, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What one binding holds of one cluster, since when.
+
+    `was_healthy`: it ran there healthily when more was given to it, which then says nothing.
+    """
+
+    amounts: _Amounts
+    at: float
+    was_healthy: bool = False
+
+
+Holding = Mapping[str, Held]
+"""What one binding holds, by cluster."""
+
+
+@dataclass(slots=True)
+class Ledger(Generic[K]):
+    """What every binding holds, and the sums by cluster."""
+
+    _held: dict[K, Holding] = field(default_factory=dict)
+    _sums: dict[str, dict[Demand | None, int]] = field(default_factory=dict)
+
+    def assumed(self) -> tuple[Assumed, ...]:
+        """What is assumed in each cluster; equal demands are told together."""
+        return tuple(
+            Assumed(cluster, tuple(Component("", each, demand) for demand, each in sums.items()))
+            for cluster, sums in self._sums.items()
+        )
+
+    def held(self, key: K) -> Holding:
+        """What a binding holds, to be restored if its decision is not carried out."""
+        return self._held.get(key, {})
+
+    def assume(self, key: K, decision: Decision, healthy: frozenset[str], now: float) -> None:
+        """Hold what a decision adds to what ran; what it takes away is held no longer.
+
+        `healthy` are the clusters where the work runs healthily at this moment.
+        """
+        if not decision.ok:
+            return
+        binding, before, holding = decision.binding, self.held(key), dict[str, Held]()
+        ran = {target.name: target.replicas for target in binding.targets}
+        for name, replicas in decision.targets:
+            held = before.get(name)
+            ahead = dict(held.amounts) if held else {}
+            less = _amounts(binding, ran.get(name, 0))
+            added = _difference(_amounts(binding, replicas), less)
+            total = _sum(ahead, added)
+            if total:
+                same = held is not None and total == held.amounts
+                fresh = Held(total, now, name in healthy)
+                holding[name] = held if same and held is not None else fresh
+        self.restore(key, holding)
+
+    def recover(self, key: K, binding: Binding, healthy: frozenset[str], at: float) -> None:
+        """After a restart: hold what was decided at that time and does not run healthily yet."""
+        targets = (each for each in binding.targets if each.name not in healthy)
+        found = {name: Held(_amounts(binding, replicas), at) for name, replicas in targets}
+        self.restore(key, {name: held for name, held in found.items() if held.amounts})
+
+    def restore(self, key: K, holding: Holding) -> None:
+        """Let a binding hold exactly this."""
+        for name, held in self._held.pop(key, {}).items():
+            self._count(name, held.amounts, -1)
+        for name, held in holding.items():
+            self._count(name, held.amounts, 1)
+        if holding:
+            self._held[key] = holding
+
+    def release(self, key: K) -> None:
+        """A binding that is no more holds nothing."""
+        self.restore(key, {})
+
+    def seen_healthy(self, key: K, healthy: frozenset[str]) -> None:
+        """Where the work has become healthy it is no longer only assumed."""
+        kept = dict[str, Held]()
+        for name, held in self.held(key).items():
+            if name not in healthy:
+                kept[name] = Held(held.amounts, held.at)
+            elif held.was_healthy:
+                kept[name] = held
+        self.restore(key, kept)
+
+    def reported(self, cluster: str, at: float) -> None:
+        """A cluster's report of that time counts all that was sent to it well before."""
+        if cluster in self._sums:
+            self._drop(at - SETTLE, cluster)
+
+    def expire(self, now: float) -> None:
+        """Nothing is assumed for ever."""
+        self._drop(now - ASSUMED_MOST)
+
+    def _drop(self, until: float, cluster: str | None = None) -> None:
+        """Let go of what is held since then or longer, in this cluster or in all."""
+        for key, holding in list(self._held.items()):
+            kept = {
+                name: held
+                for name, held in holding.items()
+                if held.at > until or (cluster is not None and name != cluster)
+            }
+            if len(kept) < len(holding):
+                self.restore(key, kept)
+
+    def _count(self, cluster: str, amounts: _Amounts, sign: int) -> None:
+        sums = _sum(self._sums.pop(cluster, {}), {key: sign * n for key, n in amounts.items()})
+        if sums:
+            self._sums[cluster] = sums
+
+
+def _amounts(binding: Binding, replicas: int) -> dict[Demand | None, int]:
+    """How many pods of each demand run where so many replicas do."""
+    amounts = dict[Demand | None, int]()
+    for demand, each in running(binding, replicas) if replicas else ():
+        amounts[demand] = amounts.get(demand, 0) + each
+    return amounts
+
+
+def _difference(one: _Amounts, other: _Amounts) -> dict[Demand | None, int]:
+    keys = dict.fromkeys((*one, *other))
+    return {key: one.get(key, 0) - other.get(key, 0) for key in keys}
+
+
+def _sum(one: _Amounts, other: _Amounts) -> dict[Demand | None, int]:
+    """The sum of both, without what is none or less."""
+    keys = dict.fromkeys((*one, *other))
+    total = {key: one.get(key, 0) + other.get(key, 0) for key in keys}
+    return {key: each for key, each in total.items() if each > 0}

@@ -1,0 +1,176 @@
+"""The scheduler's turn over one binding: is a decision needed, what is it, what is written.
+
+A binding, the fleet and the moment come in; at most two writes go out: the targets with what they
+were decided for, and the status. The first carries a mark from which the second follows, so that
+being interrupted between them costs nothing. What a decision is, is known to `scheduling`.
+
+What runs is taken away only if a user ordered it: a placement that nothing fits empties the
+targets if it differs from the one applied; if only clusters changed, what runs stays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atoll.dialects import json
+from atoll.dialects.karmada import names
+from atoll.errors import Invalid
+from atoll.model.action import NOTHING, Action, Object, Plan, Tell, Update
+from atoll.model.binding import Target
+from atoll.model.decision import Verdict
+from atoll.planning.placing.outcome import (
+    PLACED,
+    Outcome,
+    condition_of,
+    kept,
+    status_after,
+    status_of,
+)
+from atoll.planning.placing.standing import (
+    DEFAULT_SCHEDULER,
+    MARK,
+    Standing,
+    is_placed_by,
+    mark,
+    standing,
+    written_time,
+)
+from atoll.scheduling.cycle import decide
+from atoll.scheduling.decision import Decision
+from atoll.scheduling.features import USUAL
+from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.question import NOWHERE, Surroundings
+from atoll.scheduling.setting import Setting
+from atoll.scheduling.trigger import Trigger, trigger
+
+PROTECTED = Setting(features=replace(USUAL, SchedulingOvercommitProtection=True))
+"""Atoll's usual setting: room that was just given away counts as taken."""
+SUCCEEDED, FAILED = "ScheduleBindingSucceed", "ScheduleBindingFailed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeenBinding:
+    """A ResourceBinding or ClusterResourceBinding, and the world it is to be placed in."""
+
+    binding: Object | None
+    fleet: Fleet
+    setting: Setting = PROTECTED
+    surroundings: Surroundings = NOWHERE
+    scheduler: str = DEFAULT_SCHEDULER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placing:
+    """What to do, and the decision behind it, for the record; None if none was needed."""
+
+    plan: Plan = NOTHING
+    trigger: Trigger = Trigger.NONE
+    decision: Decision | None = None
+    verdict: Verdict | None = None
+    """How the binding stands; None if it is not ours to place."""
+
+    @property
+    def retry(self) -> bool:
+        """Whether to try again without waiting for a change."""
+        return self.decision is not None and self.decision.retry
+
+
+def plan(seen: SeenBinding, now: float) -> Placing:
+    """What to do about a binding."""
+    wire = seen.binding
+    if wire is None or not wire:
+        return Placing()
+    try:
+        if not is_placed_by(wire, seen.scheduler):
+            return Placing()
+        found = standing(wire)
+    except Invalid as problem:
+        outcome = Outcome(Verdict.SCHEDULER_ERROR, str(problem))
+        return Placing(_told(wire, None, outcome, now), verdict=outcome.verdict)
+    why = _trigger(found, seen)
+    if why is Trigger.NONE and found.binding.targets:
+        # What the spec says is what is wanted; the status follows if it is behind. What is nowhere
+        # is decided again: nothing can be moved by it, and it may be nowhere for want of a place.
+        return Placing(_told(wire, found, PLACED, now), verdict=Verdict.SUCCESS)
+    decision = decide(found.binding, seen.fleet, seen.setting, seen.surroundings)
+    return Placing(_carried_out(found, decision, why, now), why, decision, decision.verdict)
+
+
+def _trigger(found: Standing, seen: SeenBinding) -> Trigger:
+    why = trigger(found.binding, found.applied_intent, seen.fleet, seen.setting.features)
+    gone = any(each.name not in seen.fleet.rows for each in found.binding.targets)
+    # Nobody may have looked while the cluster was on its way out.
+    return Trigger.TERMINATING_TARGET if why is Trigger.NONE and gone else why
+
+
+def _carried_out(found: Standing, decision: Decision, why: Trigger, now: float) -> Plan:
+    """The writes of a decision; none if everything is so already."""
+    runs = found.binding.targets
+    if decision.ok:
+        targets = decision.targets
+        moved = dict(targets) != dict(runs) or len(targets) != len(runs)
+        outcome = Outcome(Verdict.SUCCESS, decided=True, moved=moved, term=decision.term)
+        if not moved and found.applied == found.placement and found.term == decision.term:
+            return _told(found.wire, found, outcome, now)
+        marked = {MARK: mark(written_time(now), decision.term)}
+        spec = _with_targets(found, targets if moved else None, marked)
+        return _told(spec, found, replace(outcome, written=True), now)
+    message = decision.message
+    if decision.verdict is Verdict.NO_CLUSTER_FIT:
+        if why is Trigger.PLACEMENT_CHANGED and found.applied_intent is not None:
+            outcome = Outcome(decision.verdict, message, moved=bool(runs), written=True)
+            return _told(_with_targets(found, (), {}), found, outcome, now)
+        message = kept(message, runs)
+    return _told(found.wire, found, Outcome(decision.verdict, message), now)
+
+
+def _with_targets(
+    found: Standing, targets: tuple[Target, ...] | None, marked: Mapping[str, str]
+) -> Object:
+    """The binding with these targets, None for those it has, and what they were decided for."""
+    metadata, spec = dict(found.wire["metadata"]), dict(found.wire["spec"])
+    if targets is not None:
+        spec["clusters"] = [_target(each) for each in targets]
+    if targets == ():
+        del spec["clusters"]
+    applied = {names.APPLIED_PLACEMENT: json.written(found.placement)}
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), **applied, **marked}
+    return {**found.wire, "metadata": metadata, "spec": spec}
+
+
+def _target(target: Target) -> Mapping[str, Any]:
+    """A target as Karmada writes it: no replicas are left out."""
+    return {"name": target.name, **({"replicas": target.replicas} if target.replicas else {})}
+
+
+def _told(wire: Object, found: Standing | None, outcome: Outcome, now: float) -> Plan:
+    """Write the spec if it changed, tell the users if the outcome is new, write the status."""
+    status = status_after(wire, found, outcome, now)
+    actions: list[Action] = [Update(wire)] if outcome.written else []
+    if outcome.written or condition_of(status) != condition_of(status_of(wire)):
+        actions += _events(wire, outcome)
+    if status != status_of(wire):
+        # Its resourceVersion is that of the decision; after our own write, that write's.
+        actions.append(Update({**wire, "status": status}, subresource="status"))
+    return Plan(tuple(actions)) if actions else NOTHING
+
+
+def _events(wire: Object, outcome: Outcome) -> list[Action]:
+    """One event on the binding and one on what it places."""
+    reason, message = FAILED, outcome.said
+    if outcome.ok:
+        clusters = (wire.get("spec") or {}).get("clusters") or []
+        result = ", ".join(f"{each['name']}:{each.get('replicas') or 0}" for each in clusters)
+        reason, message = SUCCEEDED, f"{message} Result: {{{result}}}"
+    told: list[Action] = [Tell(wire, reason, message, warning=not outcome.ok)]
+    resource = (wire.get("spec") or {}).get("resource")
+    if isinstance(resource, Mapping) and resource.get("name"):
+        template = {
+            "apiVersion": resource.get("apiVersion", ""),
+            "kind": resource.get("kind", ""),
+            "metadata": {
+                key: resource[key] for key in ("namespace", "name", "uid") if resource.get(key)
+            },
+        }
+        told.append(Tell(template, reason, message, warning=not outcome.ok))
+    return told

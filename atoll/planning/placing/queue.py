@@ -1,0 +1,148 @@
+"""What waits to be scheduled, and in which order. Time comes with every call.
+
+Keys come in with their priority; the next to look at comes out: the highest priority first, and of
+equal ones who waits longest. Who failed backs off, from 1 s doubling to 10 s; who found no room
+waits until clusters change, 5 minutes at most. A key that was handed out is not handed out again
+until its outcome is told. What is done with a key, and what a key is, is for others to know.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from typing import Generic, TypeVar
+
+from atoll.model.decision import Verdict
+
+BACK_OFF_FIRST, BACK_OFF_MOST = 1.0, 10.0
+WAIT_MOST = 300.0
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(slots=True)
+class _Entry(Generic[K]):
+    """One wait of a key: from `due` on it may be taken, unless another wait replaced this one."""
+
+    key: K
+    priority: int
+    due: float
+    for_room: bool = False
+    dropped: bool = False
+
+
+@dataclass(slots=True)
+class Queue(Generic[K]):
+    """Who waits. Without `by_priority` all count alike, and who waits longest comes first."""
+
+    by_priority: bool = False
+    _ready: list[tuple[int, float, int, _Entry[K]]] = field(default_factory=list)
+    _later: list[tuple[float, int, _Entry[K]]] = field(default_factory=list)
+    _waiting: dict[K, _Entry[K]] = field(default_factory=dict)
+    _taken: dict[K, int] = field(default_factory=dict)
+    _again: dict[K, _Entry[K]] = field(default_factory=dict)
+    """Added while taken."""
+    _failures: dict[K, tuple[int, float]] = field(default_factory=dict)
+    """How often a key failed in a row, and until when it backs off."""
+    _places: Iterator[int] = field(default_factory=count)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, key: K, priority: int, now: float) -> None:
+        """Let a key be looked at, at once; one that waits already keeps its place."""
+        if key in self._taken:
+            first = self._again.get(key)
+            self._again[key] = _Entry(key, priority, first.due if first else now)
+            return
+        waiting = self._waiting.get(key)
+        since = waiting.due if waiting and waiting.due < now else now
+        self._wait(_Entry(key, priority, since), now)
+
+    def cluster_changed(self, priorities: Mapping[K, int], now: float) -> None:
+        """Let these be looked at since a cluster changed: who backs off does so to the end."""
+        for key, priority in priorities.items():
+            _, until = self._failures.get(key, (0, now))
+            if key in self._taken or until <= now:
+                self.add(key, priority, now)
+            else:
+                self._wait(_Entry(key, priority, until), now)
+
+    def next(self, now: float) -> K | None:
+        """Take the key to look at now, if there is one."""
+        self._ripen(now)
+        while self._ready:
+            *_, entry = heappop(self._ready)
+            if not entry.dropped:
+                del self._waiting[entry.key]
+                self._taken[entry.key] = entry.priority
+                return entry.key
+        return None
+
+    def wake(self, now: float) -> float | None:
+        """When to ask for the next again, if nothing is added until then."""
+        self._ripen(now)
+        while self._ready and self._ready[0][-1].dropped:
+            heappop(self._ready)
+        while self._later and self._later[0][-1].dropped:
+            heappop(self._later)
+        if self._ready:
+            return now
+        return self._later[0][0] if self._later else None
+
+    def failed(self, key: K, reason: Verdict, now: float) -> None:
+        """Tell that a key that was taken found no place, and why: it comes again later.
+
+        Where no cluster fits at all there is no use in trying again before something changes.
+        """
+        priority = self._taken.pop(key)
+        times, _ = self._failures.get(key, (0, now))
+        until = now + min(BACK_OFF_MOST, BACK_OFF_FIRST * 2 ** min(times, 10))
+        self._failures[key] = (times + 1, until)
+        again = self._again.pop(key, None)
+        if again is not None:
+            self._wait(again, now)
+        elif reason is Verdict.UNSCHEDULABLE:
+            self._wait(_Entry(key, priority, now + WAIT_MOST, for_room=True), now)
+        elif reason is not Verdict.NO_CLUSTER_FIT:
+            self._wait(_Entry(key, priority, until), now)
+
+    def succeeded(self, key: K, now: float) -> None:
+        """Tell that a key that was taken is done with."""
+        del self._taken[key]
+        self._failures.pop(key, None)
+        again = self._again.pop(key, None)
+        if again is not None:
+            self._wait(again, now)
+
+    def forget(self, key: K) -> None:
+        """Forget a key that is no more; if it is taken, its outcome is still to be told."""
+        waiting = self._waiting.pop(key, None)
+        if waiting is not None:
+            waiting.dropped = True
+        self._again.pop(key, None)
+        self._failures.pop(key, None)
+
+    def wants_room(self) -> list[K]:
+        """Who would be glad of room in a cluster."""
+        return [key for key, entry in self._waiting.items() if entry.for_room]
+
+    def _wait(self, entry: _Entry[K], now: float) -> None:
+        before = self._waiting.pop(entry.key, None)
+        if before is not None:
+            before.dropped = True
+        self._waiting[entry.key] = entry
+        if entry.due <= now:
+            self._make_ready(entry)
+        else:
+            heappush(self._later, (entry.due, next(self._places), entry))
+
+    def _make_ready(self, entry: _Entry[K]) -> None:
+        rank = -entry.priority if self.by_priority else 0
+        heappush(self._ready, (rank, entry.due, next(self._places), entry))
+
+    def _ripen(self, now: float) -> None:
+        while self._later and self._later[0][0] <= now:
+            *_, entry = heappop(self._later)
+            if not entry.dropped:
+                self._make_ready(entry)

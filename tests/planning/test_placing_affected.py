@@ -1,0 +1,94 @@
+"""Whom a cluster's change matters to."""
+
+from typing import Any
+
+import pytest
+from placing_world import make_binding, make_cluster
+
+from atoll.dialects.karmada import binding, cluster
+from atoll.model.cluster import Cluster
+from atoll.planning.placing.affected import Change, Watching, affected, change
+
+
+def made(*given: Any, **facts: Any) -> Cluster:
+    return cluster.decode(make_cluster(*given, **facts))
+
+
+def watching(key: str, *, settled: bool = True, observed: str = "", **facts: Any) -> Watching[str]:
+    spec = make_binding(**facts)["spec"]
+    decoded = binding.decode(spec, {"schedulerObservingAffinityName": observed})
+    return Watching(key, decoded, settled)
+
+
+def by_label(value: str) -> dict[str, Any]:
+    return {"clusterAffinity": {"labelSelector": {"matchLabels": {"env": value}}}}
+
+
+TERMS = {
+    "clusterAffinities": [
+        {"affinityName": "first", "clusterNames": ["x"]},
+        {
+            "affinityName": "second",
+            "clusterNames": ["y"],
+            "overflowAffinities": [{"affinityName": "more", "clusterNames": ["z"]}],
+        },
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param(made("a"), made("a"), Change.NONE, id="same"),
+        pytest.param(made("a", 5), made("a", 4), Change.NONE, id="less-room"),
+        pytest.param(made("a", 4), made("a", 5), Change.ROOM, id="more-room"),
+        pytest.param(made("a"), made("a", labels={"x": "y"}), Change.FACTS, id="labels"),
+        pytest.param(made("a"), made("a", region="eu"), Change.FACTS, id="spec"),
+        pytest.param(made("a"), made("a", deleting=True), Change.FACTS, id="leaving"),
+        pytest.param(None, made("a"), Change.FACTS, id="joined"),
+        pytest.param(made("a"), None, Change.FACTS, id="left"),
+        pytest.param(None, None, Change.NONE, id="never-there"),
+        pytest.param(
+            cluster.decode({"metadata": {"name": "a"}}),
+            cluster.decode({"metadata": {"name": "a"}, "status": {"resourceSummary": {}}}),
+            Change.ROOM,
+            id="first-report",
+        ),
+    ],
+)
+def test_how_much_a_change_matters(
+    before: Cluster | None, after: Cluster | None, expected: Change
+) -> None:
+    assert change(before, after) is expected
+
+
+def test_the_affinity_is_tested_with_the_old_and_the_new_cluster() -> None:
+    all_there_are = [
+        watching("anywhere"),
+        watching("old", placement=by_label("old")),
+        watching("new", placement=by_label("new")),
+        watching("other", placement=by_label("other")),
+        watching("runs there", placement=by_label("other"), clusters=[{"name": "a"}]),
+    ]
+    before, after = made("a", labels={"env": "old"}), made("a", labels={"env": "new"})
+    assert affected(all_there_are, before, after) == ["anywhere", "old", "new", "runs there"]
+    assert affected(all_there_are, None, after) == ["anywhere", "new", "runs there"]
+    assert affected(all_there_are, before, None) == ["anywhere", "old", "runs there"]
+
+
+@pytest.mark.parametrize(
+    ("name", "observed", "settled", "expected"),
+    [
+        pytest.param("x", "", True, True, id="first-term"),
+        pytest.param("x", "second", True, False, id="a-term-that-was-left-behind"),
+        pytest.param("x", "second", False, True, id="not-decided-yet"),
+        pytest.param("y", "first", True, True, id="a-term-still-to-come"),
+        pytest.param("z", "second", True, True, id="overflow"),
+        pytest.param("other", "first", True, False, id="no-term"),
+    ],
+)
+def test_the_terms_from_the_observed_one_on_count(
+    name: str, observed: str, *, settled: bool, expected: bool
+) -> None:
+    one = watching("one", placement=TERMS, observed=observed, settled=settled)
+    assert affected([one], made(name), made(name)) == (["one"] if expected else [])
