@@ -1,0 +1,67 @@
+"""Overriders of fields that hold a document as text, such as a file in a ConfigMap.
+
+JSON is read and written here; how YAML is read and written is handed in.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.dialects import json
+from atoll.dialects.wire import Wire, at, parts, text
+from atoll.errors import Invalid
+from atoll.model.action import Object
+from atoll.planning.overriding.patches import REPLACE, Operation, Pointer, operation, patched, read
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """YAML as text: what reads it raises Invalid for a text that is none."""
+
+    read_yaml: Callable[[str], Any]
+    write_yaml: Callable[[Any], str]
+
+
+def field(manifest: Object, overrider: Wire, path: str, texts: Texts) -> Object:
+    """With the document inside a field changed, and written back."""
+    pointer = Pointer(text(overrider, "fieldPath", path), at(path, "fieldPath"))
+    written = read(manifest, pointer)
+    if not isinstance(written, str):
+        raise pointer.wrong("leads to something that is no text, so to no document")
+    changed = _changed(written, overrider, path, texts)
+    result: Object = patched(manifest, Operation(REPLACE, pointer, changed))
+    return result
+
+
+def _changed(written: str, overrider: Wire, path: str, texts: Texts) -> str:
+    # As in Karmada, YAML goes first; that both are given is refused when the policy is written.
+    for key, reads, writes in (
+        ("yaml", texts.read_yaml, texts.write_yaml),
+        ("json", _read_json, json.written),
+    ):
+        operations = [operation(each, at, "subPath") for at, each in parts(overrider, key, path)]
+        if operations:
+            document = _document(written, reads, at(path, "fieldPath"), key)
+            for each in operations:
+                document = patched(document, each)
+            return writes(document)
+    return written
+
+
+def _document(written: str, reads: Callable[[str], Any], here: str, key: str) -> Any:
+    try:
+        return reads(written)
+    except Invalid as error:
+        problem = f"leads to a text that is not {key.upper()}: {error.problem}"
+        raise Invalid(here, _short(written), problem) from None
+
+
+def _read_json(written: str) -> Any:
+    found = json.read(written)
+    if found is None and written.strip() != "null":
+        raise Invalid("", "", "it cannot be parsed")
+    return found
+
+
+def _short(written: str) -> str:
+    return written if len(written) <= 60 else f"{written[:57]}..."

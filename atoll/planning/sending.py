@@ -1,0 +1,117 @@
+"""A binding's Work for one cluster: what it should be, whether it is ours, whether it has arrived.
+
+What was rendered for a cluster and the Work that stands there come in; the Work as it should be
+goes out. Labels and annotations of others on it are left alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.dialects.karmada import names
+from atoll.model.action import Object, Ref
+from atoll.planning import conditions
+from atoll.planning.overriding.overriding import listed
+from atoll.planning.rendering import Rendered, binding_marks
+
+APPLIED = "Applied"
+UNHEALTHY = "Unhealthy"
+_OVERRIDES = (names.APPLIED_OVERRIDES, names.APPLIED_CLUSTER_OVERRIDES)
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What is to be sent to a cluster on behalf of a binding."""
+
+    cluster: str
+    binding: Object
+    rendered: Rendered
+
+    def work(self, standing: Object | None, new_id: str) -> Object:
+        """The Work as it should be: the one that stands, changed only where it must be."""
+        metadata = (standing or {}).get("metadata") or {}
+        work_id = (metadata.get("labels") or {}).get(names.WORK_ID) or new_id
+        labels, marks = binding_marks(self.binding)
+        kept = {
+            key: value
+            for key, value in (metadata.get("annotations") or {}).items()
+            if key not in _OVERRIDES
+        }
+        finalizers = metadata.get("finalizers") or []
+        if names.EXECUTION_FINALIZER not in finalizers:
+            finalizers = [*finalizers, names.EXECUTION_FINALIZER]
+        where = self.rendered.work
+        return {
+            **(standing or {"apiVersion": where.api_version, "kind": where.kind}),
+            "metadata": {
+                **metadata,
+                "namespace": where.namespace,
+                "name": where.name,
+                "finalizers": finalizers,
+                "labels": {**(metadata.get("labels") or {}), **labels, names.WORK_ID: work_id},
+                "annotations": {**kept, **marks, **self._told()},
+            },
+            "spec": self._spec(work_id),
+        }
+
+    def _told(self) -> dict[str, str]:
+        """What the Work tells of how it was made."""
+        overridden = self.rendered.overridden
+        told = {names.CONFLICT_RESOLUTION: self.rendered.conflict_resolution}
+        if overridden.cluster_wide:
+            told[names.APPLIED_CLUSTER_OVERRIDES] = listed(overridden.cluster_wide)
+        if overridden.namespaced:
+            told[names.APPLIED_OVERRIDES] = listed(overridden.namespaced)
+        return told
+
+    def _spec(self, work_id: str) -> dict[str, Any]:
+        spec = self.binding.get("spec") or {}
+        return {
+            "workload": {"manifests": [self.rendered.identified(work_id)]},
+            "suspendDispatching": _is_suspended(spec.get("suspension") or {}, self.cluster),
+            "preserveResourcesOnDeletion": bool(spec.get("preserveResourcesOnDeletion")),
+        }
+
+
+def _is_suspended(suspension: Mapping[str, Any], cluster: str) -> bool:
+    listed_clusters = (suspension.get("dispatchingOnClusters") or {}).get("clusterNames") or ()
+    return bool(suspension.get("dispatching")) or cluster in listed_clusters
+
+
+def cluster_of(work: Object) -> str:
+    """The cluster a Work is for."""
+    return names.cluster_of(Ref.of(work).namespace) or ""
+
+
+def is_going(wire: Object) -> bool:
+    """Is it on its way out?"""
+    return bool((wire.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def is_of(work: Object, binding: Object) -> bool:
+    """Is this Work made for the binding, or for the one that had its name before?"""
+    metadata = work.get("metadata") or {}
+    labels, marks = binding_marks(binding)
+    carried = metadata.get("annotations") or {}
+    if all(carried.get(key) == value for key, value in marks.items()):
+        return True
+    return any(
+        value and (metadata.get("labels") or {}).get(key) == value for key, value in labels.items()
+    )
+
+
+def has_arrived(work: Object, *, knows_health: bool) -> bool:
+    """Is it applied as it is now, and, where health is known, well?
+
+    An object whose health is yet to be told is waited for: it has just been made.
+    """
+    status, metadata = work.get("status") or {}, work.get("metadata") or {}
+    applied = conditions.find(status.get("conditions") or (), APPLIED)
+    if applied is None or applied.get("status") != "True":
+        return False
+    if applied.get("observedGeneration", metadata.get("generation")) != metadata.get("generation"):
+        return False
+    if not knows_health:
+        return True
+    told = status.get("manifestStatuses") or ()
+    return bool(told) and all(each.get("health") != UNHEALTHY for each in told)
