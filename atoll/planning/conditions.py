@@ -15,21 +15,20 @@ MESSAGE_MOST = 32768
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A finding: whether something holds, with the reason for programs and the words for people."""
+    """A finding: whether something holds, with the reason for programs and the words for people.
+
+    `generation`: of which state of the object it was found, where that is worth saying.
+    """
 
     type: str
     holds: bool
     reason: str
     message: str
+    generation: int | None = None
 
 
 def find(conditions: Iterable[Object], kind: str) -> Object | None:
     return next((each for each in conditions if each.get("type") == kind), None)
-
-
-def holds(conditions: Iterable[Object], kind: str) -> bool:
-    known = find(conditions, kind)
-    return known is not None and known.get("status") == "True"
 
 
 def stated(conditions: Iterable[Object], fresh: Condition, now: float) -> list[Object]:
@@ -47,8 +46,10 @@ def _written(fresh: Condition, before: Object | None, now: float) -> Object:
     since = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if before is not None and before.get("status") == status:
         since = before.get("lastTransitionTime", since)
+    seen = {} if fresh.generation is None else {"observedGeneration": fresh.generation}
     return {
         **(before or {}),
+        **seen,
         "type": fresh.type,
         "status": status,
         "reason": fresh.reason,

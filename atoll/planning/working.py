@@ -7,7 +7,7 @@ members are reached, nor what any kind means.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atoll.dialects.karmada import names
@@ -133,6 +133,9 @@ def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> tuple[Acti
     suspended = _is_suspended(work)
     dispatching = conditions.find(known, DISPATCHING)
     applied = None if suspended else _applied(findings)
+    if applied is not None:
+        # Whoever waits for a change to arrive must not take an old success for the new one.
+        applied = replace(applied, generation=work["metadata"].get("generation"))
     entries, troubles = _entries(seen, findings)
     if applied is None and dispatching is None and not suspended and not entries:
         # Sent, and not seen yet: what there is to say comes with the first sight of it.

@@ -65,6 +65,16 @@ def test_a_member_that_becomes_ready_costs_one_write() -> None:
     assert (entry["health"], entry["status"]) == ("Healthy", {"ready": True})
 
 
+def test_applied_says_of_which_state_of_the_work_it_was_found() -> None:
+    plane = Plane()
+    for generation in (1, 2):
+        fresh = work(manifest(replicas=generation))
+        plane.change({**fresh, "metadata": {**fresh["metadata"], "generation": generation}})
+        plane.settle()
+        known = plane.work["status"]["conditions"]
+        assert [each.get("observedGeneration") for each in known] == [None, generation]
+
+
 DRIFTS = [
     pytest.param(lambda o: {**o, "spec": {"replicas": 9}}, id="a field of ours is changed"),
     pytest.param(lambda o: {**o, "spec": {}}, id="a field of ours is removed"),
