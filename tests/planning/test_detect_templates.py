@@ -476,3 +476,79 @@ def test_a_deleted_binding_of_a_lazy_policy_is_made_again() -> None:
     world = World(make_policy("p", **LAZY), make_template()).settle()
     del world.objects[Ref.of(world.binding(WEB) or {})]
     assert placement(world.settle()) == {"by": "p"}
+
+
+def test_a_deleted_binding_is_made_again_after_it_went_though_the_lazy_policy_changed() -> None:
+    world = World(make_policy("p", **LAZY), make_template()).settle()
+    binding = Ref.of(world.binding(WEB) or {})
+    world.delete(binding)
+    assert world.plan(WEB) == NOTHING
+    world.change(policy_ref("p"), placement={"by": "then"})
+    assert world.plan(WEB) == NOTHING
+    del world.objects[binding]
+    assert placement(world.settle()) == {"by": "then"}
+
+
+def test_a_lazy_policy_that_finds_a_binding_let_go_notes_the_content_there() -> None:
+    world = World(make_template(), make_policy("p")).settle()
+    narrow(world)
+    world.settle()
+    world.put(make_policy("q", **LAZY))
+    world.settle()
+    assert world.claims(WEB) == ("q", "q")
+    assert placement(world) == {"by": "p"}
+    assert HELD_AT not in world.objects[WEB]["metadata"]["annotations"]
+
+
+def test_a_policy_on_its_way_out_claims_nothing_and_hands_over_at_once() -> None:
+    world = World(make_template(), make_policy("p"), make_policy("q")).settle()
+    world.delete(policy_ref("p"))
+    world.perform(world.plan(WEB).actions)
+    assert world.claims(WEB) == ("q", "q")
+
+    world = World(make_template(), make_policy("p"))
+    world.delete(policy_ref("p"))
+    assert world.plan(WEB) == NOTHING
+
+
+def test_a_template_let_go_belongs_to_nobody_while_its_next_policy_waits() -> None:
+    waiting = make_policy("q", dependentOverrides=["o"])
+    world = World(make_template(), make_policy("p"), waiting).settle()
+    narrow(world)
+    world.settle()
+    check_refused(world, "policy shop/q waits for OverridePolicy o")
+    assert world.claims(WEB) == (None, None)
+
+
+def test_letting_go_does_not_write_a_binding_on_its_way_out() -> None:
+    world = World(make_template(), make_policy("p")).settle()
+    world.delete(Ref.of(world.binding(WEB) or {}))
+    narrow(world)
+    world.settle()
+    assert world.claims(WEB) == (None, "p")
+
+
+def test_a_lazy_policy_does_not_write_a_binding_on_its_way_out() -> None:
+    world = World(make_template(), make_policy("p")).settle()
+    world.delete(Ref.of(world.binding(WEB) or {}))
+    world.put(make_policy("q", **LAZY))
+    world.delete(policy_ref("p"))
+    assert world.plan(WEB) == NOTHING
+
+
+def test_letting_go_does_not_touch_the_binding_of_another_template() -> None:
+    world = World(make_template(), make_policy("p")).settle()
+    again = {**world.objects[WEB]["metadata"], "uid": "uid-again"}
+    world.put({**world.objects[WEB], "metadata": again})
+    narrow(world)
+    world.settle()
+    assert world.claims(WEB) == (None, "p")
+
+
+def test_a_binding_that_somebody_pointed_elsewhere_is_put_right() -> None:
+    world = World(make_template(), make_policy("p")).settle()
+    binding = world.binding(WEB)
+    assert binding
+    world.change(Ref.of(binding), resource={**binding["spec"]["resource"], "name": "api"})
+    world.settle()
+    assert (world.binding(WEB) or {})["spec"] == binding["spec"]
