@@ -16,7 +16,14 @@ from atoll.planning.detecting.matching import CLUSTER_POLICY, POLICY, Rules
 from atoll.planning.detecting.plan import SeenTemplate, plan
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment"}
+WEB = Ref("apps/v1", "Deployment", "shop", "web")
 STEPS = 50
+
+
+def policy_ref(name: str, namespace: str = "shop") -> Ref:
+    return Ref(
+        "policy.karmada.io/v1alpha1", POLICY if namespace else CLUSTER_POLICY, namespace, name
+    )
 
 
 def make_template(name: str = "web", namespace: str = "shop", **labels: str) -> dict[str, Any]:
