@@ -1,8 +1,7 @@
 """A tiny plane for the placing tests: clusters and bindings on the wire, and a store of one.
 
 The store does what an API server does to an Update: it refuses an old resourceVersion, counts the
-generation when the spec changes, and keeps spec and status apart. A status written right after the
-spec of the same plan is taken with the version that write made.
+generation when the spec changes, and keeps spec and status apart.
 """
 
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from typing import Any
 
 from atoll.dialects.karmada import cluster as cluster_dialect
 from atoll.dialects.karmada import names
-from atoll.model.action import Action, Plan, Update
+from atoll.model.action import Plan, Tell, Update
 from atoll.planning.placing.plan import Placing, SeenBinding, plan
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.question import Surroundings
@@ -77,6 +76,7 @@ class World:
         self.surroundings = Surroundings()
         self.now = NOW
         self.writes = 0
+        self.told: list[Tell] = []
 
     def look(self) -> Placing:
         """Plan for what there is."""
@@ -95,11 +95,12 @@ class World:
 
     def perform(self, given: Plan, most: int | None = None) -> None:
         """Carry out the beginning of a plan."""
-        version = self.version
         for action in given.actions[:most]:
             if isinstance(action, Update):
-                assert action.object["metadata"]["resourceVersion"] == version, "refused"
+                assert action.object["metadata"]["resourceVersion"] == self.version, "refused"
                 self._write(action)
+            elif isinstance(action, Tell):
+                self.told.append(action)
 
     def edit(self, **spec: Any) -> None:
         """A user, or another controller, changes the spec."""
@@ -140,7 +141,3 @@ class World:
 
 def updates(given: Plan) -> list[Update]:
     return [each for each in given.actions if isinstance(each, Update)]
-
-
-def others(given: Plan) -> list[Action]:
-    return [each for each in given.actions if not isinstance(each, Update)]

@@ -15,13 +15,12 @@ from placing_world import (
     make_binding,
     make_cluster,
     make_fleet,
-    others,
     updates,
 )
 
 from atoll.dialects import json
 from atoll.dialects.karmada import names
-from atoll.model.action import NOTHING, Tell
+from atoll.model.action import NOTHING
 from atoll.model.decision import Verdict
 from atoll.planning.placing.standing import MARK
 from atoll.scheduling.trigger import Trigger
@@ -60,9 +59,7 @@ def test_a_new_binding_is_placed_with_two_writes_and_two_events() -> None:
     assert placing.trigger is Trigger.PLACEMENT_CHANGED
     assert placing.decision is not None
     said = "Binding has been scheduled successfully. Result: {a:3}"
-    on_binding, on_template = others(placing.plan)
-    assert isinstance(on_binding, Tell)
-    assert isinstance(on_template, Tell)
+    on_binding, on_template = world.told
     assert (on_binding.reason, on_binding.message) == ("ScheduleBindingSucceed", said)
     assert on_binding.about["kind"] == "ResourceBinding"
     assert on_template.about == {
@@ -169,11 +166,12 @@ def test_additions_are_noted_inside_the_applied_placement() -> None:
 
 def test_a_spec_that_changes_in_what_does_not_matter_costs_one_write_and_no_event() -> None:
     world = placed_world(make_binding(3), A)
+    world.told = []
     world.edit(conflictResolution="Overwrite")
     placing = world.settle()
     assert placing.decision is None
     assert [each.subresource for each in updates(placing.plan)] == ["status"]
-    assert others(placing.plan) == []
+    assert world.told == []
     assert world.status["lastScheduledTime"] == "2027-01-15T08:00:00Z"
 
 
@@ -194,9 +192,8 @@ def test_who_finds_no_room_keeps_what_it_has_and_is_retried() -> None:
     assert placing.retry
     assert world.targets == {"a": 3}
     assert world.condition[:2] == ("False", "Unschedulable")
-    tell = others(placing.plan)[0]
-    assert isinstance(tell, Tell)
-    assert (tell.reason, tell.warning) == ("ScheduleBindingFailed", True)
+    for tell in world.told[-2:]:
+        assert (tell.reason, tell.warning) == ("ScheduleBindingFailed", True)
     assert world.status["schedulerObservedGeneration"] == 2  # of the last that succeeded
 
 

@@ -1,8 +1,9 @@
 """The scheduler's turn over one binding: is a decision needed, what is it, what is written.
 
-A binding, the fleet and the moment come in; at most two writes go out: the targets with what they
-were decided for, and the status. The first carries a mark from which the second follows, so that
-being interrupted between them costs nothing. What a decision is, is known to `scheduling`.
+A binding, the fleet and the moment come in; a write goes out. A decision takes at most two, in two
+turns: the targets with what they were decided for, and then, on the version that made, the status.
+The first carries a mark from which the second follows, so that being interrupted between them costs
+nothing. What a decision is, is known to `scheduling`.
 
 What runs is taken away only if a user ordered it: a placement that nothing fits empties the
 targets if it differs from the one applied; if only clusters changed, what runs stays.
@@ -18,16 +19,10 @@ from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Action, Object, Plan, Tell, Update
 from atoll.model.binding import Target
 from atoll.model.decision import Verdict
-from atoll.planning.placing.outcome import (
-    PLACED,
-    Outcome,
-    condition_of,
-    kept,
-    status_after,
-    status_of,
-)
+from atoll.planning.placing.outcome import Outcome, kept, said_in, status_after, status_of
 from atoll.planning.placing.standing import (
     DEFAULT_SCHEDULER,
+    LAST,
     MARK,
     Standing,
     is_placed_by,
@@ -91,7 +86,7 @@ def plan(seen: SeenBinding, now: float) -> Placing:
     if why is Trigger.NONE and found.binding.targets:
         # What the spec says is what is wanted; the status follows if it is behind. What is nowhere
         # is decided again: nothing can be moved by it, and it may be nowhere for want of a place.
-        return Placing(_told(wire, found, PLACED, now), verdict=Verdict.SUCCESS)
+        return Placing(_told(wire, found, Outcome(Verdict.SUCCESS), now), verdict=Verdict.SUCCESS)
     decision = decide(found.binding, seen.fleet, seen.setting, seen.surroundings)
     return Placing(_carried_out(found, decision, why, now), why, decision, decision.verdict)
 
@@ -104,24 +99,24 @@ def _trigger(found: Standing, seen: SeenBinding) -> Trigger:
 
 
 def _carried_out(found: Standing, decision: Decision, why: Trigger, now: float) -> Plan:
-    """The writes of a decision; none if everything is so already."""
-    runs = found.binding.targets
+    """The next write of a decision; none if everything is so already."""
+    runs, message = found.binding.targets, decision.message
     if decision.ok:
         targets = decision.targets
         moved = dict(targets) != dict(runs) or len(targets) != len(runs)
-        outcome = Outcome(Verdict.SUCCESS, decided=True, moved=moved, term=decision.term)
-        if not moved and found.applied == found.placement and found.term == decision.term:
-            return _told(found.wire, found, outcome, now)
-        marked = {MARK: mark(written_time(now), decision.term)}
-        spec = _with_targets(found, targets if moved else None, marked)
-        return _told(spec, found, replace(outcome, written=True), now)
-    message = decision.message
-    if decision.verdict is Verdict.NO_CLUSTER_FIT:
+        if moved or found.applied != found.placement or found.term != decision.term:
+            marked = {MARK: mark(written_time(now), decision.term)}
+            return _first(_with_targets(found, targets if moved else None, marked))
+    elif decision.verdict is Verdict.NO_CLUSTER_FIT:
         if why is Trigger.PLACEMENT_CHANGED and found.applied_intent is not None:
-            outcome = Outcome(decision.verdict, message, moved=bool(runs), written=True)
-            return _told(_with_targets(found, (), {}), found, outcome, now)
+            return _first(_with_targets(found, (), {}))
         message = kept(message, runs)
-    return _told(found.wire, found, Outcome(decision.verdict, message), now)
+    return _told(found.wire, found, Outcome(decision.verdict, message, decided=True), now)
+
+
+def _first(wire: Object) -> Plan:
+    """Write the binding; its status is written on what that made of it, and follows at once."""
+    return Plan((Update(wire),), again_in=0.0)
 
 
 def _with_targets(
@@ -144,15 +139,13 @@ def _target(target: Target) -> Mapping[str, Any]:
 
 
 def _told(wire: Object, found: Standing | None, outcome: Outcome, now: float) -> Plan:
-    """Write the spec if it changed, tell the users if the outcome is new, write the status."""
-    status = status_after(wire, found, outcome, now)
-    actions: list[Action] = [Update(wire)] if outcome.written else []
-    if outcome.written or condition_of(status) != condition_of(status_of(wire)):
-        actions += _events(wire, outcome)
-    if status != status_of(wire):
-        # Its resourceVersion is that of the decision; after our own write, that write's.
-        actions.append(Update({**wire, "status": status}, subresource="status"))
-    return Plan(tuple(actions)) if actions else NOTHING
+    """Tell the users if the outcome is new, and write the status if it differs."""
+    before, status = status_of(wire), status_after(wire, found, outcome, now)
+    if status == before:
+        return NOTHING
+    is_new = said_in(status) != said_in(before) or status.get(LAST) != before.get(LAST)
+    told = _events(wire, outcome) if is_new else []
+    return Plan((*told, Update({**wire, "status": status}, subresource="status")))
 
 
 def _events(wire: Object, outcome: Outcome) -> list[Action]:
