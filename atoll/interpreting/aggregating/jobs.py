@@ -7,7 +7,7 @@ final. Times are the members' own, so that the same reports always give the same
 from typing import Any
 
 from atoll.dialects.wire import Wire, elements, instant, parts, text
-from atoll.interpreting.aggregating.reports import in_order, news, place, reported
+from atoll.interpreting.aggregating.reports import in_order, news, place, reported, status_of
 from atoll.interpreting.counters import COUNTERS
 from atoll.interpreting.fields import inner
 from atoll.interpreting.kinds import JOB
@@ -63,8 +63,8 @@ def _conditions(items: tuple[Item, ...]) -> list[dict[str, Any]]:
     held = [
         (
             item.cluster,
-            _true(item.status or {}, place(item)),
-            _ended(item.status or {}, place(item)),
+            _true(status_of(item), place(item)),
+            _ended(status_of(item), place(item)),
         )
         for item in in_order(items)
     ]

@@ -6,7 +6,7 @@ A member that has not reported yet counts as pending.
 from typing import Any
 
 from atoll.dialects.wire import Wire, flag, part, parts, text
-from atoll.interpreting.aggregating.reports import news, place, reported
+from atoll.interpreting.aggregating.reports import news, place, reported, status_of
 from atoll.interpreting.operations import Item
 
 PENDING = "Pending"
@@ -46,7 +46,7 @@ def claim(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
 
 def _phase(items: tuple[Item, ...], known: tuple[str, ...]) -> str:
     """The first of the known phases that any member is in; empty if none is."""
-    phases = {text(item.status or {}, "phase", place(item)) or PENDING for item in items}
+    phases = {text(status_of(item), "phase", place(item)) or PENDING for item in items}
     return next((phase for phase in known if phase in phases), "")
 
 

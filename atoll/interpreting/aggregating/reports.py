@@ -6,7 +6,7 @@ The order in which reports come in never matters to what goes out.
 from collections.abc import Iterator
 from typing import Any
 
-from atoll.dialects.wire import Wire, at, part
+from atoll.dialects.wire import Wire, at, checked, part
 from atoll.interpreting.operations import Item
 
 
@@ -19,7 +19,12 @@ def reported(items: tuple[Item, ...]) -> Iterator[tuple[str, Wire]]:
     """The statuses that were collected, by cluster, each with where it stands."""
     for item in in_order(items):
         if item.status is not None:
-            yield place(item), item.status
+            yield place(item), status_of(item)
+
+
+def status_of(item: Item) -> Wire:
+    """A cluster's status; empty if it was not collected yet."""
+    return {} if item.status is None else checked(item.status, place(item))
 
 
 def place(item: Item) -> str:

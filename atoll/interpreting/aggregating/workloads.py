@@ -7,7 +7,7 @@ observed moves on only when every member has observed the template as it is now.
 from typing import Any
 
 from atoll.dialects.wire import Wire, text_by_name
-from atoll.interpreting.aggregating.reports import in_order, news, place, reported
+from atoll.interpreting.aggregating.reports import in_order, news, place, reported, status_of
 from atoll.interpreting.counters import COUNTERS
 from atoll.interpreting.fields import inner, without
 from atoll.interpreting.kinds import kind_of
@@ -38,7 +38,7 @@ def budget(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
     disrupted = {
         f"{item.cluster}/{pod}": since
         for item in in_order(items)
-        for pod, since in text_by_name(item.status or {}, "disruptedPods", place(item)).items()
+        for pod, since in text_by_name(status_of(item), "disruptedPods", place(item)).items()
     }
     found = {"disruptedPods": disrupted} if disrupted else {}
     return news(template, _sums(template, items) | found)
