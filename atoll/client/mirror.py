@@ -27,6 +27,7 @@ class Mirror:
         self._api = api
         self._objects: dict[Key, Wire] = {}
         self._listeners: list[Listener] = []
+        self._reached = 0
         self._shelves: dict[Sorter, dict[Hashable, dict[Key, Wire]]] = {}
 
     def get(self, namespace: str, name: str) -> Wire | None:
@@ -52,10 +53,12 @@ class Mirror:
         self._listeners.append(listener)
 
     def learn(self, wire: Wire) -> None:
-        """Take in an object as the server just gave it, unless something newer is known."""
-        known = self._objects.get(_key(wire))
-        if known is None or _version(known) < _version(wire):
-            self._put(known, wire)
+        """Take in an object as the server just gave it, unless something newer is known.
+
+        One that the watch has passed already and that is not here is gone by now.
+        """
+        if _key(wire) in self._objects or _version(wire) > self._reached:
+            self._take(wire)
 
     def forget(self, namespace: str, name: str) -> None:
         """An object is known to be gone."""
@@ -76,8 +79,9 @@ class Mirror:
     async def _list(self) -> str:
         items, version = await self._api.list(self.collection)
         present = {_key(item) for item in items}
+        self._reached = int(version)
         for item in items:
-            self.learn(item)
+            self._take(item)
         for wire in self:
             # What was learnt from a write since then is not in the list, and is not gone either.
             if _key(wire) not in present and _version(wire) <= int(version):
@@ -89,11 +93,17 @@ class Mirror:
         async with self._api.watch(self.collection, version) as changes:
             async for change in changes:
                 version = change.object["metadata"]["resourceVersion"]
+                self._reached = int(version)
                 if change.kind == "DELETED":
                     self._gone(change.object)
                 elif change.kind != "BOOKMARK":
-                    self.learn(change.object)
+                    self._take(change.object)
         return version
+
+    def _take(self, wire: Wire) -> None:
+        known = self._objects.get(_key(wire))
+        if known is None or _version(known) < _version(wire):
+            self._put(known, wire)
 
     def _gone(self, wire: Wire) -> None:
         """A deletion counts unless a younger object of the name is known already."""

@@ -4,12 +4,13 @@ Nothing is remembered between rounds. Cancelled at any await, the next round see
 plans the rest, so a crash needs no clean-up.
 """
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from atoll.client.api import Refused
 from atoll.controllers.performing import LookAgain, Performer
-from atoll.model.action import Plan
+from atoll.model.action import Action, Plan
 from atoll.runtime.worklist import Worklist
 
 K = TypeVar("K", bound=Hashable)
@@ -17,16 +18,22 @@ K = TypeVar("K", bound=Hashable)
 _AGAIN_S = 0.02
 
 
+def _is_no_news(action: Action, refusal: Refused) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Controller(Generic[K]):
     """`observe` gathers what is known of a key from the mirrors; `plan` is pure.
 
-    A plan for what is not there any more is nothing: `observe` then returns None.
+    A plan for what is not there any more is nothing: `observe` then returns None. `refused` is told
+    what an API server refused, and says whether that is news worth planning for at once.
     """
 
     name: str
     observe: Callable[[K], Any | None]
     plan: Callable[[Any], Plan]
+    refused: Callable[[Action, Refused], bool] = _is_no_news
 
 
 class Loop(Generic[K]):
@@ -37,24 +44,33 @@ class Loop(Generic[K]):
         self._performer = performer
         self._keys: Worklist[K] = Worklist(controller.name)
 
+    @property
+    def name(self) -> str:
+        return self._controller.name
+
     def wake(self, key: K) -> None:
         self._keys.add(key)
 
-    @property
-    def run(self) -> Callable[[], Awaitable[None]]:
-        """What a worker does, for ever."""
-        return lambda: self._keys.run(self._reconcile)
+    async def run(self) -> None:
+        """Work on what is woken, for ever; several may do so at once."""
+        await self._keys.run(self._reconcile)
 
     async def _reconcile(self, key: K) -> None:
         seen = self._controller.observe(key)
         if seen is None:
             return
         plan = self._controller.plan(seen)
-        try:
-            for action in plan.actions:
+        for action in plan.actions:
+            try:
                 await self._performer.perform(action)
-        except LookAgain:
-            # The mirror will tell; should it have told already, a moment later is soon enough.
-            self._keys.add_later(key, _AGAIN_S)
+            except LookAgain:
+                # The mirror will tell; should it have told already, a moment later is soon enough.
+                self._keys.add_later(key, _AGAIN_S)
+                return
+            except Refused as refusal:
+                if not self._controller.refused(action, refusal):
+                    raise
+                self._keys.add(key)
+                return
         if plan.again_in is not None:
             self._keys.add_later(key, plan.again_in)

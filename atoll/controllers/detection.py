@@ -1,0 +1,127 @@
+"""Templates and policies: which binding a template has, and what a policy lets go of."""
+
+from functools import partial
+
+from atoll.client.api import Wire
+from atoll.controllers.hub import BINDING, POLICY, Hub, meant_otherwise
+from atoll.controllers.loop import Controller, Loop
+from atoll.dialects.karmada import names
+from atoll.errors import Invalid
+from atoll.model.action import Object, Ref
+from atoll.planning.detecting import plan as templates
+from atoll.planning.detecting import policies
+from atoll.planning.detecting.binding import Interpreted
+from atoll.planning.detecting.matching import Rules, is_template
+
+RULES = Rules()
+
+
+def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
+    """The loops of templates and of policies."""
+    detector = Controller("detector", partial(_observe_template, hub), templates.plan)
+    releaser = Controller("policies", partial(_observe_policy, hub), policies.plan)
+    looking = Loop(detector, hub.performer)
+    releasing = Loop(releaser, hub.performer)
+
+    def template_changed(before: Wire | None, after: Wire | None) -> None:
+        if after is not None and meant_otherwise(before, after) and is_template(after, RULES):
+            looking.wake(Ref.of(after))
+
+    def policy_changed(before: Wire | None, after: Wire | None) -> None:
+        if not meant_otherwise(before, after):
+            return
+        for ref in policies.wakes(before, after, _all_templates(hub)):
+            looking.wake(ref)
+        if after is not None:
+            releasing.wake(Ref.of(after))
+
+    def binding_changed(before: Wire | None, after: Wire | None) -> None:
+        wire = after or before
+        if wire is not None and meant_otherwise(before, after):
+            looking.wake(template_of(wire))
+
+    def override_changed(before: Wire | None, after: Wire | None) -> None:
+        override = Ref.of(after or before or {})
+        for policy in policies.depending(_all_policies(hub), override):
+            policy_changed(None, dict(policy))
+
+    hub.hear_templates(template_changed)
+    for kind in ("PropagationPolicy", "ClusterPropagationPolicy"):
+        hub.hear(kind, policy_changed)
+    for kind in ("OverridePolicy", "ClusterOverridePolicy"):
+        hub.hear(kind, override_changed)
+    for kind in ("ResourceBinding", "ClusterResourceBinding"):
+        hub.hear(kind, binding_changed)
+    return looking, releasing
+
+
+def template_of(binding: Object) -> Ref:
+    """The template a binding is for."""
+    resource = binding["spec"]["resource"]
+    return Ref(
+        resource["apiVersion"], resource["kind"], resource.get("namespace", ""), resource["name"]
+    )
+
+
+def binding_of(template: Ref) -> Ref:
+    """The binding a template has, if it has one."""
+    kind = "ResourceBinding" if template.namespace else "ClusterResourceBinding"
+    name = names.binding_name(template.kind, template.name)
+    return Ref(BINDING, kind, template.namespace, name)
+
+
+def _observe_template(hub: Hub, ref: Ref) -> templates.SeenTemplate | None:
+    template = hub.plane.find(ref)
+    if template is None:
+        return None
+    overrides = hub.plane.all(POLICY, "OverridePolicy")
+    return templates.SeenTemplate(
+        template=template,
+        policies=tuple(_policies_for(hub, ref.namespace)),
+        binding=hub.plane.find(binding_of(ref)),
+        interpreted=_interpreted(hub, template),
+        overrides=frozenset(
+            each["metadata"]["name"]
+            for each in overrides
+            if each["metadata"]["namespace"] == ref.namespace
+        ),
+        cluster_overrides=frozenset(
+            each["metadata"]["name"] for each in hub.plane.all(POLICY, "ClusterOverridePolicy")
+        ),
+        new_id=hub.new_id(),
+    )
+
+
+def _interpreted(hub: Hub, template: Object) -> Interpreted:
+    try:
+        found = hub.interpreters.replicas(template)
+    except Invalid as problem:
+        return Interpreted(problem=str(problem))
+    return Interpreted() if found is None else Interpreted(found.count, found.requirements)
+
+
+def _policies_for(hub: Hub, namespace: str) -> list[Wire]:
+    own = hub.plane.all(POLICY, "PropagationPolicy") if namespace else []
+    own = [each for each in own if each["metadata"]["namespace"] == namespace]
+    return own + hub.plane.all(POLICY, "ClusterPropagationPolicy")
+
+
+def _all_policies(hub: Hub) -> list[Wire]:
+    kinds = ("PropagationPolicy", "ClusterPropagationPolicy")
+    return [each for kind in kinds for each in hub.plane.all(POLICY, kind)]
+
+
+def _all_templates(hub: Hub) -> list[Wire]:
+    found: list[Wire] = []
+    for each in hub.template_collections():
+        found += hub.plane.all(each.api_version, each.kind)
+    return [each for each in found if is_template(each, RULES)]
+
+
+def _observe_policy(hub: Hub, ref: Ref) -> policies.SeenPolicy | None:
+    policy = hub.plane.find(ref)
+    if policy is None or not policy["metadata"].get("deletionTimestamp"):
+        return None
+    kinds = ("ResourceBinding", "ClusterResourceBinding")
+    bindings = [each for kind in kinds for each in hub.plane.all(BINDING, kind)]
+    return policies.SeenPolicy(policy, tuple(_all_templates(hub)), tuple(bindings))

@@ -1,0 +1,115 @@
+"""Works and members: what is in a member, and what is reported of it."""
+
+from atoll.client.api import Refused, Wire
+from atoll.client.mirror import Mirror
+from atoll.controllers.hub import CLUSTER, WORK, Hub
+from atoll.controllers.loop import Controller, Loop
+from atoll.controllers.site import Site
+from atoll.dialects.karmada import names
+from atoll.model.action import Action, Create, Object, Ref, Update
+from atoll.planning import working
+from atoll.planning.applying import Attempt
+from atoll.planning.reflecting import Questions
+
+Key = tuple[str, str]
+
+
+class Execution:
+    """Makes members have what Works say, and Works say what members have."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._attempts: dict[tuple[str, Ref], Attempt] = {}
+        self._awaited: set[Mirror] = set()
+        controller = Controller(
+            "execution",
+            self._observe,
+            lambda seen: working.plan(seen, hub.now),
+            self._refused,
+        )
+        self.loop: Loop[Key] = Loop(controller, hub.performer)
+        hub.hear("Work", self._work_changed)
+        hub.hear("Cluster", self._cluster_changed)
+        hub.hear_members(self._member_changed)
+
+    def _observe(self, key: Key) -> working.SeenWork | None:
+        hub = self._hub
+        work = hub.plane.find(Ref(WORK, "Work", *key))
+        name = names.cluster_of(key[0])
+        if work is None or name is None:
+            return None
+        site, cluster = hub.sites.get(name), hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
+        refs = [Ref.of(each) for each in working.manifests(work) if isinstance(each, dict)]
+        if site is not None and not self._is_mirrored(site, refs, key):
+            return None
+        found = {ref: site.find(ref) for ref in refs} if site is not None else {}
+        attempts = {ref: self._attempts.get((name, ref)) for ref in refs}
+        interpreters = hub.interpreters
+        return working.SeenWork(
+            work=work,
+            ready=_is_ready(cluster) if site is not None else None if cluster is None else False,
+            retain=interpreters.retain,
+            questions=Questions(interpreters.reflect, interpreters.health),
+            observed={ref: each for ref, each in found.items() if each is not None},
+            attempts={ref: each for ref, each in attempts.items() if each is not None},
+            leaving=bool((cluster or {}).get("metadata", {}).get("deletionTimestamp")),
+        )
+
+    def _is_mirrored(self, site: Site, refs: list[Ref], key: Key) -> bool:
+        """Whether all that is asked about is followed; what is not, is from now on."""
+        mirrors = []
+        for ref in refs:
+            collection = site.directory.find(ref.api_version, ref.kind)
+            if collection is None:
+                problem = f"cluster {site.name} does not serve {ref.kind} of {ref.api_version}"
+                self._attempts[site.name, ref] = Attempt({}, refusal=problem)
+            else:
+                mirrors.append(site.mirror(collection))
+        late = [mirror for mirror in mirrors if not mirror.ready.is_set()]
+        for mirror in late:
+            self._hub.children.spawn(self._wake_when_ready(mirror, key), "a mirror to be ready")
+        return not late
+
+    async def _wake_when_ready(self, mirror: Mirror, key: Key) -> None:
+        await mirror.ready.wait()
+        self.loop.wake(key)
+
+    def _refused(self, action: Action, refusal: Refused) -> bool:
+        """Note what a member refused; the same again is no news."""
+        if not isinstance(action, Create | Update) or not action.at:
+            return False
+        key = (action.at, Ref.of(action.object))
+        known = self._attempts.get(key)
+        self._attempts[key] = Attempt(action.object, refusal=str(refusal))
+        return known is None or known.refusal != str(refusal)
+
+    def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
+        if after is not None:
+            self.loop.wake((after["metadata"]["namespace"], after["metadata"]["name"]))
+
+    def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
+        if _is_ready(before) == _is_ready(after):
+            return
+        name = (after or before or {})["metadata"]["name"]
+        mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
+        for work in mirror.by(_namespace, names.execution_namespace(name)):
+            self.loop.wake((work["metadata"]["namespace"], work["metadata"]["name"]))
+
+    def _member_changed(self, before: Wire | None, after: Wire | None) -> None:
+        for wire in (before, after):
+            annotations = ((wire or {}).get("metadata") or {}).get("annotations") or {}
+            if names.WORK_NAME in annotations:
+                self.loop.wake(
+                    (annotations.get(names.WORK_NAMESPACE, ""), annotations[names.WORK_NAME])
+                )
+
+
+def _namespace(wire: Wire) -> list[str]:
+    return [wire["metadata"].get("namespace", "")]
+
+
+def _is_ready(cluster: Object | None) -> bool | None:
+    if cluster is None:
+        return None
+    conditions = (cluster.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

@@ -1,0 +1,151 @@
+"""The plane and its members, as all controllers share them: sites, the fleet, who hears of what.
+
+Changes of mirrored objects are handed to whoever asked for their kind; of kinds that nobody asked
+for, to those who care for templates. What is done about a change is the controllers' business.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from atoll.client.api import Collection, Wire
+from atoll.client.transport import Transport
+from atoll.controllers.performing import Performer
+from atoll.controllers.site import Site
+from atoll.effects import Effects
+from atoll.interpreting.native import NATIVE_ONLY
+from atoll.interpreting.operations import Interpreters
+from atoll.model.action import PLANE
+from atoll.model.cluster import Cluster
+from atoll.runtime.children import Children
+from atoll.scheduling.fleet import Fleet
+
+POLICY = "policy.karmada.io/v1alpha1"
+BINDING = "work.karmada.io/v1alpha2"
+WORK = "work.karmada.io/v1alpha1"
+CLUSTER = "cluster.karmada.io/v1alpha1"
+OWN_KINDS = (
+    (CLUSTER, "Cluster"),
+    (POLICY, "PropagationPolicy"),
+    (POLICY, "ClusterPropagationPolicy"),
+    (POLICY, "OverridePolicy"),
+    (POLICY, "ClusterOverridePolicy"),
+    (BINDING, "ResourceBinding"),
+    (BINDING, "ClusterResourceBinding"),
+    (WORK, "Work"),
+)
+_NO_TEMPLATES = {"Event", "Lease"}
+
+Hear = Callable[[Wire | None, Wire | None], None]
+
+
+class Hub:
+    """What the controllers of one plane have in common."""
+
+    def __init__(
+        self,
+        plane: Transport,
+        effects: Effects,
+        children: Children,
+        interpreters: Interpreters = NATIVE_ONLY,
+    ) -> None:
+        self.effects = effects
+        self.children = children
+        self.interpreters = interpreters
+        self.plane = Site(PLANE, plane, children)
+        self.sites: dict[str, Site] = {PLANE: self.plane}
+        self.performer = Performer(self.sites, effects.now, effects.chance)
+        self.fleet = Fleet.of([])
+        self._hearers: dict[str, list[Hear]] = {}
+        self._of_templates: list[Hear] = []
+        self._of_members: list[Hear] = []
+
+    @property
+    def now(self) -> float:
+        return self.effects.now().timestamp()
+
+    def new_id(self) -> str:
+        return self.effects.chance.uuid("controllers")
+
+    def cluster(self, name: str) -> Cluster | None:
+        row = self.fleet.rows.get(name)
+        return None if row is None else self.fleet.clusters[row]
+
+    def hear(self, kind: str, hearer: Hear) -> None:
+        """Be told of every change of one of the plane's own kinds."""
+        self._hearers.setdefault(kind, []).append(hearer)
+
+    def hear_templates(self, hearer: Hear) -> None:
+        """Be told of every change of what users may want propagated."""
+        self._of_templates.append(hearer)
+
+    def hear_members(self, hearer: Hear) -> None:
+        """Be told of every change of what is mirrored in a member."""
+        self._of_members.append(hearer)
+
+    async def start(self) -> None:
+        """Know the plane as it is; from then on its changes are handed on."""
+        await self.plane.directory.read()
+        self.plane.listen(self._told)
+        for api_version, kind in OWN_KINDS:
+            await self.plane.follow(api_version, kind)
+        for collection in self.template_collections():
+            await self.plane.mirror(collection).ready.wait()
+
+    async def reread(self) -> None:
+        """Find kinds that were added since, and follow them too."""
+        await self.plane.directory.read()
+        for collection in self.template_collections():
+            self.plane.mirror(collection)
+
+    def template_collections(self) -> list[Collection]:
+        """The collections of all that users may want propagated."""
+        return [
+            each
+            for each in self.plane.directory.deletable
+            if not each.api_version.partition("/")[0].endswith("karmada.io")
+            and each.kind not in _NO_TEMPLATES
+        ]
+
+    async def connect(self, name: str, transport: Transport) -> Site:
+        """A member that can be reached from now on."""
+        site = Site(name, transport, self.children)
+        await site.directory.read()
+        site.listen(self._told_by_member)
+        self.sites[name] = site
+        return site
+
+    def _told(self, before: Wire | None, after: Wire | None) -> None:
+        kind = _kind(before, after)
+        for hearer in self._hearers.get(kind, ()):
+            hearer(before, after)
+        if (_api_version(before, after), kind) not in OWN_KINDS:
+            for hearer in self._of_templates:
+                hearer(before, after)
+
+    def _told_by_member(self, before: Wire | None, after: Wire | None) -> None:
+        for hearer in self._of_members:
+            hearer(before, after)
+
+
+def _kind(before: Wire | None, after: Wire | None) -> str:
+    return str((after or before or {}).get("kind", ""))
+
+
+def _api_version(before: Wire | None, after: Wire | None) -> str:
+    return str((after or before or {}).get("apiVersion", ""))
+
+
+def meant_otherwise(before: Wire | None, after: Wire | None) -> bool:
+    """Whether a change is of more than a status and what the server counts."""
+    return bool(_apart_from_status(before) != _apart_from_status(after))
+
+
+def _apart_from_status(wire: Wire | None) -> Any:
+    if wire is None:
+        return None
+    metadata = {
+        key: value
+        for key, value in wire["metadata"].items()
+        if key not in ("resourceVersion", "managedFields", "generation")
+    }
+    return {**wire, "metadata": metadata, "status": None}

@@ -1,0 +1,144 @@
+"""Bindings and their Works: what is sent to which cluster, and how it is told back."""
+
+from collections.abc import Iterable
+from functools import partial
+
+import yaml
+
+from atoll.client.api import Wire
+from atoll.controllers.detection import binding_of, template_of
+from atoll.controllers.hub import BINDING, POLICY, WORK, Hub, meant_otherwise
+from atoll.controllers.loop import Controller, Loop
+from atoll.dialects.karmada import names
+from atoll.errors import Invalid
+from atoll.interpreting.operations import Operation
+from atoll.interpreting.pruning import prune
+from atoll.model.action import Object, Ref
+from atoll.planning import aggregating, works
+from atoll.planning.overriding.fields import Texts
+from atoll.planning.overriding.overriding import Policies
+from atoll.planning.rendering import Means, targets_of
+
+
+def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
+    """The loops of Works and of statuses, both by binding."""
+    sending = Loop(
+        Controller("works", partial(_observe_binding, hub), lambda seen: works.plan(seen, hub.now)),
+        hub.performer,
+    )
+    telling = Loop(
+        Controller(
+            "statuses",
+            partial(_observe_statuses, hub),
+            lambda seen: aggregating.plan(seen, hub.now),
+        ),
+        hub.performer,
+    )
+
+    def binding_changed(before: Wire | None, after: Wire | None) -> None:
+        if after is not None and meant_otherwise(before, after):
+            sending.wake(Ref.of(after))
+            telling.wake(Ref.of(after))
+
+    def template_changed(before: Wire | None, after: Wire | None) -> None:
+        if after is not None and meant_otherwise(before, after):
+            sending.wake(binding_of(Ref.of(after)))
+            telling.wake(binding_of(Ref.of(after)))
+
+    def work_changed(before: Wire | None, after: Wire | None) -> None:
+        for binding in work_bindings(after or before or {}):
+            sending.wake(binding)
+            telling.wake(binding)
+
+    def override_changed(before: Wire | None, after: Wire | None) -> None:
+        if meant_otherwise(before, after):
+            for kind in ("ResourceBinding", "ClusterResourceBinding"):
+                for binding in hub.plane.all(BINDING, kind):
+                    sending.wake(Ref.of(binding))
+
+    for kind in ("ResourceBinding", "ClusterResourceBinding"):
+        hub.hear(kind, binding_changed)
+    for kind in ("OverridePolicy", "ClusterOverridePolicy"):
+        hub.hear(kind, override_changed)
+    hub.hear("Work", work_changed)
+    hub.hear_templates(template_changed)
+    return sending, telling
+
+
+def work_bindings(work: Object) -> Iterable[Ref]:
+    """The binding a Work is of."""
+    annotations = work.get("metadata", {}).get("annotations") or {}
+    if names.BINDING_NAME in annotations:
+        namespace = annotations.get(names.BINDING_NAMESPACE, "")
+        return [Ref(BINDING, "ResourceBinding", namespace, annotations[names.BINDING_NAME])]
+    if names.CLUSTER_BINDING_NAME in annotations:
+        name = annotations[names.CLUSTER_BINDING_NAME]
+        return [Ref(BINDING, "ClusterResourceBinding", "", name)]
+    return []
+
+
+def _read_yaml(text: str) -> object:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as problem:
+        raise Invalid("fieldPath", text[:80], f"is no YAML: {problem}") from problem
+
+
+def _write_yaml(value: object) -> str:
+    return str(yaml.safe_dump(value, sort_keys=False))
+
+
+TEXTS = Texts(_read_yaml, _write_yaml)
+
+
+def means(hub: Hub) -> Means:
+    """What rendering asks the interpreters of this plane."""
+    return Means(hub.interpreters.revise, prune, TEXTS)
+
+
+def override_policies(hub: Hub, namespace: str) -> Policies:
+    """The override policies for what is in a namespace, or in none."""
+    own = hub.plane.all(POLICY, "OverridePolicy")
+    return Policies(
+        tuple(hub.plane.all(POLICY, "ClusterOverridePolicy")),
+        tuple(each for each in own if each["metadata"]["namespace"] == namespace),
+    )
+
+
+def _observe_binding(hub: Hub, ref: Ref) -> works.SeenBinding | None:
+    binding = hub.plane.find(ref)
+    if binding is None:
+        return None
+    template = template_of(binding)
+    return works.SeenBinding(
+        binding=binding,
+        template=hub.plane.find(template),
+        clusters={each.name: each for each in hub.fleet.clusters},
+        means=means(hub),
+        works=tuple(_works_of(hub, ref, binding)),
+        policies=override_policies(hub, template.namespace),
+        new_id=hub.new_id(),
+        knows_health=hub.interpreters.has(template, Operation.HEALTH),
+    )
+
+
+def _works_of(hub: Hub, ref: Ref, binding: Object) -> list[Wire]:
+    mirror = hub.plane.mirror(hub.plane.collection(WORK, "Work"))
+    found = {Ref.of(each): each for each in mirror.by(work_bindings, ref)}
+    template = template_of(binding)
+    name = names.work_name(template.kind, template.name, template.namespace)
+    for target in targets_of(binding):
+        there = mirror.get(names.execution_namespace(target.name), name)
+        if there is not None:
+            found[Ref.of(there)] = there
+    return list(found.values())
+
+
+def _observe_statuses(hub: Hub, ref: Ref) -> aggregating.SeenStatuses | None:
+    binding = hub.plane.find(ref)
+    if binding is None:
+        return None
+    template = hub.plane.find(template_of(binding))
+    mirror = hub.plane.mirror(hub.plane.collection(WORK, "Work"))
+    own = mirror.by(work_bindings, ref)
+    return aggregating.SeenStatuses(binding, own, template, hub.interpreters.aggregate)

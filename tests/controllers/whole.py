@@ -1,0 +1,82 @@
+"""A whole plane with simulated members, in one process, with all controllers running."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.apiserver.assembly import assemble
+from atoll.apiserver.authentication import MASTERS
+from atoll.apiserver.karmada.kinds import karmada_kinds
+from atoll.client.api import ApiClient
+from atoll.client.inprocess import InProcess
+from atoll.controllers.admitting import admit, report
+from atoll.controllers.hub import Hub
+from atoll.controllers.running import start
+from atoll.effects import Effects, system_effects
+from atoll.exchange import Peer
+from atoll.main import Plane, run
+from atoll.runtime.children import Children
+from atoll.runtime.supervisor import Supervisor
+from atoll.simulated.member import Member, build, running
+from atoll.simulated.summary import summary
+from atoll.store.log import Log
+from atoll.store.memory import MemoryLog
+from atoll.store.store import Store
+
+ADMINISTRATOR = Peer("admin", (MASTERS,))
+
+
+@dataclass
+class Whole:
+    hub: Hub
+    members: dict[str, Member]
+
+    @property
+    def api(self) -> ApiClient:
+        return self.hub.plane.api
+
+    async def create(self, wire: dict[str, Any]) -> dict[str, Any]:
+        plane = self.hub.plane
+        return await plane.api.create(plane.collection(wire["apiVersion"], wire["kind"]), wire)
+
+    async def replace(self, wire: dict[str, Any]) -> dict[str, Any]:
+        plane = self.hub.plane
+        return await plane.api.replace(plane.collection(wire["apiVersion"], wire["kind"]), wire)
+
+    async def delete(self, wire: dict[str, Any]) -> None:
+        plane = self.hub.plane
+        await plane.api.delete(plane.collection(wire["apiVersion"], wire["kind"]), wire)
+
+
+@asynccontextmanager
+async def whole(
+    names: Sequence[str], log: Log | None = None, effects: Effects | None = None
+) -> AsyncIterator[Whole]:
+    effects = effects or system_effects()
+    members = {name: build(name, effects) for name in names}
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(running(*members.values()))
+        yield await stack.enter_async_context(plane_over(members, log or MemoryLog(), effects))
+
+
+@asynccontextmanager
+async def plane_over(
+    members: dict[str, Member], log: Log, effects: Effects
+) -> AsyncIterator[Whole]:
+    """A plane over a log, with members that go on by themselves when it ends."""
+    async with AsyncExitStack() as stack:
+        store = Store.open(log)
+        server = assemble(store, effects, kinds=karmada_kinds(effects))
+        await run(Plane(store, server), effects, stack)
+        children = await stack.enter_async_context(Children("hub"))
+        hub = Hub(InProcess(server.handle, ADMINISTRATOR), effects, children)
+        services = await start(hub)
+        supervisor = await stack.enter_async_context(Supervisor("controllers", effects.chance))
+        for name, service in services.items():
+            supervisor.start(name, service)
+        for name, member in members.items():
+            await admit(hub, name, member.transport, {"region": "here", "provider": "sim"})
+            children.spawn(report(hub, name, lambda member=member: summary(member)), name)
+        yield Whole(hub, members)
+        await children.cancel()
