@@ -9,6 +9,7 @@ from small_world import World
 
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
+from atoll.interpreting.native import NATIVE_ONLY
 from atoll.interpreting.pruning import prune
 from atoll.model.action import Plan, Ref
 from atoll.model.cluster import Cluster
@@ -37,15 +38,8 @@ def read_yaml(written):
         raise Invalid("", written, str(error).splitlines()[0]) from None
 
 
-def revise(template, count):
-    if template["kind"] not in ("Deployment", "StatefulSet", "Job"):
-        return template
-    field = "parallelism" if template["kind"] == "Job" else "replicas"
-    return {**template, "spec": {**template["spec"], field: count}}
-
-
 TEXTS = Texts(read_yaml, yaml.safe_dump)
-MEANS = Means(revise, prune, TEXTS)
+MEANS = Means(NATIVE_ONLY.revise, prune, TEXTS)
 
 
 def make_template(kind="Deployment", *, spec=None, api="apps/v1", **metadata):
