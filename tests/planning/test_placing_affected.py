@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from placing_world import make_binding, make_cluster
+from placing_world import World, make_binding, make_cluster
 
 from atoll.dialects.karmada import binding, cluster
 from atoll.model.cluster import Cluster
-from atoll.planning.placing.affected import Change, Watching, affected, change
+from atoll.planning.placing.affected import Change, Watching, affected, change, watched
 
 
 def made(*given: Any, **facts: Any) -> Cluster:
@@ -92,3 +92,21 @@ def test_the_terms_from_the_observed_one_on_count(
 ) -> None:
     one = watching("one", placement=TERMS, observed=observed, settled=settled)
     assert affected([one], made(name), made(name)) == (["one"] if expected else [])
+
+
+def test_a_binding_is_watched_as_it_stands() -> None:
+    world = World(make_binding(placement=TERMS), make_cluster("y"))
+    before = watched("web", world.binding)
+    assert before is not None
+    assert not before.settled
+    world.settle()
+    after = watched("web", world.binding)
+    assert after is not None
+    assert after.settled
+    assert after.binding.observed_term == "second"
+    assert [each.name for each in after.binding.targets] == ["y"]
+
+
+def test_what_is_not_ours_or_cannot_be_read_is_not_watched() -> None:
+    assert watched("web", make_binding(), "another") is None
+    assert watched("web", make_binding(clusters="all")) is None

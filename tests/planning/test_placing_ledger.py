@@ -8,6 +8,7 @@ from placing_world import DIVIDED, EVEN, NOW, World, make_binding, make_cluster,
 
 from atoll.dialects.karmada import binding as dialect
 from atoll.planning.placing.assuming import ASSUMED_MOST, SETTLE, Ledger
+from atoll.planning.placing.standing import healthy_in
 from atoll.scheduling.question import Surroundings
 
 NONE = frozenset[str]()
@@ -152,6 +153,17 @@ def test_after_a_restart_what_does_not_run_yet_is_assumed_again() -> None:
     ledger.recover("w", found, NONE, NOW)
     ledger.recover("w", found, NONE, NOW)
     assert taken(ledger) == {"a": 3}
+
+
+def test_health_is_read_from_the_aggregated_status() -> None:
+    items = [
+        {"clusterName": "a", "health": "Healthy"},
+        {"clusterName": "b", "health": "Unhealthy"},
+        "junk",
+    ]
+    binding = make_binding()
+    assert healthy_in(binding) == NONE
+    assert healthy_in({**binding, "status": {"aggregatedStatus": items}}) == frozenset({"a"})
 
 
 @settings(max_examples=60)

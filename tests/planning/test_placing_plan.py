@@ -22,7 +22,8 @@ from atoll.dialects import json
 from atoll.dialects.karmada import names
 from atoll.model.action import NOTHING
 from atoll.model.decision import Verdict
-from atoll.planning.placing.standing import MARK
+from atoll.planning.placing.standing import MARK, noted_ordinals
+from atoll.scheduling.ordinals import Range
 from atoll.scheduling.trigger import Trigger
 
 A, B, C = make_cluster("a"), make_cluster("b"), make_cluster("c")
@@ -216,6 +217,47 @@ def test_a_term_that_is_full_gives_way_to_the_next_which_is_observed_from_then_o
     assert world.look().plan is NOTHING
 
 
+def stateful(replicas: int, atoll: dict[str, Any]) -> dict[str, Any]:
+    binding = make_binding(replicas, atoll=atoll, dividing=EVEN)
+    binding["spec"]["resource"]["kind"] = "StatefulSet"
+    return binding
+
+
+def stateful_cluster(name: str, cpu: int) -> dict[str, Any]:
+    cluster = make_cluster(name, cpu)
+    cluster["status"]["apiEnablements"][0]["resources"] = [{"kind": "StatefulSet"}]
+    return cluster
+
+
+def test_the_ordinals_of_a_divided_stateful_set_are_noted_with_its_targets() -> None:
+    clusters = [stateful_cluster("a", 4), stateful_cluster("b", 8)]
+    world = placed_world(stateful(6, {"ordinals": {}}), *clusters)
+    before = {each.cluster: each for each in noted_ordinals(world.binding)}
+    assert {name: each.count for name, each in before.items()} == world.targets == {"a": 2, "b": 4}
+    assert sorted(number for each in before.values() for number in ordinals_of(each)) == [*range(6)]
+    assert world.look().plan is NOTHING
+    world.edit(replicas=8)
+    world.settle()
+    after = {each.cluster: each for each in noted_ordinals(world.binding)}
+    assert sorted(number for each in after.values() for number in ordinals_of(each)) == [*range(8)]
+    world.edit(atoll={})
+    world.settle()
+    assert noted_ordinals(world.binding) == ()
+
+
+def ordinals_of(given: Range) -> range:
+    return range(given.start, given.end)
+
+
+def test_a_stride_that_is_too_small_is_said() -> None:
+    world = World(stateful(6, {"ordinals": {"stride": 2}}), stateful_cluster("a", 9))
+    placing = world.settle()
+    assert world.targets == {}
+    assert world.condition[:2] == ("False", "SchedulerError")
+    assert "stride" in world.condition[2]
+    assert not placing.retry
+
+
 # What runs is taken away only by order.
 
 
@@ -298,7 +340,15 @@ def test_what_cannot_be_read_is_said_and_nothing_is_moved(edit: dict[str, Any], 
 
 def test_junk_in_our_annotations_and_status_does_no_harm() -> None:
     world = placed_world(make_binding(2), A)
-    for junk in ("", "{", "[]", '{"at": 3}', '{"at": "2027-01-15T08:00:00Z", "term": 7}'):
+    for junk in (
+        "",
+        "{",
+        "[]",
+        '{"ordinals": {"a": [1]}}',
+        '{"ordinals": {"a": [-1, 1]}}',
+        '{"at": 3}',
+        '{"at": "2027-01-15T08:00:00Z", "term": 7}',
+    ):
         metadata = dict(world.binding["metadata"])
         metadata["annotations"] = {names.APPLIED_PLACEMENT: "{", MARK: junk}
         world.binding = {**world.binding, "metadata": metadata}

@@ -11,9 +11,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
+from atoll.errors import Invalid
+from atoll.model.action import Object
 from atoll.model.affinity import Term
 from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
+from atoll.planning.placing.standing import (
+    DEFAULT_SCHEDULER,
+    OBSERVED_GENERATION,
+    is_placed_by,
+    standing,
+)
 from atoll.scheduling.cycle import terms_from
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.matching import matching
@@ -40,6 +48,18 @@ class Watching(Generic[K]):
     key: K
     binding: Binding
     settled: bool = True
+
+
+def watched(key: K, wire: Object, scheduler: str = DEFAULT_SCHEDULER) -> Watching[K] | None:
+    """A binding as one that clusters may matter to; None if it is not ours or cannot be read."""
+    try:
+        if not is_placed_by(wire, scheduler):
+            return None
+        found = standing(wire)
+    except Invalid:
+        return None
+    settled = (wire.get("status") or {}).get(OBSERVED_GENERATION) == found.generation
+    return Watching(key, found.binding, settled)
 
 
 def change(before: Cluster | None, after: Cluster | None) -> Change:

@@ -34,12 +34,14 @@ from atoll.scheduling.cycle import decide
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.features import USUAL
 from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.ordinals import Range
 from atoll.scheduling.question import NOWHERE, Surroundings
 from atoll.scheduling.setting import Setting
 from atoll.scheduling.trigger import Trigger, trigger
 
 PROTECTED = Setting(features=replace(USUAL, SchedulingOvercommitProtection=True))
 """Atoll's usual setting: room that was just given away counts as taken."""
+STATEFUL_SET = "StatefulSet"
 SUCCEEDED, FAILED = "ScheduleBindingSucceed", "ScheduleBindingFailed"
 
 
@@ -80,15 +82,23 @@ def plan(seen: SeenBinding, now: float) -> Placing:
             return Placing()
         found = standing(wire)
     except Invalid as problem:
-        outcome = Outcome(Verdict.SCHEDULER_ERROR, str(problem))
-        return Placing(_told(wire, None, outcome, now), verdict=outcome.verdict)
+        return _unreadable(wire, problem, now)
     why = _trigger(found, seen)
     if why is Trigger.NONE and found.binding.targets:
         # What the spec says is what is wanted; the status follows if it is behind. What is nowhere
         # is decided again: nothing can be moved by it, and it may be nowhere for want of a place.
         return Placing(_told(wire, found, Outcome(Verdict.SUCCESS), now), verdict=Verdict.SUCCESS)
     decision = decide(found.binding, seen.fleet, seen.setting, seen.surroundings)
-    return Placing(_carried_out(found, decision, why, now), why, decision, decision.verdict)
+    try:
+        return Placing(_carried_out(found, decision, why, now), why, decision, decision.verdict)
+    except Invalid as problem:
+        return _unreadable(wire, problem, now)
+
+
+def _unreadable(wire: Object, problem: Invalid, now: float) -> Placing:
+    """Say what is wrong with a binding; nothing is tried again before it changes."""
+    outcome = Outcome(Verdict.SCHEDULER_ERROR, str(problem))
+    return Placing(_told(wire, None, outcome, now), verdict=outcome.verdict)
 
 
 def _trigger(found: Standing, seen: SeenBinding) -> Trigger:
@@ -104,14 +114,28 @@ def _carried_out(found: Standing, decision: Decision, why: Trigger, now: float) 
     if decision.ok:
         targets = decision.targets
         moved = dict(targets) != dict(runs) or len(targets) != len(runs)
-        if moved or found.applied != found.placement or found.term != decision.term:
-            marked = {MARK: mark(written_time(now), decision.term)}
+        noted = (found.applied, found.term, found.ordinals)
+        ordinals = _ordinals(found, decision)
+        if moved or noted != (found.placement, decision.term, ordinals):
+            marked = {MARK: mark(written_time(now), decision.term, ordinals)}
             return _first(_with_targets(found, targets if moved else None, marked))
     elif decision.verdict is Verdict.NO_CLUSTER_FIT:
         if why is Trigger.PLACEMENT_CHANGED and found.applied_intent is not None:
             return _first(_with_targets(found, (), {}))
         message = kept(message, runs)
     return _told(found.wire, found, Outcome(decision.verdict, message, decided=True), now)
+
+
+def _ordinals(found: Standing, decision: Decision) -> tuple[Range, ...]:
+    """Which ordinals of a StatefulSet go where, close to those decided last; none if undivided."""
+    if found.binding.resource.api[1] != STATEFUL_SET:
+        return ()
+    divided = decision.ordinals(found.ordinals)
+    return () if divided is None else tuple(sorted(divided.ranges, key=_by_start))
+
+
+def _by_start(ordinals: Range) -> tuple[int, str]:
+    return ordinals.start, ordinals.cluster
 
 
 def _first(wire: Object) -> Plan:

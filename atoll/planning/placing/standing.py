@@ -18,10 +18,11 @@ from atoll.errors import Invalid
 from atoll.model.action import Object
 from atoll.model.binding import Binding
 from atoll.model.intent import Intent
+from atoll.scheduling.ordinals import Range
 
 DEFAULT_SCHEDULER = "default-scheduler"
 MARK = "placement.atoll.io/decision"
-ADDITIONS = "atoll"
+ADDITIONS, HEALTHY = "atoll", "Healthy"
 LAST, OBSERVED_TERM = "lastScheduledTime", "schedulerObservingAffinityName"
 OBSERVED_GENERATION = "schedulerObservedGeneration"
 _CLAIMS = (names.POLICY_ID, names.CLUSTER_POLICY_ID, names.BINDING_MANAGED_BY)
@@ -43,6 +44,8 @@ class Standing:
     """The term decided for last, whether or not the status knows already."""
     last: str
     """When it was decided last, likewise; empty if never."""
+    ordinals: tuple[Range, ...] = ()
+    """Which ordinals were decided to run where, if they are divided."""
 
 
 def is_placed_by(wire: Object, scheduler: str) -> bool:
@@ -78,6 +81,17 @@ def standing(wire: Object) -> Standing:
         generation=number(metadata, "generation", "metadata", most=INT64) or 0,
         term=term,
         last=last,
+        ordinals=noted_ordinals(wire),
+    )
+
+
+def healthy_in(wire: Object) -> frozenset[str]:
+    """The clusters in which a binding's work runs healthily, as far as its status tells."""
+    status = wire.get("status")
+    items = status.get("aggregatedStatus") if isinstance(status, Mapping) else None
+    found = (each for each in items or () if isinstance(each, Mapping))
+    return frozenset(
+        str(each.get("clusterName")) for each in found if each.get("health") == HEALTHY
     )
 
 
@@ -86,9 +100,23 @@ def written_time(now: float) -> str:
     return datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def mark(at: str, term: str) -> str:
+def mark(at: str, term: str, ordinals: tuple[Range, ...]) -> str:
     """The annotation's value for a decision of this moment, for this term."""
-    return json.written({"at": at, "term": term})
+    ranges = {each.cluster: [each.start, each.count] for each in ordinals}
+    return json.written({"at": at, "term": term, **({"ordinals": ranges} if ranges else {})})
+
+
+def noted_ordinals(wire: Object) -> tuple[Range, ...]:
+    """The ordinals decided for each cluster, from the lowest up; none if none can be read."""
+    annotations = (wire.get("metadata") or {}).get("annotations") or {}
+    marked = json.read(annotations.get(MARK, ""))
+    given = marked.get("ordinals") if isinstance(marked, dict) else None
+    ranges = given if isinstance(given, dict) else {}
+    try:
+        found = [Range(cluster, *map(int, pair)) for cluster, pair in ranges.items()]
+    except (TypeError, ValueError, Invalid):
+        return ()
+    return tuple(sorted(found, key=lambda each: (each.start, each.cluster)))
 
 
 def _decided(annotations: Mapping[str, str], status: Mapping[str, Any]) -> tuple[str, str]:
