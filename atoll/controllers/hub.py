@@ -85,6 +85,7 @@ class Hub:
     async def start(self) -> None:
         """Know the plane as it is; from then on its changes are handed on."""
         await self.plane.directory.read()
+        self.hear("CustomResourceDefinition", self._kinds_changed)
         self.plane.listen(self._told)
         for api_version, kind in OWN_KINDS:
             await self.plane.follow(api_version, kind)
@@ -114,6 +115,10 @@ class Hub:
         self.sites[name] = site
         return site
 
+    def _kinds_changed(self, before: Wire | None, after: Wire | None) -> None:
+        if meant_otherwise(before, after) or _conditions(before) != _conditions(after):
+            self.children.spawn(self.reread(), "kinds of the plane")
+
     def _told(self, before: Wire | None, after: Wire | None) -> None:
         kind = _kind(before, after)
         for hearer in self._hearers.get(kind, ()):
@@ -125,6 +130,10 @@ class Hub:
     def _told_by_member(self, before: Wire | None, after: Wire | None) -> None:
         for hearer in self._of_members:
             hearer(before, after)
+
+
+def _conditions(wire: Wire | None) -> Any:
+    return ((wire or {}).get("status") or {}).get("conditions")
 
 
 def _kind(before: Wire | None, after: Wire | None) -> str:

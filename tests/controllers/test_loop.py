@@ -71,6 +71,9 @@ def test_objects_are_copied_kept_alike_and_removed() -> None:
             await until(lambda: (member.find(ref) or {}).get("data") == {"a": "2"})
             await plane.api.delete(configmaps, made)
             await until(lambda: member.find(ref) is None)
+            assert (await member.api.list(configmaps))[0] == [
+                each for each in member.all("v1", "ConfigMap") if Ref.of(each) != ref
+            ]
 
     asyncio.run(story())
 

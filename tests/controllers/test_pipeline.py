@@ -108,6 +108,8 @@ def test_a_policy_that_comes_later_changes_or_scales_moves_what_runs() -> None:
             await it.replace({**made, "spec": {**made["spec"], "replicas": 5}})
             await until(lambda: replicas_in(it, "m2") == 5)
             await until(lambda: ready(it) == 5)
+            works = it.hub.plane.all(WORK, "Work")
+            assert [each["metadata"]["namespace"] for each in works] == ["karmada-es-m2"]
 
     asyncio.run(story())
 
@@ -184,5 +186,70 @@ def test_an_object_that_is_there_already_is_left_alone_and_the_binding_says_so()
             await until(lambda: condition(it.hub.plane.find(binding), "FullyApplied"))
             assert condition(it.hub.plane.find(binding), "FullyApplied") == "FullyAppliedFailed"
             assert replicas_in(it, "m1") == 9
+
+    asyncio.run(story())
+
+
+def test_objects_of_a_kind_that_users_define_are_propagated_too() -> None:
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.io"},
+        "spec": {
+            "group": "example.io",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "x-kubernetes-preserve-unknown-fields": True,
+                        }
+                    },
+                }
+            ],
+        },
+    }
+    widget = {
+        "apiVersion": "example.io/v1",
+        "kind": "Widget",
+        "metadata": {"namespace": "default", "name": "w"},
+        "spec": {"size": 3},
+    }
+
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            for site in (it.hub.plane, it.hub.sites["m1"]):
+                crds = site.collection("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+                await site.api.create(crds, definition)
+                await site.directory.read()
+            await until(lambda: it.hub.plane.directory.find("example.io/v1", "Widget"))
+            chosen = policy("m1")
+            chosen["spec"]["resourceSelectors"] = [
+                {"apiVersion": "example.io/v1", "kind": "Widget"}
+            ]
+            await it.create(chosen)
+            await it.create(widget)
+            cluster = it.hub.plane.find(Ref("cluster.karmada.io/v1alpha1", "Cluster", "", "m1"))
+            enablements = [*cluster["status"]["apiEnablements"]]
+            enablements.append(
+                {
+                    "groupVersion": "example.io/v1",
+                    "resources": [{"name": "widgets", "kind": "Widget"}],
+                }
+            )
+            status = {**cluster["status"], "apiEnablements": enablements}
+            await it.api.replace(
+                it.hub.plane.collection("cluster.karmada.io/v1alpha1", "Cluster"),
+                {**cluster, "status": status},
+                "status",
+            )
+            ref = Ref.of(widget)
+            await until(lambda: it.hub.sites["m1"].find(ref))
+            assert it.hub.sites["m1"].find(ref)["spec"] == {"size": 3}
 
     asyncio.run(story())
