@@ -179,6 +179,25 @@ def test_a_deleted_work_says_nothing_any_more() -> None:
     assert fully == "True"
 
 
+def test_two_works_in_one_cluster_are_not_all_that_is_asked_for() -> None:
+    second = work("m1")
+    second["metadata"]["name"] = "web-2"
+    items, fully = told(binding("m1"), second, work("m1"))
+    assert [each["clusterName"] for each in items] == ["m1", "m1"]
+    assert fully == "False"
+
+
+def test_a_status_that_names_empty_fields_is_understood() -> None:
+    wire = work("m1", ready=2)
+    core = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web"}}
+    wire["spec"]["workload"]["manifests"] = [core]
+    written = {"ordinal": 0, "group": "", "version": "v1", "kind": "Node", "namespace": ""}
+    wire["status"]["manifestStatuses"][0]["identifier"] = {**written, "name": "web"}
+    bound = binding("m1", resource={"apiVersion": "v1", "kind": "Node", "name": "web"})
+    [item], _ = told(bound, wire)
+    assert item["status"] == {"readyReplicas": 2}
+
+
 def test_a_template_made_anew_is_not_told_of_the_old_one() -> None:
     world = World()
     world.put(binding("m1"))

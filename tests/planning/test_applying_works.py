@@ -331,6 +331,27 @@ def test_a_deleted_work_withdraws_before_it_ends_and_by_uid() -> None:
     assert isinstance(end, Update)
 
 
+def test_a_deleted_work_leaves_what_another_work_made_and_what_goes_already() -> None:
+    others = manifest(annotations={names.WORK_NAME: "other"})
+    going = manifest()
+    going["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["slow"]}
+    for there in (others, going):
+        plane = Plane()
+        plane.world.put(there, "m1")
+        plane.world.remove(WORK)
+        [end] = plane.plan().actions
+        assert isinstance(end, Update)
+        assert Ref.of(end.object) == WORK
+
+
+def test_a_correction_carries_the_status_that_stands_there() -> None:
+    plane = Plane()
+    plane.world.put({**manifest(replicas=9), "status": {"ready": True}}, "m1")
+    correction = plane.plan().actions[0]
+    assert isinstance(correction, Update)
+    assert correction.object["status"] == {"ready": True}
+
+
 def test_preserved_objects_lose_our_marks_and_nothing_else() -> None:
     plane = Plane(work(manifest({names.BINDING_ID: "1"}), preserveResourcesOnDeletion=True))
     plane.settle()

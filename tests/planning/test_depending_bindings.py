@@ -314,6 +314,52 @@ def test_where_dependencies_cannot_be_told_nothing_is_touched() -> None:
     assert depending.plan(seen) == Plan()
 
 
+def test_a_snapshot_without_its_label_is_found_and_taken_off() -> None:
+    plane = carrying("m1")
+    plane.settle()
+    attached = plane.binding(CONFIG)
+    plane.world.put({**attached, "metadata": {**attached["metadata"], "labels": {}}})
+    plane.needs[WEB] = ()
+    plane.settle()
+    assert plane.binding(CONFIG)["spec"]["requiredBy"] == []
+
+
+def test_an_attached_binding_that_goes_is_left_alone() -> None:
+    plane = carrying("m1")
+    plane.settle()
+    plane.world.remove(Ref(API, KIND, "shop", CONFIG))
+    assert plane.plan().again_in is not None
+    plane.needs[WEB] = ()
+    assert [Ref.of(getattr(each, "object", {})).name for each in plane.plan().actions] == [WEB]
+
+
+def test_a_parent_without_a_place_keeps_what_it_has_and_attaches_nothing_new() -> None:
+    plane = carrying("m1")
+    plane.settle()
+    plane.change(WEB, clusters=[])
+    plane.needs[WEB] = needs("settings", "later")
+    plane.world.put(config("later"))
+    plane.settle()
+    assert plane.binding(CONFIG)["spec"]["requiredBy"] == [{"namespace": "shop", "name": WEB}]
+    assert plane.world.get(Ref(API, KIND, "shop", "later-configmap")) is None
+
+
+PLACES = [
+    pytest.param("elsewhere", "elsewhere", id="beside a dependency in another namespace"),
+    pytest.param("", "shop", id="beside the parent of one in no namespace"),
+]
+
+
+@pytest.mark.parametrize(("namespace", "place"), PLACES)
+def test_an_attached_binding_is_where_its_owner_may_be(namespace: str, place: str) -> None:
+    wire = config("settings")
+    wire["metadata"]["namespace"] = namespace
+    wanted = (Dependency("v1", "ConfigMap", namespace, "settings"),)
+    _, create = depending.plan(SeenDependencies(parent(WEB, "m1"), wanted, [wire])).actions
+    assert isinstance(create, Create)
+    assert Ref.of(create.object).namespace == place
+
+
 def test_the_first_thing_done_is_to_hold_the_parent() -> None:
     first, second = carrying("m1").plan().actions
     assert isinstance(first, Update)

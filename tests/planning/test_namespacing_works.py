@@ -51,6 +51,7 @@ GO = [
     pytest.param(namespace(), True, id="any namespace"),
     pytest.param(namespace("default"), False, id="default"),
     pytest.param(namespace("kube-system"), False, id="Kubernetes' own"),
+    pytest.param(namespace("my-kube-shop"), True, id="one that only sounds like Kubernetes' own"),
     pytest.param(namespace("karmada-system"), False, id="the plane's own"),
     pytest.param(namespace("karmada-es-m1"), False, id="a cluster's Works"),
     pytest.param(namespace(**{names.SKIP_AUTO_PROPAGATION: "True"}), False, id="asked to stay"),
@@ -125,6 +126,15 @@ def test_a_work_of_a_former_namespace_of_this_name_is_left_to_end() -> None:
     waiting = planned(world, ["m1"])
     assert waiting.actions == ()
     assert waiting.again_in is not None
+
+
+def test_a_work_that_goes_is_not_written_to() -> None:
+    world = World()
+    world.put(namespace())
+    settle(world, lambda: planned(world, ["m1"]))
+    world.remove(Ref.of(world.all("Work")[0]))
+    world.put(namespace(team="new"))
+    assert planned(world, ["m1"]).actions == ()
 
 
 def test_a_cluster_that_leaves_gets_no_new_work() -> None:
