@@ -7,6 +7,7 @@ follow the marks by which the object is known as ours. What a kind means is hand
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,14 @@ class SeenRendering:
     means: Means
     policies: Policies = field(default_factory=Policies)
     ordinals: Mapping[str, Range] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Labels and annotations that say whose something is."""
+
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +104,19 @@ def targets_of(binding: Object) -> tuple[Target, ...]:
 
 def is_cluster_wide(binding: Object) -> bool:
     """Is it the binding of an object without a namespace?"""
-    return not Ref.of(binding).namespace
+    return not (binding.get("metadata") or {}).get("namespace")
 
 
-def binding_marks(binding: Object) -> tuple[dict[str, str], dict[str, str]]:
-    """The label and the annotations by which a Work and its objects are known as a binding's."""
+def marks_of(binding: Object) -> Marks:
+    """By which labels and annotations a binding's Works and their objects are known."""
     metadata = binding.get("metadata") or {}
-    labels = metadata.get("labels") or {}
+    labels, name = metadata.get("labels") or {}, metadata.get("name", "")
     if is_cluster_wide(binding):
-        label = {names.CLUSTER_BINDING_ID: labels.get(names.CLUSTER_BINDING_ID, "")}
-        return label, {names.CLUSTER_BINDING_NAME: metadata.get("name", "")}
-    label = {names.BINDING_ID: labels.get(names.BINDING_ID, "")}
-    return label, {
-        names.BINDING_NAMESPACE: metadata.get("namespace", ""),
-        names.BINDING_NAME: metadata.get("name", ""),
-    }
+        key = names.CLUSTER_BINDING_ID
+        return Marks({key: labels.get(key, "")}, {names.CLUSTER_BINDING_NAME: name})
+    key = names.BINDING_ID
+    where = {names.BINDING_NAMESPACE: metadata["namespace"], names.BINDING_NAME: name}
+    return Marks({key: labels.get(key, "")}, where)
 
 
 def _rendered(seen: SeenRendering, target: Target, completions: int | None) -> Rendered:
@@ -123,11 +130,15 @@ def _rendered(seen: SeenRendering, target: Target, completions: int | None) -> R
         WORK_API,
         "Work",
         names.execution_namespace(target.name),
-        names.work_name(ref.kind, ref.name, ref.namespace),
+        _work_name(ref.kind, ref.name, ref.namespace),
     )
     resolution = _conflict_resolution(overridden.manifest, seen.binding)
     marked = _marked(seen, overridden.manifest, work, resolution)
     return Rendered(seen.means.prune(marked), work, overridden, resolution)
+
+
+# The same for every cluster, and asked for each time that anything changes.
+_work_name = lru_cache(maxsize=4096)(names.work_name)
 
 
 def _revised(seen: SeenRendering, target: Target, completions: int | None) -> Object:
@@ -191,8 +202,9 @@ def _conflict_resolution(manifest: Object, binding: Object) -> str:
 def _marked(seen: SeenRendering, manifest: Object, work: Ref, resolution: str) -> Object:
     """With the labels and annotations that say whose it is."""
     template = seen.template.get("metadata") or {}
-    labels, annotations = binding_marks(seen.binding)
-    annotations |= {
+    marks = marks_of(seen.binding)
+    annotations = {
+        **marks.annotations,
         names.TEMPLATE_UID: template.get("uid", ""),
         names.WORK_NAMESPACE: work.namespace,
         names.WORK_NAME: work.name,
@@ -200,7 +212,7 @@ def _marked(seen: SeenRendering, manifest: Object, work: Ref, resolution: str) -
     }
     if template.get("generation"):
         annotations[names.TEMPLATE_GENERATION] = str(template["generation"])
-    return _with_metadata(manifest, {names.MANAGED: "true", **labels}, annotations)
+    return _with_metadata(manifest, {names.MANAGED: "true", **marks.labels}, annotations)
 
 
 def _keys(manifest: Object, key: str, *more: str) -> list[str]:

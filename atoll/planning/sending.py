@@ -12,7 +12,7 @@ from atoll.dialects.karmada import names
 from atoll.model.action import Object, Ref
 from atoll.planning import conditions
 from atoll.planning.overriding.overriding import listed
-from atoll.planning.rendering import Rendered, binding_marks
+from atoll.planning.rendering import Marks, Rendered, marks_of
 
 APPLIED = "Applied"
 UNHEALTHY = "Unhealthy"
@@ -31,7 +31,7 @@ class Sending:
         """The Work as it should be: the one that stands, changed only where it must be."""
         metadata = (standing or {}).get("metadata") or {}
         work_id = (metadata.get("labels") or {}).get(names.WORK_ID) or new_id
-        labels, marks = binding_marks(self.binding)
+        marks = marks_of(self.binding)
         kept = {
             key: value
             for key, value in (metadata.get("annotations") or {}).items()
@@ -48,8 +48,12 @@ class Sending:
                 "namespace": where.namespace,
                 "name": where.name,
                 "finalizers": finalizers,
-                "labels": {**(metadata.get("labels") or {}), **labels, names.WORK_ID: work_id},
-                "annotations": {**kept, **marks, **self._told()},
+                "labels": {
+                    **(metadata.get("labels") or {}),
+                    **marks.labels,
+                    names.WORK_ID: work_id,
+                },
+                "annotations": {**kept, **marks.annotations, **self._told()},
             },
             "spec": self._spec(work_id),
         }
@@ -88,16 +92,14 @@ def is_going(wire: Object) -> bool:
     return bool((wire.get("metadata") or {}).get("deletionTimestamp"))
 
 
-def is_of(work: Object, binding: Object) -> bool:
-    """Is this Work made for the binding, or for the one that had its name before?"""
+def is_of(work: Object, marks: Marks) -> bool:
+    """Is this Work made for the binding with these marks, or for one that had its name before?"""
     metadata = work.get("metadata") or {}
-    labels, marks = binding_marks(binding)
     carried = metadata.get("annotations") or {}
-    if all(carried.get(key) == value for key, value in marks.items()):
+    if all(carried.get(key) == value for key, value in marks.annotations.items()):
         return True
-    return any(
-        value and (metadata.get("labels") or {}).get(key) == value for key, value in labels.items()
-    )
+    labels = metadata.get("labels") or {}
+    return any(value and labels.get(key) == value for key, value in marks.labels.items())
 
 
 def has_arrived(work: Object, *, knows_health: bool) -> bool:

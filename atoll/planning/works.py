@@ -19,8 +19,8 @@ from atoll.planning.rendering import (
     Means,
     Rendered,
     SeenRendering,
-    binding_marks,
     is_cluster_wide,
+    marks_of,
     render,
     targets_of,
 )
@@ -71,15 +71,22 @@ def plan(seen: SeenBinding, now: float) -> Plan:
         return _ended(seen)
     binding = _held(seen.binding, seen.new_id)
     first = () if binding == seen.binding else (Update(binding),)
-    purged = [work for work in _standing(seen) if cluster_of(work) in _purged(binding)]
+    targets = frozenset(target.name for target in targets_of(binding))
+    own = _own(seen)
+    purged = [work for work in own if cluster_of(work) in _evicted(binding, targets, at_once=True)]
     if blocking := [work for work in purged if not _is_overdue(work, seen, now)]:
         # A purge is asked for where two copies at a time would do harm: nothing is sent meanwhile.
         return Plan((*first, *_deletes(blocking)), again_in=_until_overdue(blocking, seen, now))
     if seen.template is None:
         return Plan(first)
     sent = _sent(seen, binding, seen.template)
-    staying = [work for work in _standing(seen) if not is_going(work)]
-    orphans = [work for work in staying if _is_orphan(work, binding, sent.where)]
+    # A target that cannot be rendered now keeps what it has.
+    kept = (targets - sent.where.keys()).union(_evicted(binding, targets, at_once=False))
+    orphans = [
+        work
+        for work in own
+        if not (is_going(work) or Ref.of(work) in sent.where.values() or cluster_of(work) in kept)
+    ]
     left = _time_left(seen, sent.waiting, now) if orphans else None
     withdrawn = () if left is None or left > 0 else tuple(_deletes(orphans))
     again_in = left if left is not None and 0 < left < float("inf") else None
@@ -95,7 +102,7 @@ def _ended(seen: SeenBinding) -> Plan:
         return NOTHING
     left = [each for each in finalizers if each != ours]
     freed = {**seen.binding, "metadata": {**metadata, "finalizers": left}}
-    return Plan((*_deletes(_standing(seen)), Update(freed)))
+    return Plan((*_deletes(_own(seen)), Update(freed)))
 
 
 def _held(binding: Object, new_id: str) -> Object:
@@ -103,7 +110,7 @@ def _held(binding: Object, new_id: str) -> Object:
     metadata = binding["metadata"]
     finalizers = metadata.get("finalizers") or []
     ours = _finalizer(binding)
-    labels = {key: value or new_id for key, value in binding_marks(binding)[0].items()}
+    labels = {key: value or new_id for key, value in marks_of(binding).labels.items()}
     held = {
         **metadata,
         "finalizers": finalizers if ours in finalizers else [*finalizers, ours],
@@ -117,10 +124,11 @@ def _finalizer(binding: Object) -> str:
     return names.CLUSTER_BINDING_FINALIZER if cluster_wide else names.BINDING_FINALIZER
 
 
-def _standing(seen: SeenBinding) -> list[Object]:
+def _own(seen: SeenBinding) -> list[Object]:
     """The Works that are this binding's, in the order of their clusters."""
-    own = [work for work in seen.works if is_of(work, seen.binding)]
-    return sorted(own, key=lambda work: (Ref.of(work).namespace, Ref.of(work).name))
+    marks = marks_of(seen.binding)
+    own = [work for work in seen.works if is_of(work, marks)]
+    return sorted(own, key=lambda work: (work["metadata"]["namespace"], work["metadata"]["name"]))
 
 
 def _deletes(works: list[Object]) -> Iterator[Delete]:
@@ -129,16 +137,11 @@ def _deletes(works: list[Object]) -> Iterator[Delete]:
             yield Delete(Ref.of(work), work["metadata"].get("uid", ""))
 
 
-def _purged(binding: Object) -> list[str]:
-    """Clusters that are to lose their Work at once, before anything is sent elsewhere."""
-    targets = [target.name for target in targets_of(binding)]
-    return [name for name in _evicted(binding, at_once=True) if name not in targets]
-
-
-def _evicted(binding: Object, *, at_once: bool) -> Iterator[str]:
-    for task in (binding.get("spec") or {}).get("gracefulEvictionTasks") or ():
-        if (task.get("purgeMode") in _AT_ONCE) is at_once:
-            yield task.get("fromCluster", "")
+def _evicted(binding: Object, targets: frozenset[str], *, at_once: bool) -> list[str]:
+    """Clusters that are left: at once, before anything is sent elsewhere, or in their own time."""
+    tasks = (binding.get("spec") or {}).get("gracefulEvictionTasks") or ()
+    found = [task for task in tasks if (task.get("purgeMode") in _AT_ONCE) is at_once]
+    return [task["fromCluster"] for task in found if task["fromCluster"] not in targets]
 
 
 def _is_overdue(work: Object, seen: SeenBinding, now: float) -> bool:
@@ -165,7 +168,7 @@ def _sent(seen: SeenBinding, binding: Object, template: Object) -> _Sent:
             ordinals=seen.ordinals,
         )
     )
-    standing = {Ref.of(work): work for work in seen.works}
+    standing, marks = {Ref.of(work): work for work in seen.works}, marks_of(binding)
     writes: list[Create | Update] = []
     where: dict[str, Ref] = {}
     waiting: list[Object | None] = []
@@ -178,7 +181,7 @@ def _sent(seen: SeenBinding, binding: Object, template: Object) -> _Sent:
             continue
         where[cluster] = found.work
         work = standing.get(found.work)
-        if work is not None and not is_of(work, binding):
+        if work is not None and not is_of(work, marks):
             failures[cluster] = _taken(work)
         elif work is None or not is_going(work):
             wanted = Sending(cluster, binding, found).work(work, f"{seen.new_id}-{index}")
@@ -195,15 +198,6 @@ def _sent(seen: SeenBinding, binding: Object, template: Object) -> _Sent:
 def _taken(work: Object) -> Invalid:
     problem = "another object's Work stands there; rename one of the two objects"
     return Invalid("the Work", str(Ref.of(work)), problem)
-
-
-def _is_orphan(work: Object, binding: Object, where: Mapping[str, Ref]) -> bool:
-    """Is it for no target, nor kept by an eviction that is to take its time?"""
-    cluster = cluster_of(work)
-    if any(target.name == cluster for target in targets_of(binding)):
-        # What cannot be rendered now stays as it was.
-        return cluster in where and where[cluster] != Ref.of(work)
-    return cluster not in _evicted(binding, at_once=False)
 
 
 def _time_left(seen: SeenBinding, waiting: tuple[Object | None, ...], now: float) -> float:
