@@ -8,7 +8,7 @@ from atoll.controllers.site import Site
 from atoll.dialects.karmada import names
 from atoll.model.action import Action, Create, Object, Ref, Update
 from atoll.planning import working
-from atoll.planning.applying import Attempt
+from atoll.planning.applying import Attempt, version_of
 from atoll.planning.reflecting import Questions
 
 Key = tuple[str, str]
@@ -20,12 +20,12 @@ class Execution:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._attempts: dict[tuple[str, Ref], Attempt] = {}
-        self._awaited: set[Mirror] = set()
         controller = Controller(
             "execution",
             self._observe,
             lambda seen: working.plan(seen, hub.now),
             self._refused,
+            self._done,
         )
         self.loop: Loop[Key] = Loop(controller, hub.performer)
         hub.hear("Work", self._work_changed)
@@ -39,9 +39,10 @@ class Execution:
         if work is None or name is None:
             return None
         site, cluster = hub.sites.get(name), hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
-        refs = [Ref.of(each) for each in working.manifests(work) if isinstance(each, dict)]
-        if site is not None and not self._is_mirrored(site, refs, key):
+        manifests = _manifests(work)
+        if site is not None and not self._is_mirrored(site, manifests, key):
             return None
+        refs = [Ref.of(each) for each in manifests]
         found = {ref: site.find(ref) for ref in refs} if site is not None else {}
         attempts = {ref: self._attempts.get((name, ref)) for ref in refs}
         interpreters = hub.interpreters
@@ -55,14 +56,15 @@ class Execution:
             leaving=bool((cluster or {}).get("metadata", {}).get("deletionTimestamp")),
         )
 
-    def _is_mirrored(self, site: Site, refs: list[Ref], key: Key) -> bool:
+    def _is_mirrored(self, site: Site, manifests: list[Wire], key: Key) -> bool:
         """Whether all that is asked about is followed; what is not, is from now on."""
         mirrors = []
-        for ref in refs:
+        for manifest in manifests:
+            ref = Ref.of(manifest)
             collection = site.directory.find(ref.api_version, ref.kind)
             if collection is None:
                 problem = f"cluster {site.name} does not serve {ref.kind} of {ref.api_version}"
-                self._attempts[site.name, ref] = Attempt({}, refusal=problem)
+                self._attempts[site.name, ref] = Attempt(manifest, refusal=problem)
             else:
                 mirrors.append(site.mirror(collection))
         late = [mirror for mirror in mirrors if not mirror.ready.is_set()]
@@ -74,14 +76,28 @@ class Execution:
         await mirror.ready.wait()
         self.loop.wake(key)
 
+    def _done(self, action: Action, stored: Wire | None) -> None:
+        """Remember which version a member gave what was sent: what it adds itself is no drift."""
+        if isinstance(action, Create | Update) and action.at and stored is not None:
+            attempt = Attempt(self._asked(action), version=version_of(stored))
+            self._attempts[action.at, Ref.of(action.object)] = attempt
+
     def _refused(self, action: Action, refusal: Refused) -> bool:
         """Note what a member refused; the same again is no news."""
         if not isinstance(action, Create | Update) or not action.at:
             return False
         key = (action.at, Ref.of(action.object))
         known = self._attempts.get(key)
-        self._attempts[key] = Attempt(action.object, refusal=str(refusal))
+        self._attempts[key] = Attempt(self._asked(action), refusal=str(refusal))
         return known is None or known.refusal != str(refusal)
+
+    def _asked(self, action: Create | Update) -> Object:
+        """The manifest that a write to a member was made for."""
+        annotations = action.object["metadata"].get("annotations") or {}
+        where = annotations.get(names.WORK_NAMESPACE, ""), annotations.get(names.WORK_NAME, "")
+        work = self._hub.plane.find(Ref(WORK, "Work", *where)) or {}
+        ref = Ref.of(action.object)
+        return next((each for each in _manifests(work) if Ref.of(each) == ref), {})
 
     def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
         if after is not None:
@@ -102,6 +118,10 @@ class Execution:
                 self.loop.wake(
                     (annotations.get(names.WORK_NAMESPACE, ""), annotations[names.WORK_NAME])
                 )
+
+
+def _manifests(work: Object) -> list[Wire]:
+    return [each for each in working.manifests(work) if isinstance(each, dict)]
 
 
 def _namespace(wire: Wire) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from atoll.client.api import Refused
+from atoll.client.api import Refused, Wire
 from atoll.controllers.performing import LookAgain, Performer
 from atoll.model.action import Action, Plan
 from atoll.runtime.worklist import Worklist
@@ -22,18 +22,24 @@ def _is_no_news(action: Action, refusal: Refused) -> bool:
     return False
 
 
+def _need_not_know(action: Action, stored: Wire | None) -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True)
 class Controller(Generic[K]):
     """`observe` gathers what is known of a key from the mirrors; `plan` is pure.
 
     A plan for what is not there any more is nothing: `observe` then returns None. `refused` is told
-    what an API server refused, and says whether that is news worth planning for at once.
+    what an API server refused, and says whether that is news worth planning for at once; `done` is
+    told what was done, and what was stored.
     """
 
     name: str
     observe: Callable[[K], Any | None]
     plan: Callable[[Any], Plan]
     refused: Callable[[Action, Refused], bool] = _is_no_news
+    done: Callable[[Action, Wire | None], None] = _need_not_know
 
 
 class Loop(Generic[K]):
@@ -62,7 +68,7 @@ class Loop(Generic[K]):
         plan = self._controller.plan(seen)
         for action in plan.actions:
             try:
-                await self._performer.perform(action)
+                self._controller.done(action, await self._performer.perform(action))
             except LookAgain:
                 # The mirror will tell; should it have told already, a moment later is soon enough.
                 self._keys.add_later(key, _AGAIN_S)

@@ -13,7 +13,7 @@ from atoll.client.transport import Unreachable
 from atoll.controllers.site import Site
 from atoll.effects import Chance
 from atoll.errors import AtollError
-from atoll.model.action import PLANE, Action, Create, Delete, Object, Ref, Tell, Update
+from atoll.model.action import PLANE, Action, Create, Delete, Ref, Tell, Update
 
 _TOLD_MOST = 4096
 
@@ -34,17 +34,21 @@ class Performer:
         self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
         self.writes = 0
 
-    async def perform(self, action: Action) -> None:
-        """Do one thing; raises LookAgain if it was decided on a state that is gone."""
+    async def perform(self, action: Action) -> Wire | None:
+        """Do one thing, and say what was stored, if something was.
+
+        Raises LookAgain if it was decided on a state that is gone.
+        """
         match action:
             case Create():
-                await self._create(action)
+                return await self._create(action)
             case Update():
-                await self._update(action)
+                return await self._update(action)
             case Delete():
                 await self._delete(action)
             case Tell():
                 await self._tell(action)
+        return None
 
     def _site(self, name: str) -> Site:
         site = self._sites.get(name)
@@ -52,7 +56,7 @@ class Performer:
             raise Unreachable(f"there is no way to cluster {name}")
         return site
 
-    async def _create(self, action: Create) -> None:
+    async def _create(self, action: Create) -> Wire:
         site = self._site(action.at)
         collection = site.collection(action.object["apiVersion"], action.object["kind"])
         self.writes += 1
@@ -61,8 +65,9 @@ class Performer:
         except Taken as taken:
             raise LookAgain(str(taken)) from taken
         site.mirror(collection).learn(stored)
+        return stored
 
-    async def _update(self, action: Update) -> None:
+    async def _update(self, action: Update) -> Wire:
         site = self._site(action.at)
         collection = site.collection(action.object["apiVersion"], action.object["kind"])
         self.writes += 1
@@ -70,7 +75,8 @@ class Performer:
             stored = await site.api.replace(collection, action.object, action.subresource)
         except (Stale, Missing) as late:
             raise LookAgain(str(late)) from late
-        _learn(site, stored)
+        site.mirror(collection).learn(stored)
+        return stored
 
     async def _delete(self, action: Delete) -> None:
         site, ref = self._site(action.at), action.ref
@@ -121,8 +127,3 @@ class Performer:
             "lastTimestamp": moment,
             "count": 1,
         }
-
-
-def _learn(site: Site, stored: Object) -> None:
-    collection = site.collection(stored["apiVersion"], stored["kind"])
-    site.mirror(collection).learn(dict(stored))

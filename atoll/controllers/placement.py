@@ -3,22 +3,28 @@
 One worker decides, so that room that was just given away is known to the next decision.
 """
 
-from atoll.client.api import Wire
+import asyncio
+import logging
+
+from atoll.client.api import Refused, Wire
 from atoll.client.transport import Unreachable
 from atoll.controllers.hub import BINDING, Hub, meant_otherwise
 from atoll.controllers.performing import LookAgain
 from atoll.dialects.karmada import cluster as clusters
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.model.decision import Verdict
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
 from atoll.planning.placing.assuming import Ledger
-from atoll.runtime.worklist import Worklist
+from atoll.planning.placing.queue import Queue
+from atoll.planning.placing.standing import healthy_in
 from atoll.scheduling.question import Surroundings
 
-_AGAIN_S = 0.02
-_RETRY_S = 5.0
+log = logging.getLogger("atoll.controllers")
+
 KINDS = ("ResourceBinding", "ClusterResourceBinding")
+_LOOK_AT_LEAST_EVERY_S = 60.0
 
 
 class Placement:
@@ -29,40 +35,62 @@ class Placement:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._ledger: Ledger[Ref] = Ledger()
-        self._keys: Worklist[Ref] = Worklist(self.name)
+        self._queue: Queue[Ref] = Queue()
+        self._more = asyncio.Event()
         hub.hear("Cluster", self._cluster_changed)
         for kind in KINDS:
             hub.hear(kind, self._binding_changed)
 
     async def run(self) -> None:
-        await self._keys.run(self._place)
+        """Place what waits, for ever."""
+        while True:
+            self._more.clear()
+            key = self._queue.next(self._hub.now)
+            if key is not None:
+                await self._place(key)
+                await asyncio.sleep(0)
+                continue
+            due = self._queue.wake(self._hub.now)
+            pause_s = _LOOK_AT_LEAST_EVERY_S if due is None else due - self._hub.now
+            try:
+                async with asyncio.timeout(max(0.0, min(pause_s, _LOOK_AT_LEAST_EVERY_S))):
+                    await self._more.wait()
+            except TimeoutError:
+                self._ledger.expire(self._hub.now)
 
     async def _place(self, key: Ref) -> None:
         hub, now = self._hub, self._hub.now
+        wire = hub.plane.find(key)
         surroundings = Surroundings(assumed=self._ledger.assumed())
-        seen = placing.SeenBinding(
-            binding=hub.plane.find(key), fleet=hub.fleet, surroundings=surroundings
-        )
+        seen = placing.SeenBinding(binding=wire, fleet=hub.fleet, surroundings=surroundings)
         placed = placing.plan(seen, now)
         held = self._ledger.held(key)
-        if placed.decision is not None:
-            self._ledger.assume(key, placed.decision, _healthy(seen.binding), now)
+        if placed.decision is not None and wire is not None:
+            self._ledger.assume(key, placed.decision, healthy_in(wire), now)
         try:
             for action in placed.plan.actions:
                 await hub.performer.perform(action)
-        except (LookAgain, Unreachable):
+        except (LookAgain, Unreachable, Refused) as late:
+            log.info("%s is looked at again: %s", key, late)
             self._ledger.restore(key, held)
-            self._keys.add_later(key, _AGAIN_S)
+            self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
             return
-        if placed.retry:
-            self._keys.add_later(key, _RETRY_S)
+        if placed.retry and placed.verdict is not None:
+            self._queue.failed(key, placed.verdict, now)
+        else:
+            self._queue.succeeded(key, now)
+        if placed.plan.again_in is not None:
+            self._queue.add(key, 0, now + placed.plan.again_in)
 
     def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
+        key = Ref.of(after or before or {})
         if after is None:
-            if before is not None:
-                self._ledger.restore(Ref.of(before), {})
-        elif meant_otherwise(before, after):
-            self._keys.add(Ref.of(after))
+            self._ledger.release(key)
+            self._queue.forget(key)
+            return
+        self._ledger.seen_healthy(key, healthy_in(after))
+        if meant_otherwise(before, after):
+            self._add(key)
 
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
         hub = self._hub
@@ -70,25 +98,26 @@ class Placement:
         was = hub.cluster(name)
         try:
             is_now = clusters.decode(after) if after is not None else None
-        except Invalid:
-            is_now = was  # what cannot be read changes nothing; admission refuses it
-        if is_now is None:
-            hub.fleet = hub.fleet.without(name)
-        elif is_now is not was:
-            hub.fleet = hub.fleet.with_cluster(is_now)
-        change = affected.change(was, is_now)
-        for kind in KINDS:
-            for binding in hub.plane.all(BINDING, kind):
-                if change is affected.Change.FACTS or (
-                    change is affected.Change.ROOM and not (binding["spec"].get("clusters") or ())
-                ):
-                    self._keys.add(Ref.of(binding))
+        except Invalid as problem:
+            log.warning("Cluster %s stays as it was: %s", name, problem)
+            return
+        hub.fleet = hub.fleet.without(name) if is_now is None else hub.fleet.with_cluster(is_now)
+        self._ledger.reported(name, hub.now)
+        match affected.change(was, is_now):
+            case affected.Change.FACTS:
+                self._wake(affected.affected(self._watching(), was, is_now))
+            case affected.Change.ROOM:
+                self._wake(self._queue.wants_room())
 
+    def _watching(self) -> list[affected.Watching[Ref]]:
+        bindings = [wire for kind in KINDS for wire in self._hub.plane.all(BINDING, kind)]
+        watched = (affected.watched(Ref.of(wire), wire) for wire in bindings)
+        return [each for each in watched if each is not None]
 
-def _healthy(binding: Object | None) -> frozenset[str]:
-    status = (binding or {}).get("status") or {}
-    return frozenset(
-        item["clusterName"]
-        for item in status.get("aggregatedStatus") or ()
-        if item.get("health") == "Healthy"
-    )
+    def _wake(self, keys: list[Ref]) -> None:
+        self._queue.cluster_changed(dict.fromkeys(keys, 0), self._hub.now)
+        self._more.set()
+
+    def _add(self, key: Ref) -> None:
+        self._queue.add(key, 0, self._hub.now)
+        self._more.set()

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from atoll.controllers.detection import detection
 from atoll.controllers.execution import Execution
 from atoll.controllers.hub import Hub
+from atoll.controllers.namespaces import namespaces
 from atoll.controllers.placement import Placement
 from atoll.controllers.propagation import propagation
 
@@ -14,10 +15,11 @@ WORKERS = 4
 async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
     placement, execution = Placement(hub), Execution(hub)
-    loops = (*detection(hub), *propagation(hub), execution.loop)
+    by_ref = (*detection(hub), *propagation(hub))
+    by_name = namespaces(hub)
     await hub.start()
     services: dict[str, Callable[[], Awaitable[None]]] = {placement.name: placement.run}
-    for loop in loops:
+    for loop in (*by_ref, by_name, execution.loop):
         for worker in range(WORKERS):
             services[f"{loop.name} {worker}"] = loop.run
     return services

@@ -253,3 +253,20 @@ def test_objects_of_a_kind_that_users_define_are_propagated_too() -> None:
             assert it.hub.sites["m1"].find(ref)["spec"] == {"size": 3}
 
     asyncio.run(story())
+
+
+def test_a_namespace_goes_to_every_member_and_so_does_what_is_in_it() -> None:
+    async def story() -> None:
+        async with whole(["m1", "m2"]) as it:
+            await it.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+            chosen = policy("m1", "m2")
+            chosen["metadata"]["namespace"] = "shop"
+            await it.create(chosen)
+            made = deployment(2)
+            made["metadata"]["namespace"] = "shop"
+            await it.create(made)
+            ref = Ref("apps/v1", "Deployment", "shop", "nginx")
+            await until(lambda: ready(it, ref) == 4)
+            assert it.hub.sites["m2"].find(Ref("v1", "Namespace", "", "shop"))
+
+    asyncio.run(story())

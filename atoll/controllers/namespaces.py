@@ -1,0 +1,46 @@
+"""Namespaces go to every member, before what is in them."""
+
+from functools import partial
+
+from atoll.client.api import Wire
+from atoll.controllers.hub import WORK, Hub, meant_otherwise
+from atoll.controllers.loop import Controller, Loop
+from atoll.controllers.propagation import means, override_policies
+from atoll.dialects.karmada import names
+from atoll.model.action import Ref
+from atoll.planning import namespacing
+
+
+def namespaces(hub: Hub) -> Loop[str]:
+    """The loop of namespaces, by name."""
+    loop = Loop(Controller("namespaces", partial(_observe, hub), namespacing.plan), hub.performer)
+
+    def changed(before: Wire | None, after: Wire | None) -> None:
+        if meant_otherwise(before, after):
+            loop.wake((after or before or {})["metadata"]["name"])
+
+    def all_again(before: Wire | None, after: Wire | None) -> None:
+        if meant_otherwise(before, after):
+            for namespace in hub.plane.all("v1", "Namespace"):
+                loop.wake(namespace["metadata"]["name"])
+
+    hub.hear("Namespace", changed)
+    hub.hear("Cluster", all_again)
+    hub.hear("ClusterOverridePolicy", all_again)
+    return loop
+
+
+def _observe(hub: Hub, name: str) -> namespacing.SeenNamespace:
+    mirror = hub.plane.mirror(hub.plane.collection(WORK, "Work"))
+    work = names.work_name("Namespace", name)
+    staying = {each.name: each for each in hub.fleet.clusters if not each.deleting}
+    spaces = (names.execution_namespace(each) for each in staying)
+    found = (mirror.get(space, work) for space in spaces)
+    return namespacing.SeenNamespace(
+        namespace=hub.plane.find(Ref("v1", "Namespace", "", name)),
+        clusters=staying,
+        means=means(hub),
+        works=[each for each in found if each is not None],
+        policies=override_policies(hub, ""),
+        new_id=hub.new_id(),
+    )
