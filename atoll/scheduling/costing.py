@@ -1,12 +1,14 @@
 """What a decision costs per hour, in billionths of the currency.
 
-A decision comes in; its cost goes out, cluster by cluster. A price that is not known is said to be
+Work and its targets come in; what they cost goes out, cluster by cluster. A price that is not known is said to be
 unknown: it is neither zero nor left out of sight.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from atoll.scheduling.decision import Decision
+from atoll.model.binding import Binding, Target
+from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.prices import replica_cost
 from atoll.scheduling.units import running
 
@@ -28,10 +30,10 @@ class Cost:
         return tuple(name for name, cost in self.by_cluster if cost is None)
 
 
-def cost(decision: Decision) -> Cost:
-    """The cost of what a decision placed; of nothing where it placed nothing."""
-    binding, fleet, found = decision.binding, decision.fleet, list[tuple[str, int | None]]()
-    for name, replicas in decision.targets:
+def cost(binding: Binding, targets: Iterable[Target], fleet: Fleet) -> Cost:
+    """The cost of a workload that runs in these targets."""
+    found = list[tuple[str, int | None]]()
+    for name, replicas in targets:
         price = fleet.clusters[fleet.rows[name]].price
         total: int | None = 0
         for demand, count in running(binding, replicas):

@@ -10,6 +10,7 @@ from atoll.model.affinity import Term
 from atoll.model.binding import Binding, Target
 from atoll.model.decision import Verdict
 from atoll.scheduling.candidates import Assignment, Candidates, Refusal, Scores
+from atoll.scheduling.costing import Cost, cost
 from atoll.scheduling.estimates import Estimates
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.ordinals import Plan, Range, divide
@@ -68,6 +69,11 @@ class Decision(NamedTuple):
     def targets(self) -> tuple[Target, ...]:
         """Where it goes, in the order the result is told; nowhere unless it succeeded."""
         return tuple(map(Target, *self.names_and_replicas()))
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What it costs per hour; of nothing where it placed nothing."""
+        return cost(self.binding, self.targets, self.fleet)
 
     def ordinals(
         self, current: tuple[Range, ...] = (), fenced: frozenset[str] = frozenset()

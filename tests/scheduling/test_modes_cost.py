@@ -11,7 +11,6 @@ from atoll.model.cluster import Cluster
 from atoll.model.demand import Component
 from atoll.model.intent import Duplicated, Fill, Order, Weighted
 from atoll.model.price import NANO, Price
-from atoll.scheduling.costing import cost
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.prices import UNKNOWN
@@ -64,7 +63,7 @@ SETS = (Component("one", 2, make_demand("1")), Component("two", 3, make_demand("
 def test_a_decision_costs_what_its_replicas_cost(
     binding: Binding, known: int, unknown: tuple[str, ...]
 ) -> None:
-    found = cost(decide(binding, Fleet.of(FLEET)))
+    found = decide(binding, Fleet.of(FLEET)).cost
     assert (found.known, found.unknown) == (known, unknown)
 
 

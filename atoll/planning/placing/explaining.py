@@ -16,7 +16,6 @@ from atoll.model.action import NOTHING, Action, Create, Delete, Object, Plan, Re
 from atoll.planning.placing.standing import written_time
 from atoll.scheduling import stored
 from atoll.scheduling.cluster_report import ClusterReport
-from atoll.scheduling.costing import cost
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import Report, explain
 from atoll.scheduling.recording import record
@@ -142,7 +141,7 @@ def _cluster(report: ClusterReport) -> Mapping[str, Any]:
 
 def _cost(decision: Decision) -> str:
     """What it costs per hour, as far as that is known."""
-    found = cost(decision)
+    found = decision.cost
     if len(found.unknown) == len(found.by_cluster):
         return ""
     told = f"{Decimal(found.known) / _NANO:f} per hour"
