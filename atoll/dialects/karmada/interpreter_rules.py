@@ -72,7 +72,15 @@ def _client(config: Wire, path: str) -> Iterator[Invalid]:
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         yield Invalid(path, dict(config), "exactly one of url or service is required")
-    elif url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).netloc):
+    elif url is not None and not _is_https(url):
         yield Invalid(f"{path}.url", url, "must be a URL that begins with https:// and a host")
     elif service is not None and not 1 <= service.get("port", 443) <= 65535:
         yield Invalid(f"{path}.service.port", service["port"], "must be between 1 and 65535")
+
+
+def _is_https(written: str) -> bool:
+    try:
+        url = urlsplit(written)
+    except ValueError:
+        return False
+    return url.scheme == "https" and bool(url.netloc)
