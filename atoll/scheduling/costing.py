@@ -1,7 +1,7 @@
 """What a decision costs per hour, in billionths of the currency.
 
-Work and its targets come in; what they cost goes out, cluster by cluster. A price that is not known is said to be
-unknown: it is neither zero nor left out of sight.
+Work and its targets come in; what they cost goes out, cluster by cluster. A price that is not known
+is said to be unknown: it is neither zero nor left out of sight.
 """
 
 from collections.abc import Iterable

@@ -70,7 +70,7 @@ class Decision(NamedTuple):
         """Where it goes, in the order the result is told; nowhere unless it succeeded."""
         return tuple(map(Target, *self.names_and_replicas()))
 
-    @cached_property
+    @property
     def cost(self) -> Cost:
         """What it costs per hour; of nothing where it placed nothing."""
         return cost(self.binding, self.targets, self.fleet)
