@@ -25,6 +25,7 @@ from atoll.apiserver.certificates import ADMIN, Credentials, ensure_credentials,
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
+from atoll.apiserver.karmada.kinds import karmada_kinds
 from atoll.client.kubeconfig import Endpoint, write_kubeconfig
 from atoll.config import DEFAULT_PORT, Config
 from atoll.effects import Effects
@@ -63,7 +64,7 @@ class Ready:
 def build(effects: Effects, data: Log, tokens: Tokens | None = None) -> Plane:
     """Open the store and put the API server on it. Nothing runs yet."""
     store = Store.open(data)
-    return Plane(store, assemble(store, effects, tokens))
+    return Plane(store, assemble(store, effects, tokens, karmada_kinds(effects)))
 
 
 async def run(plane: Plane, effects: Effects, stack: AsyncExitStack) -> Supervisor:
