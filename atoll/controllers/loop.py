@@ -16,6 +16,7 @@ from atoll.runtime.worklist import Worklist
 K = TypeVar("K", bound=Hashable)
 
 _AGAIN_S = 0.02
+_AGAIN_AT_MOST_S = 1.0
 
 
 def _is_no_news(action: Action, refusal: Refused) -> bool:
@@ -49,6 +50,7 @@ class Loop(Generic[K]):
         self._controller = controller
         self._performer = performer
         self._keys: Worklist[K] = Worklist(controller.name)
+        self._late: dict[K, float] = {}
 
     @property
     def name(self) -> str:
@@ -71,12 +73,16 @@ class Loop(Generic[K]):
                 self._controller.done(action, await self._performer.perform(action))
             except LookAgain:
                 # The mirror will tell; should it have told already, a moment later is soon enough.
-                self._keys.add_later(key, _AGAIN_S)
+                # While it lags, every try is in vain: they become fewer.
+                pause_s = self._late.get(key, _AGAIN_S)
+                self._late[key] = min(2 * pause_s, _AGAIN_AT_MOST_S)
+                self._keys.add_later(key, pause_s)
                 return
             except Refused as refusal:
                 if not self._controller.refused(action, refusal):
                     raise
                 self._keys.add(key)
                 return
+        self._late.pop(key, None)
         if plan.again_in is not None:
             self._keys.add_later(key, plan.again_in)
