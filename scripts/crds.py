@@ -63,8 +63,18 @@ CLUSTER = {
         {"name": "Proxy-URL", "type": "string", "jsonPath": ".spec.proxyURL", "priority": 1},
     ],
 }
-_PLAIN = ("default", "enum", "format", "maxLength", "minLength", "maxItems", "minItems", "maximum")
-_PLAIN += ("minimum", "pattern")
+_PLAIN = (
+    "default",
+    "enum",
+    "format",
+    "maxLength",
+    "minLength",
+    "maxItems",
+    "minItems",
+    "maximum",
+    "minimum",
+    "pattern",
+)
 _STEP = re.compile(r"\.([^.\[{]+)|(\[\])|(\{\})")
 _SHARED_MIN = 160  # characters of JSON from which a shape that occurs twice gets a name
 
