@@ -20,8 +20,8 @@ def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     """The loops of templates and of policies."""
     detector = Controller("detector", partial(_observe_template, hub), templates.plan)
     releaser = Controller("policies", partial(_observe_policy, hub), policies.plan)
-    looking = Loop(detector, hub.performer)
-    releasing = Loop(releaser, hub.performer)
+    looking = Loop(detector, hub.performer, hub.turns)
+    releasing = Loop(releaser, hub.performer, hub.turns)
 
     def template_changed(before: Wire | None, after: Wire | None) -> None:
         if after is not None and meant_otherwise(before, after) and is_template(after, RULES):

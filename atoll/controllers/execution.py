@@ -2,7 +2,8 @@
 
 from atoll.client.api import Refused, Wire
 from atoll.client.mirror import Mirror
-from atoll.controllers.hub import CLUSTER, WORK, Hub
+from atoll.controllers.hub import CLUSTER, WORK, Hub, meant_otherwise
+from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.site import Site
 from atoll.dialects.karmada import names
@@ -27,7 +28,7 @@ class Execution:
             self._refused,
             self._done,
         )
-        self.loop: Loop[Key] = Loop(controller, hub.performer)
+        self.loop: Loop[Key] = Loop(controller, hub.performer, hub.turns)
         hub.hear("Work", self._work_changed)
         hub.hear("Cluster", self._cluster_changed)
         hub.hear_members(self._member_changed)
@@ -101,7 +102,8 @@ class Execution:
 
     def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
         if after is not None:
-            self.loop.wake((after["metadata"]["namespace"], after["metadata"]["name"]))
+            level = Level.ARRIVE if meant_otherwise(before, after) else Level.REPORT
+            self.loop.wake((after["metadata"]["namespace"], after["metadata"]["name"]), level)
 
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
         if _is_ready(before) == _is_ready(after):
@@ -115,9 +117,8 @@ class Execution:
         for wire in (before, after):
             annotations = ((wire or {}).get("metadata") or {}).get("annotations") or {}
             if names.WORK_NAME in annotations:
-                self.loop.wake(
-                    (annotations.get(names.WORK_NAMESPACE, ""), annotations[names.WORK_NAME])
-                )
+                key = annotations.get(names.WORK_NAMESPACE, ""), annotations[names.WORK_NAME]
+                self.loop.wake(key, Level.REPORT)
 
 
 def _manifests(work: Object) -> list[Wire]:

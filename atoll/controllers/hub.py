@@ -17,6 +17,7 @@ from atoll.interpreting.operations import Interpreters
 from atoll.model.action import PLANE
 from atoll.model.cluster import Cluster
 from atoll.runtime.children import Children
+from atoll.runtime.worklist import Turns
 from atoll.scheduling.fleet import Fleet
 
 POLICY = "policy.karmada.io/v1alpha1"
@@ -53,7 +54,8 @@ class Hub:
         self.interpreters = interpreters
         self.plane = Site(PLANE, plane, children)
         self.sites: dict[str, Site] = {PLANE: self.plane}
-        self.performer = Performer(self.sites, effects.now, effects.chance)
+        self.turns = Turns()
+        self.performer = Performer(self.sites, effects.now, effects.chance, self.turns)
         self.fleet = Fleet.of([])
         self._hearers: dict[str, list[Hear]] = {}
         self._of_templates: list[Hear] = []

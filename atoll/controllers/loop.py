@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from atoll.client.api import Refused, Wire
+from atoll.controllers.levels import Level
 from atoll.controllers.performing import LookAgain, Performer
-from atoll.model.action import Action, Plan
-from atoll.runtime.worklist import Worklist
+from atoll.model.action import Action, Plan, Tell
+from atoll.runtime.worklist import Turns, Worklist
 
 K = TypeVar("K", bound=Hashable)
 
@@ -46,18 +47,20 @@ class Controller(Generic[K]):
 class Loop(Generic[K]):
     """Brings every key that is woken a step closer to what its owner asked for."""
 
-    def __init__(self, controller: Controller[K], performer: Performer) -> None:
+    def __init__(
+        self, controller: Controller[K], performer: Performer, turns: Turns | None = None
+    ) -> None:
         self._controller = controller
         self._performer = performer
-        self._keys: Worklist[K] = Worklist(controller.name)
+        self._keys: Worklist[K] = Worklist(controller.name, turns)
         self._late: dict[K, float] = {}
 
     @property
     def name(self) -> str:
         return self._controller.name
 
-    def wake(self, key: K) -> None:
-        self._keys.add(key)
+    def wake(self, key: K, level: Level = Level.ARRIVE) -> None:
+        self._keys.add(key, level)
 
     async def run(self) -> None:
         """Work on what is woken, for ever; several may do so at once."""
@@ -69,6 +72,9 @@ class Loop(Generic[K]):
             return
         plan = self._controller.plan(seen)
         for action in plan.actions:
+            if isinstance(action, Tell):
+                self._performer.tell_later(action)
+                continue
             try:
                 self._controller.done(action, await self._performer.perform(action))
             except LookAgain:

@@ -13,7 +13,8 @@ from atoll.planning import namespacing
 
 def namespaces(hub: Hub) -> Loop[str]:
     """The loop of namespaces, by name."""
-    loop = Loop(Controller("namespaces", partial(_observe, hub), namespacing.plan), hub.performer)
+    controller = Controller("namespaces", partial(_observe, hub), namespacing.plan)
+    loop = Loop(controller, hub.performer, hub.turns)
 
     def changed(before: Wire | None, after: Wire | None) -> None:
         if meant_otherwise(before, after):

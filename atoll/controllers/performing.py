@@ -6,16 +6,22 @@ it is told to look again.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 
-from atoll.client.api import Missing, Stale, Taken, Wire
+from atoll.client.api import Missing, Refused, Stale, Taken, Wire
 from atoll.client.transport import Unreachable
+from atoll.controllers.levels import Level
 from atoll.controllers.site import Site
 from atoll.effects import Chance
 from atoll.errors import AtollError
 from atoll.model.action import PLANE, Action, Create, Delete, Ref, Tell, Update
+from atoll.runtime.worklist import Turns, Worklist
 
 _TOLD_MOST = 4096
+_UNTOLD_MOST = 16384
+
+Told = tuple[str, str, str]
 
 
 class LookAgain(AtollError):
@@ -26,12 +32,18 @@ class Performer:
     """Writes to the plane and to member clusters."""
 
     def __init__(
-        self, sites: Mapping[str, Site], now: Callable[[], datetime], chance: Chance
+        self,
+        sites: Mapping[str, Site],
+        now: Callable[[], datetime],
+        chance: Chance,
+        turns: Turns | None = None,
     ) -> None:
         self._sites = sites
         self._now = now
         self._chance = chance
-        self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+        self._told: OrderedDict[Told, None] = OrderedDict()
+        self._untold: dict[Told, Tell] = {}
+        self._telling: Worklist[Told] = Worklist("events", turns)
         self.writes = 0
 
     async def perform(self, action: Action) -> Wire | None:
@@ -49,6 +61,25 @@ class Performer:
             case Tell():
                 await self._tell(action)
         return None
+
+    def tell_later(self, action: Tell) -> None:
+        """Write an event when there is time for it; of very many, those that come late are lost."""
+        told = _told(action)
+        if told not in self._told and len(self._untold) < _UNTOLD_MOST:
+            self._untold[told] = action
+            self._telling.add(told, Level.TELL)
+
+    async def run(self) -> None:
+        """Write the events that are to be told, for ever.
+
+        Events are for people: one that cannot be written is not worth a retry.
+        """
+
+        async def tell(told: Told) -> None:
+            with suppress(Refused, Unreachable):
+                await self._tell(self._untold.pop(told))
+
+        await self._telling.run(tell)
 
     def _site(self, name: str) -> Site:
         site = self._sites.get(name)
@@ -91,9 +122,7 @@ class Performer:
             raise LookAgain(str(late)) from late
 
     async def _tell(self, action: Tell) -> None:
-        """Events are for people: one that cannot be written is not worth a retry."""
-        uid = action.about["metadata"].get("uid", "")
-        told = (uid, action.reason, action.message)
+        told = _told(action)
         if told in self._told:
             return
         self._told[told] = None
@@ -127,3 +156,7 @@ class Performer:
             "lastTimestamp": moment,
             "count": 1,
         }
+
+
+def _told(action: Tell) -> Told:
+    return action.about["metadata"].get("uid", ""), action.reason, action.message

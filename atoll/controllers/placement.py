@@ -1,6 +1,7 @@
 """Bindings and clusters: where each binding goes, and again when the fleet changes.
 
-One worker decides, so that room that was just given away is known to the next decision.
+Room that was just given away is known to the next decision: it is noted with the decision itself,
+and only then is the decision written, several at a time.
 """
 
 import asyncio
@@ -9,16 +10,18 @@ import logging
 from atoll.client.api import Refused, Wire
 from atoll.client.transport import Unreachable
 from atoll.controllers.hub import BINDING, Hub, meant_otherwise
+from atoll.controllers.levels import Level
 from atoll.controllers.performing import LookAgain
 from atoll.dialects.karmada import cluster as clusters
 from atoll.errors import Invalid
-from atoll.model.action import Ref
+from atoll.model.action import Ref, Tell
 from atoll.model.decision import Verdict
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
 from atoll.planning.placing.assuming import Ledger
 from atoll.planning.placing.queue import Queue
 from atoll.planning.placing.standing import healthy_in
+from atoll.runtime.worklist import Worklist
 from atoll.scheduling.question import Surroundings
 
 log = logging.getLogger("atoll.controllers")
@@ -36,6 +39,7 @@ class Placement:
         self._hub = hub
         self._ledger: Ledger[Ref] = Ledger()
         self._queue: Queue[Ref] = Queue()
+        self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
         self._more = asyncio.Event()
         hub.hear("Cluster", self._cluster_changed)
         for kind in KINDS:
@@ -58,6 +62,14 @@ class Placement:
             except TimeoutError:
                 self._ledger.expire(self._hub.now)
 
+    async def report(self) -> None:
+        """Look again at what was placed, to say so, when nothing presses more; for ever."""
+
+        async def add(key: Ref) -> None:
+            self._add(key)
+
+        await self._placed.run(add)
+
     async def _place(self, key: Ref) -> None:
         hub, now = self._hub, self._hub.now
         wire = hub.plane.find(key)
@@ -69,7 +81,10 @@ class Placement:
             self._ledger.assume(key, placed.decision, healthy_in(wire), now)
         try:
             for action in placed.plan.actions:
-                await hub.performer.perform(action)
+                if isinstance(action, Tell):
+                    hub.performer.tell_later(action)
+                else:
+                    await hub.performer.perform(action)
         except (LookAgain, Unreachable, Refused) as late:
             log.info("%s is looked at again: %s", key, late)
             self._ledger.restore(key, held)
@@ -80,7 +95,7 @@ class Placement:
         else:
             self._queue.succeeded(key, now)
         if placed.plan.again_in is not None:
-            self._queue.add(key, 0, now + placed.plan.again_in)
+            self._placed.add(key, Level.REPORT)
 
     def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
         key = Ref.of(after or before or {})
@@ -89,8 +104,10 @@ class Placement:
             self._queue.forget(key)
             return
         self._ledger.seen_healthy(key, healthy_in(after))
-        if meant_otherwise(before, after):
+        if _asks_otherwise(before, after):
             self._add(key)
+        elif meant_otherwise(before, after):
+            self._placed.add(key, Level.REPORT)
 
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
         hub = self._hub
@@ -121,3 +138,9 @@ class Placement:
     def _add(self, key: Ref) -> None:
         self._queue.add(key, 0, self._hub.now)
         self._more.set()
+
+
+def _asks_otherwise(before: Wire | None, after: Wire) -> bool:
+    """Whether there is something new to decide, rather than a decision to report."""
+    asked = [{**(each.get("spec") or {}), "clusters": None} for each in (before or {}, after)]
+    return before is None or asked[0] != asked[1]

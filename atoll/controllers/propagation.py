@@ -8,6 +8,7 @@ import yaml
 from atoll.client.api import Wire
 from atoll.controllers.detection import binding_of, template_of
 from atoll.controllers.hub import BINDING, POLICY, WORK, Hub, meant_otherwise
+from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
@@ -18,6 +19,7 @@ from atoll.planning import aggregating, works
 from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.overriding import Policies
 from atoll.planning.rendering import Means, targets_of
+from atoll.planning.sending import has_arrived
 
 
 def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
@@ -25,6 +27,7 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     sending = Loop(
         Controller("works", partial(_observe_binding, hub), lambda seen: works.plan(seen, hub.now)),
         hub.performer,
+        hub.turns,
     )
     telling = Loop(
         Controller(
@@ -33,22 +36,24 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
             lambda seen: aggregating.plan(seen, hub.now),
         ),
         hub.performer,
+        hub.turns,
     )
 
     def binding_changed(before: Wire | None, after: Wire | None) -> None:
         if after is not None and meant_otherwise(before, after):
             sending.wake(Ref.of(after))
-            telling.wake(Ref.of(after))
+            telling.wake(Ref.of(after), Level.SUM)
 
     def template_changed(before: Wire | None, after: Wire | None) -> None:
         if after is not None and meant_otherwise(before, after):
             sending.wake(binding_of(Ref.of(after)))
-            telling.wake(binding_of(Ref.of(after)))
+            telling.wake(binding_of(Ref.of(after)), Level.SUM)
 
     def work_changed(before: Wire | None, after: Wire | None) -> None:
         for binding in work_bindings(after or before or {}):
-            sending.wake(binding)
-            telling.wake(binding)
+            if meant_otherwise(before, after) or _arrived(before) != _arrived(after):
+                sending.wake(binding)
+            telling.wake(binding, Level.SUM)
 
     def override_changed(before: Wire | None, after: Wire | None) -> None:
         if meant_otherwise(before, after):
@@ -63,6 +68,13 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     hub.hear("Work", work_changed)
     hub.hear_templates(template_changed)
     return sending, telling
+
+
+def _arrived(work: Wire | None) -> tuple[bool, bool]:
+    """All that is read of a Work's status when Works are planned."""
+    if work is None:
+        return False, False
+    return has_arrived(work, knows_health=True), has_arrived(work, knows_health=False)
 
 
 def work_bindings(work: Object) -> Iterable[Ref]:

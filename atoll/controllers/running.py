@@ -18,7 +18,12 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     by_ref = (*detection(hub), *propagation(hub))
     by_name = namespaces(hub)
     await hub.start()
-    services: dict[str, Callable[[], Awaitable[None]]] = {placement.name: placement.run}
+    services: dict[str, Callable[[], Awaitable[None]]] = {
+        f"{placement.name}'s reports": placement.report,
+        "events": hub.performer.run,
+    }
+    for worker in range(WORKERS):
+        services[f"{placement.name} {worker}"] = placement.run
     for loop in (*by_ref, by_name, execution.loop):
         for worker in range(WORKERS):
             services[f"{loop.name} {worker}"] = loop.run

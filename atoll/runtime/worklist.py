@@ -3,7 +3,7 @@
 Whoever notices a change adds a key; a worker takes keys and brings each a step closer to where it
 should be. Several may work on one list; no key is ever with two of them. A key that fails comes
 back after a pause, longer each time; one that is added while it is being worked on is worked on
-again.
+again. Lists that share `Turns` let what is more pressing go first, in whichever list it waits.
 """
 
 import asyncio
@@ -19,20 +19,54 @@ log = logging.getLogger("atoll.runtime")
 
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 30.0
+_LEVELS = 4
+_PATIENCE_S = 0.1
+
+
+class Turns:
+    """How many keys wait at each level, over all lists that share this; level 0 presses most."""
+
+    def __init__(self) -> None:
+        self._waiting = [0] * _LEVELS
+        self._lists: list[Callable[[], None]] = []
+
+    def join(self, at_ease: Callable[[], None]) -> None:
+        """Call this whenever nothing waits at some level any more."""
+        self._lists.append(at_ease)
+
+    def count(self, level: int, more: int) -> None:
+        self._waiting[level] += more
+        if not self._waiting[level]:
+            for at_ease in self._lists:
+                at_ease()
+
+    def has(self, level: int) -> bool:
+        """Whether it is this level's turn: nothing more pressing waits anywhere."""
+        return not any(self._waiting[:level])
 
 
 class Worklist(Generic[K]):
     """Keys that wait, and those that wait for a second chance."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, turns: Turns | None = None) -> None:
         self._name = name
-        self._waiting: dict[K, None] = {}
+        self._turns = turns or Turns()
+        self._turns.join(self._at_ease)
+        self._waiting: list[dict[K, None]] = [{} for _ in range(_LEVELS)]
         self._busy: set[K] = set()
         self._failures: dict[K, int] = {}
         self._more = asyncio.Event()
 
-    def add(self, key: K) -> None:
-        self._waiting[key] = None
+    def add(self, key: K, level: int = 0) -> None:
+        """Have a key looked at; one that waits already does so at the more pressing level."""
+        for each, waiting in enumerate(self._waiting):
+            if key in waiting:
+                if each <= level:
+                    return
+                del waiting[key]
+                self._turns.count(each, -1)
+        self._waiting[level][key] = None
+        self._turns.count(level, 1)
         self._more.set()
 
     def add_later(self, key: K, pause_s: float) -> None:
@@ -40,7 +74,7 @@ class Worklist(Generic[K]):
         asyncio.get_running_loop().call_later(pause_s, self.add, key)
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return sum(map(len, self._waiting))
 
     async def run(self, work: Callable[[K], Awaitable[None]]) -> None:
         """Work on every key that is added, one at a time, for ever."""
@@ -55,19 +89,42 @@ class Worklist(Generic[K]):
                 await asyncio.sleep(0)
             finally:
                 self._busy.discard(key)
-                if key in self._waiting:
+                if any(key in waiting for waiting in self._waiting):
                     self._more.set()
 
     async def _next(self) -> K:
-        """The first key that is with nobody; from now on it is with the caller."""
+        """The most pressing key that is with nobody; from now on it is with the caller.
+
+        What presses less waits for its turn, but not for ever: something may be stuck.
+        """
+        clock = asyncio.get_running_loop().time
+        due: float | None = None
         while True:
-            await self._more.wait()
-            for key in self._waiting:
-                if key not in self._busy:
-                    del self._waiting[key]
+            key, level = self._first()
+            if key is not None:
+                if self._turns.has(level) or (due is not None and due <= clock()):
+                    del self._waiting[level][key]
                     self._busy.add(key)
+                    self._turns.count(level, -1)
                     return key
+                due = due or clock() + _PATIENCE_S
             self._more.clear()
+            try:
+                async with asyncio.timeout_at(None if key is None else due):
+                    await self._more.wait()
+            except TimeoutError:
+                continue
+
+    def _first(self) -> tuple[K | None, int]:
+        for level, waiting in enumerate(self._waiting):
+            for key in waiting:
+                if key not in self._busy:
+                    return key, level
+        return None, 0
+
+    def _at_ease(self) -> None:
+        if len(self):
+            self._more.set()
 
     def _retry(self, key: K, error: Exception) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1

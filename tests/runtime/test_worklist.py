@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from atoll.runtime.supervisor import Supervisor
-from atoll.runtime.worklist import Worklist
+from atoll.runtime.worklist import Turns, Worklist
 from simulation.world import simulate
 
 
@@ -127,3 +127,53 @@ def test_a_key_can_be_added_for_later():
         await asyncio.sleep(5)
 
     assert worked_on(add, nothing) == ([("a", 3.0)], 0)
+
+
+def taken_in_turn(first_s: float, add) -> list[tuple[str, float]]:
+    """What two lists with one worker each did that share turns; each key takes `first_s`."""
+
+    async def main(world):
+        turns, seen = Turns(), []
+        pressing: Worklist[str] = Worklist("pressing", turns)
+        calm: Worklist[str] = Worklist("calm", turns)
+
+        async def work(key):
+            seen.append((key, round(now(), 3)))
+            await asyncio.sleep(first_s)
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            add(pressing, calm)
+            it.start("calm", lambda: calm.run(work))
+            it.start("pressing", lambda: pressing.run(work))
+            await asyncio.sleep(60)
+        return seen
+
+    return simulate(main, seed=0).value
+
+
+def test_what_presses_less_waits_until_nothing_waits_that_presses_more():
+    def add(pressing, calm):
+        calm.add("later", 2)
+        pressing.add("a")
+        pressing.add("b")
+
+    assert taken_in_turn(0.01, add) == [("a", 0.0), ("b", 0.01), ("later", 0.01)]
+
+
+def test_what_presses_less_does_not_wait_for_ever_for_what_is_stuck():
+    def add(pressing, calm):
+        calm.add("later", 1)
+        pressing.add("a")
+        pressing.add("b")
+
+    assert taken_in_turn(50.0, add) == [("a", 0.0), ("later", 0.1), ("b", 50.0)]
+
+
+def test_a_key_that_waits_is_taken_at_the_most_pressing_level_it_was_added_at():
+    def add(pressing, calm):
+        calm.add("status", 1)
+        calm.add("both", 2)
+        calm.add("both", 0)
+        calm.add("both", 1)
+
+    assert taken_in_turn(0.01, add) == [("both", 0.0), ("status", 0.01)]
