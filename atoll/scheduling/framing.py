@@ -89,9 +89,9 @@ class Writer:
         self._places: dict[int, int] = {}
         self._short: list[Numbers] = []
 
-    def raw(self, part: bytes) -> None:
+    def raw(self, *parts: bytes) -> None:
         """What is framed already."""
-        self._parts.append(part)
+        self._parts += parts
 
     def numbers(self, *numbers: int) -> None:
         self._numbers += numbers
@@ -106,23 +106,30 @@ class Writer:
         self._columns.append(column)
 
     def columns(self, *columns: Numbers) -> None:
+        places, numbers = self._places, self._numbers
         for column in columns:
-            place = self._places.get(id(column))
+            place = places.get(id(column))
             if place is not None:
-                self._numbers.append(_AGAIN - place)
+                numbers.append(_AGAIN - place)
                 continue
             self.known(column)
-            if len(column) <= _SHORT_MOST:
+            size = len(column)
+            if size <= _SHORT_MOST:
                 self._short.append(column)
-                self._numbers.append(len(column))
+                numbers.append(size)
             else:
-                self._numbers.append(_LONG)
+                numbers.append(_LONG)
                 self._parts.append(packed(column))
 
     def sparse(self, column: Numbers) -> None:
-        """A column that is mostly nothing, of a length the reader will know."""
+        """A column of a length the reader will know; if it is mostly nothing, only the rest."""
         places = column.astype(np.bool_).nonzero()[0]
-        self.columns(places, column[places])
+        if 2 * len(places) > len(column):
+            self.numbers(1)
+            self.columns(column)
+        else:
+            self.numbers(0)
+            self.columns(places, column[places])
 
     @property
     def framed(self) -> bytes:
@@ -200,7 +207,11 @@ class Reader:
         return self._within(column, least, most)
 
     def sparse(self, count: int) -> Numbers:
-        """The next column, of so many numbers that are mostly nothing."""
+        """The next column, of so many numbers, that was written if not nothing."""
+        if self.number(0, 1):
+            column = self.column()
+            self.check(len(column) == count, "has a column of another length")
+            return column
         places, numbers = self.column(0, count - 1), self.column()
         self.check(len(places) == len(numbers), "has places and numbers of different length")
         column = np.zeros(count, np.int64)

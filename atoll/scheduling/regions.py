@@ -6,6 +6,7 @@ best has the highest total score, then the most clusters, then was met first. Th
 from a table over (regions left, regions taken, clusters taken), filled from the end.
 """
 
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,10 @@ _Gain = tuple[int, int, Any]  # score, clusters, and the path as linked pairs of
 
 
 class Layout(NamedTuple):
-    """Which region has which candidates: a region's are at `order[span]`, by position."""
+    """Which region has which candidates: a region's are at `order[span]`, by position.
+
+    The largest come first, then by name.
+    """
 
     grouping: Grouping
     order: Rows
@@ -59,17 +63,23 @@ def regions_of(
 
 
 def _layout(rows: Rows, traits: Traits) -> Layout:
-    codes = traits.region.codes[rows]
-    order = codes.argsort(kind="stable")
-    found, starts, sizes = np.unique(codes[order], return_index=True, return_counts=True)
-    ends = (starts + sizes).tolist()
-    names = [traits.region.values[code] for code in found.tolist()]
+    codes, values = traits.region.codes[rows], traits.region.values
+    found = np.unique(codes, return_counts=True)
+    size = dict(zip(*(each.tolist() for each in found), strict=True))
+    largest_first = sorted(size, key=lambda code: (-size[code], values[code]))
+    place = np.zeros(len(values), np.int64)
+    place[largest_first] = np.arange(len(size))
+    regions = place[codes]
+    order = regions.argsort(kind="stable")
+    names, sizes = [values[code] for code in largest_first], [size[code] for code in largest_first]
+    ends = list(accumulate(sizes))
+    starts = [0, *ends[:-1]]
     return Layout(
-        Grouping("region", names, sizes.tolist(), rows[order]),
+        Grouping("region", names, sizes, rows[order]),
         order,
-        starts,
-        [slice(*span) for span in zip(starts.tolist(), ends, strict=True)],
-        found.searchsorted(codes),
+        np.array(starts, np.int64),
+        [slice(*span) for span in zip(starts, ends, strict=True)],
+        regions,
     )
 
 
@@ -96,7 +106,7 @@ def _points_divided(
     and the mean score of those."""
     target = -(-replicas // max(1, least[1]))
     room = np.add.reduceat(candidates.available[layout.order], layout.starts)
-    points = [min(each, target) * _PER_REPLICA for each in room.tolist()]
+    points: list[int] = (np.minimum(room, target) * _PER_REPLICA).tolist()
     if candidates.scores is not None:
         scored = candidates.scores.astype(np.bool_).nonzero()[0]
         for region in set(layout.regions[scored].tolist()):
@@ -121,9 +131,9 @@ def best_combination(regions: Regions, bounds: tuple[int, int], clusters_least: 
     names, sizes = grouping.names, grouping.sizes
     if most >= least >= 1 and sum(sorted(sizes)[:least]) >= clusters_least:
         # Every combination of so few has clusters enough, so the strongest make the best.
-        inverse = [-each for each in scores], [-each for each in sizes]
-        strength = sorted(zip(*inverse, names, range(len(names)), strict=True))
-        return [i for *_, i in sorted(strength[:least], key=lambda each: (each[0], each[2]))]
+        # Of equals the largest are first already, and sorting leaves them there.
+        strongest = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+        return sorted(strongest[:least], key=lambda i: (-scores[i], names[i]))
     met = sorted(range(len(scores)), key=lambda i: (sizes[i], -scores[i], names[i]))
     chosen = _best_path([(scores[i], sizes[i]) for i in met], bounds, clusters_least)
     path = sorted((met[i] for i in chosen), key=lambda i: (-scores[i], names[i]))

@@ -90,8 +90,7 @@ def _write_trial(trial: Trial, writer: Writer) -> None:
     message = refusal.message if refusal else ""
     writer.texts(trial.term, message, trial.selection, trial.division)
     writer.numbers(verdict, len(trial.said), candidates is not None)
-    for said in trial.said:
-        writer.raw(said.written)
+    writer.raw(*[said.written for said in trial.said])
     if candidates is not None:
         writer.known(candidates.rows)
         _write_candidates(candidates, trial, writer)

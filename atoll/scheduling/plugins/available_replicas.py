@@ -66,7 +66,7 @@ def _divide(
     rows, votes = contest.rows, contest.votes
     if aggregated:
         rows, votes = _shortest_run(contest, clusters)
-    if (rows[1:] < rows[:-1]).any():
+    if np.count_nonzero(rows[1:] < rows[:-1]):
         by_name = rows.argsort()
         rows, votes = rows[by_name], votes[by_name]
     won = webster.divide(contest.seats, votes, descending=ties_descend(binding))
@@ -87,7 +87,7 @@ def _contest(seats: int, selected: Candidates, before: Placed, *, fresh: bool) -
 def _shortest_run(contest: _Contest, clusters: int) -> tuple[Rows, Numbers]:
     """The fewest rows that have the votes: those that keep replicas first, then the strongest."""
     rows, votes = contest.rows, contest.votes
-    if (votes[1:] > votes[:-1]).any():
+    if np.count_nonzero(votes[1:] > votes[:-1]):
         strongest = (-votes).argsort(kind="stable")
         rows, votes = rows[strongest], votes[strongest]
     keepers = contest.kept.rows[contest.kept.replicas > 0]
