@@ -30,6 +30,7 @@ class Operation(StrEnum):
     REFLECT = "reflect"
     HEALTH = "health"
     DEPENDENCIES = "dependencies"
+    COMPONENTS = "components"
 
 
 class Health(StrEnum):
@@ -98,6 +99,7 @@ class Interpretation:
     reflect: Callable[[Object], Object | None] | None = None
     health: Callable[[Object], bool] | None = None
     dependencies: Callable[[Object], tuple[Dependency, ...]] | None = None
+    components: Callable[[Object], tuple[Wire, ...]] | None = None
 
 
 Layer = Mapping[Kind, Interpretation]
@@ -156,6 +158,11 @@ class Interpreters:
     def dependencies(self, template: Object) -> tuple[Dependency, ...]:
         """What must be in every cluster the template goes to."""
         hook = self._first(template, lambda known: known.dependencies)
+        return () if hook is None else hook(template)
+
+    def components(self, template: Object) -> tuple[Wire, ...]:
+        """The pod templates of a workload that has several, as a binding stores them."""
+        hook = self._first(template, lambda known: known.components)
         return () if hook is None else hook(template)
 
     def _first(self, wire: Object, pick: Callable[[Interpretation], H | None]) -> H | None:
