@@ -94,8 +94,10 @@ class Placement:
             self._queue.failed(key, placed.verdict, now)
         else:
             self._queue.succeeded(key, now)
-        if placed.plan.again_in is not None:
+        if placed.plan.again_in == 0.0:
             self._placed.add(key, Level.REPORT)
+        elif placed.plan.again_in is not None:
+            self._queue.add(key, 0, now + placed.plan.again_in)
 
     def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
         key = Ref.of(after or before or {})

@@ -1,0 +1,304 @@
+"""python -m bench.propagation: from a template to its members, and from their status to its own.
+
+An embedded plane with three simulated members, all in one process; each case in a process of its
+own. One Deployment at a time in an idle plane; many at once, posted by 32 clients under one policy;
+and the policy of many moved from one cluster to another. The figures beside ours are Karmada's, on
+two cores with its default flags. CPU, memory and time are of plane and members together.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import resource
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from statistics import median
+from typing import Any, TypeVar
+
+import orjson
+
+from atoll.client.api import Wire
+from bench.arithmetic import percentile, rate
+from bench.planes import EVENTS, MEMBERS, PLANE, Embedded, embedded
+
+T = TypeVar("T")
+
+CLUSTERS = ("member-1", "member-2", "member-3")
+CLIENTS = 32
+_POLL_S = 0.002
+_SETTLE_S = 0.3
+_KIB = 1024
+
+# Karmada v1.18.2: milliseconds at the median; then 300 Deployments, and the same moved.
+KARMADA_ONE = {"first member": 180.0, "all members": 390.0, "summed status": 770.0}
+KARMADA_MANY = {"seconds": 202.0, "items/s": 1.5, "CPU-s/item": 0.57, "writes/item": 35.0}
+KARMADA_MOVE_S = 105.0
+
+
+@dataclass(slots=True)
+class Sightings:
+    """When each Deployment was first seen where, and when it was last; by its name."""
+
+    wanted: Sequence[str]
+    arrived: dict[str, dict[str, float]] = field(default_factory=dict)
+    gone: dict[str, float] = field(default_factory=dict)
+    told: dict[str, float] = field(default_factory=dict)
+
+    def follow(self, plane: Embedded) -> None:
+        plane.hub.plane.listen(self._of_plane)
+        for cluster, site in plane.hub.sites.items():
+            if cluster:
+                site.listen(self._of_member(cluster))
+
+    def everywhere(self) -> list[float]:
+        """When each that is in all clusters by now got into the last of them."""
+        all_of_them = (each for each in self.arrived.values() if len(each) == len(self.wanted))
+        return [max(each.values()) for each in all_of_them]
+
+    def _of_plane(self, _: Wire | None, after: Wire | None) -> None:
+        if after is not None and after["kind"] == "Deployment":
+            ready = (after.get("status") or {}).get("readyReplicas", 0)
+            if ready == len(self.wanted):
+                self.told.setdefault(after["metadata"]["name"], time.perf_counter())
+
+    def _of_member(self, cluster: str) -> Callable[[Wire | None, Wire | None], None]:
+        def hear(before: Wire | None, after: Wire | None) -> None:
+            wire = after or before or {}
+            if wire["kind"] != "Deployment":
+                return
+            name, now = wire["metadata"]["name"], time.perf_counter()
+            if after is None:
+                self.gone[name] = now
+            elif cluster in self.wanted:
+                self.arrived.setdefault(name, {}).setdefault(cluster, now)
+
+        return hear
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """Milliseconds of single Deployments in an idle plane."""
+
+    first: list[float]
+    everywhere: list[float]
+    told: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """What a burst of Deployments took."""
+
+    count: int
+    exist_s: float
+    told_s: float
+    cpu_s: float
+    writes: dict[str, int]
+    peak_mib: float
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """How long a policy's new cluster took to have everything, and its old one to have nothing."""
+
+    count: int
+    arrived_s: float
+    moved_s: float
+
+
+def deployment(name: str) -> Wire:
+    labels = {"app": name}
+    requests = {"cpu": "1m", "memory": "1Mi"}
+    container = {"name": "web", "image": "nginx", "resources": {"requests": requests}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"namespace": "default", "name": name, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def policy(*clusters: str) -> Wire:
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {"namespace": "default", "name": "bench"},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}],
+            "placement": {"clusterAffinity": {"clusterNames": list(clusters)}},
+        },
+    }
+
+
+async def one_at_a_time(repeats: int) -> One:
+    """Deployments one after the other, each in a plane with nothing else to do."""
+    found = One([], [], [])
+    async with _ready(CLUSTERS) as (plane, seen):
+        for number in range(repeats):
+            name = f"one-{number}"
+            start = time.perf_counter()
+            await plane.create(deployment(name))
+            await _until(partial(seen.told.__contains__, name))
+            when = sorted(seen.arrived[name].values())
+            found.first.append((when[0] - start) * 1e3)
+            found.everywhere.append((when[-1] - start) * 1e3)
+            found.told.append((seen.told[name] - start) * 1e3)
+            await asyncio.sleep(_POLL_S * 10)
+    return found
+
+
+async def many_at_once(count: int) -> Many:
+    """Deployments posted by many clients."""
+    async with _ready(CLUSTERS) as (plane, seen):
+        plane.writes.clear()
+        cpu, start = time.process_time(), time.perf_counter()
+        await _post(plane, count)
+        await _until(lambda: len(seen.told) == count)
+        cpu = time.process_time() - cpu
+        exist, told = max(seen.everywhere()), max(seen.told.values())
+        await _calm(plane)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _KIB
+        return Many(count, exist - start, told - start, cpu, dict(plane.writes), peak)
+
+
+async def moved(count: int) -> Move:
+    """Deployments that are settled in one cluster, and whose policy then names another."""
+    async with _ready(CLUSTERS[:1]) as (plane, seen):
+        await _post(plane, count)
+        await _until(lambda: len(seen.told) == count)
+        await _calm(plane)
+        seen.wanted = CLUSTERS[1:2]
+        seen.arrived.clear()
+        (before,) = plane.hub.plane.all("policy.karmada.io/v1alpha1", "PropagationPolicy")
+        start = time.perf_counter()
+        await plane.replace({**before, "spec": policy(CLUSTERS[1])["spec"]})
+        await _until(lambda: len(seen.arrived) == len(seen.gone) == count)
+        late = [gone - max(seen.arrived[name].values()) for name, gone in seen.gone.items()]
+        assert min(late) > 0, "a Deployment was nowhere for a while"
+        return Move(count, max(seen.everywhere()) - start, max(seen.gone.values()) - start)
+
+
+@asynccontextmanager
+async def _ready(clusters: Sequence[str]) -> AsyncIterator[tuple[Embedded, Sightings]]:
+    """A plane with a policy for these clusters that has come to rest, and who watches it."""
+    async with embedded(CLUSTERS) as plane:
+        await plane.create(policy(*clusters))
+        seen = Sightings(clusters)
+        seen.follow(plane)
+        await _calm(plane)
+        yield plane, seen
+
+
+async def _post(plane: Embedded, count: int) -> None:
+    numbers = iter(range(count))
+
+    async def client() -> None:
+        for number in numbers:
+            await plane.create(deployment(f"many-{number}"))
+
+    await asyncio.gather(*(client() for _ in range(CLIENTS)))
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(600):
+        while not holds():
+            await asyncio.sleep(_POLL_S)
+
+
+async def _calm(plane: Embedded) -> None:
+    """Until nothing was written for a while."""
+    before = -1
+    while before != (before := plane.writes.total()):
+        await asyncio.sleep(_SETTLE_S)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="bench.propagation", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer of everything")
+    parser.add_argument("-o", dest="output", choices=["table", "json"], default="table")
+    options = parser.parse_args(arguments)
+    repeats, sizes, moving = (10, (60,), 60) if options.quick else (50, (300, 1_000), 300)
+    one = _alone(one_at_a_time, repeats)
+    many = [_alone(many_at_once, size) for size in sizes]
+    move = _alone(moved, moving)
+    if options.output == "json":
+        found = {"one": asdict(one), "many": [asdict(each) for each in many], "move": asdict(move)}
+        print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+    else:
+        print("\n".join([*_of_one(one), "", *_of_many(many), "", *_of_move(move)]))
+    return 0
+
+
+def _alone(case: Callable[[int], Coroutine[Any, Any, T]], size: int) -> T:
+    """Run a case in a process of its own, so that its memory is its own."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as processes:
+        return processes.submit(_run, case, size).result()
+
+
+def _run(case: Callable[[int], Coroutine[Any, Any, T]], size: int) -> T:
+    return asyncio.run(case(size))
+
+
+def _of_one(one: One) -> list[str]:
+    lines = [f"{'one Deployment, ms to':28}{'median':>10}{'p99':>10}{'Karmada':>10}{'ratio':>8}"]
+    cases = zip(KARMADA_ONE.items(), (one.first, one.everywhere, one.told), strict=True)
+    for (what, theirs), ours in cases:
+        middle, most = median(ours), percentile(ours, 0.99)
+        lines.append(
+            f"{what:28}{middle:>10.1f}{most:>10.1f}{theirs:>10.0f}{theirs / middle:>7.0f}x"
+        )
+    return lines
+
+
+def _of_many(found: Sequence[Many]) -> list[str]:
+    heads = [f"{each.count:,}" for each in found]
+    lines = [_line("Deployments at once", heads, "Karmada, 300")]
+
+    def add(what: str, read: Callable[[Many], float], theirs: str = "") -> None:
+        lines.append(_line(what, [f"{read(each):,.3g}" for each in found], theirs))
+
+    add("items/s to existence in all", lambda each: rate(each.count, each.exist_s))
+    add(
+        "items/s to summed status",
+        lambda each: rate(each.count, each.told_s),
+        f"{KARMADA_MANY['items/s']:g}",
+    )
+    add("seconds", lambda each: each.told_s, f"{KARMADA_MANY['seconds']:g}")
+    add("CPU-s/item", lambda each: each.cpu_s / each.count, f"{KARMADA_MANY['CPU-s/item']:g}")
+    add(
+        "writes/item",
+        lambda each: sum(each.writes.values()) / each.count,
+        f"{KARMADA_MANY['writes/item']:g}",
+    )
+    for where in (PLANE, MEMBERS, EVENTS):
+        add(f"  {where}", partial(_written, where))
+    add("peak MiB, members included", lambda each: each.peak_mib)
+    return lines
+
+
+def _written(where: str, found: Many) -> float:
+    return found.writes.get(where, 0) / found.count
+
+
+def _of_move(move: Move) -> list[str]:
+    return [
+        _line(f"{move.count:,} moved, seconds until", ["ours"], "Karmada, 300"),
+        _line("all in the new cluster", [f"{move.arrived_s:.2f}"], ""),
+        _line("none in the old one", [f"{move.moved_s:.2f}"], f"{KARMADA_MOVE_S:g}"),
+    ]
+
+
+def _line(what: str, ours: Sequence[str], theirs: str) -> str:
+    return f"{what:28}" + "".join(f"{each:>10}" for each in ours) + f"{theirs:>14}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
