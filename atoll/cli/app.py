@@ -22,6 +22,7 @@ COMMANDS = {
     "kubeconfig": "atoll.cli.kubeconfig",
     "backup": "atoll.cli.backup",
     "restore": "atoll.cli.backup",
+    "interpret": "atoll.cli.interpret",
     "version": "atoll.cli.version",
 }
 
