@@ -16,6 +16,7 @@ from atoll.errors import Invalid
 from atoll.interpreting.fields import inner
 from atoll.interpreting.kinds import Kind, kind_of, named
 from atoll.interpreting.operations import Dependency, Interpretation, Item, Layer, Replicas
+from atoll.interpreting.quantities import normal
 from atoll.interpreting.shapes import restored
 from atoll.model.action import Object
 
@@ -139,15 +140,22 @@ def _replicas(script: Script, run: Run, template: Object) -> Replicas:
         raise script.wrong(problem)
     if not needs:
         return Replicas(int(found))
-    requirements = restored(needs, (template,))
-    return Replicas(int(found), requirements, _demand(script, requirements, template))
-
-
-def _demand(script: Script, requirements: Wire, template: Object, path: str = "") -> Any:
     try:
-        return demand.decode(requirements, path or "requirement", named(template, "namespace"))
+        requirements = _requirements(restored(needs, (template,)), "requirement")
+        each = demand.decode(requirements, "requirement", named(template, "namespace"))
     except Invalid as error:
         raise script.wrong(str(error)) from error
+    return Replicas(int(found), requirements, each)
+
+
+def _requirements(needs: Wire, path: str) -> Wire:
+    """What a replica needs, with quantities as the API writes them."""
+    requests = part(needs, "resourceRequest", path)
+    if not requests:
+        return needs
+    here = f"{path}.resourceRequest"
+    written = {key: normal(value, f"{here}[{key}]") for key, value in requests.items()}
+    return {**needs, "resourceRequest": written}
 
 
 def _components(script: Script, run: Run, template: Object) -> tuple[Wire, ...]:
@@ -156,17 +164,23 @@ def _components(script: Script, run: Run, template: Object) -> tuple[Wire, ...]:
         return ()
     if not isinstance(found, list):
         raise script.wrong(f"must return a list of components, not {_said(found)}")
-    listed = {"components": restored(found, (template,))}
+    listed = parts({"components": restored(found, (template,))}, "components", "")
     try:
-        for here, each in parts(listed, "components", ""):
-            name(each, "name", here)
-            count(each, "replicas", here)
-            needs = part(each, "replicaRequirements", here)
-            if needs is not None:
-                _demand(script, needs, template, f"{here}.replicaRequirements")
+        return tuple(_component(each, here) for here, each in listed)
     except Invalid as error:
-        raise error if error.value == script.function else script.wrong(str(error)) from error
-    return tuple(listed["components"])
+        raise script.wrong(str(error)) from error
+
+
+def _component(wire: Wire, path: str) -> Wire:
+    name(wire, "name", path)
+    count(wire, "replicas", path)
+    here = f"{path}.replicaRequirements"
+    needs = part(wire, "replicaRequirements", path)
+    if needs is None:
+        return wire
+    written = _requirements(needs, here)
+    demand.decode(written, here)
+    return {**wire, "replicaRequirements": written}
 
 
 def _revised(script: Script, run: Run, template: Object, replicas: int) -> Object:
@@ -197,7 +211,8 @@ def _aggregated(
     script: Script, run: Run, template: Object, items: tuple[Item, ...]
 ) -> Object | None:
     listed = [_wire(each) for each in items]
-    found = script.table(run, template, listed)
+    # Where nothing was reported there is no list, as in Karmada.
+    found = script.table(run, template, listed or None)
     if not isinstance(found, dict):
         raise script.wrong(f"must return the object with its status, not {_said(found)}")
     # Fields of the items have the paths they have in the object: lists add nothing to a path.

@@ -4,18 +4,15 @@ Plain values come in and go out; what is wrong is an Invalid that the script is 
 Pods are understood as everywhere else in Atoll; quantities are written as Kubernetes does.
 """
 
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
 from typing import Any
 
 from atoll.dialects.wire import EXACT, checked, part, quantity
 from atoll.errors import Invalid
 from atoll.interpreting.depending import of_pods
 from atoll.interpreting.kinds import POD
+from atoll.interpreting.quantities import quantity_text
 from atoll.interpreting.requirements import requirements
-
-_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
-_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-_NANO = Decimal("1e-9")
 
 
 def resource_add(*written: Any) -> str:
@@ -73,23 +70,3 @@ def _quantity(written: Any, index: int) -> tuple[Decimal, bool]:
     if not isinstance(written, str):
         raise Invalid(f"argument {index}", written, "must be a quantity as text, such as 500m")
     return quantity(written, f"argument {index}")
-
-
-def quantity_text(value: Decimal, *, binary: bool) -> str:
-    """A quantity in its shortest exact form: `1500m`, `2`, `3Gi`."""
-    if binary and abs(value) >= 1024:
-        return _shortened(_whole(value), 1024, _BINARY)
-    # Nothing is finer than a billionth; what is, is rounded away from zero.
-    return _shortened(_whole(value / _NANO), 1000, _DECIMAL) if value else "0"
-
-
-def _whole(value: Decimal) -> int:
-    size = int(abs(value).to_integral_value(ROUND_CEILING))
-    return -size if value < 0 else size
-
-
-def _shortened(units: int, step: int, suffixes: tuple[str, ...]) -> str:
-    power = 0
-    while units % step == 0 and power + 1 < len(suffixes):
-        units, power = units // step, power + 1
-    return f"{units}{suffixes[power]}"

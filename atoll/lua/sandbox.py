@@ -137,8 +137,9 @@ class Sandbox:
     def _lua_value(self, value: Any) -> Any:
         # Made level by level: lupa's own deep conversion confuses what occurs twice.
         if isinstance(value, dict):
-            made = {key: self._lua_value(each) for key, each in value.items() if each is not None}
-            return self._lua.table_from(made)
+            # Sorted: in which order a table is walked depends on the order it was filled in.
+            made = ((key, self._lua_value(each)) for key, each in sorted(value.items()))
+            return self._lua.table_from({key: each for key, each in made if each is not None})
         if isinstance(value, list):
             return self._lua.table_from([self._lua_value(v) for v in value if v is not None])
         if isinstance(value, int) and abs(value) > EXACT_MAX:

@@ -61,6 +61,36 @@ def test_replicas_and_what_each_needs(pool: Pool) -> None:
     assert [resource for resource, _ in found.demand.requests] == ["cpu"]
 
 
+def test_quantities_are_written_as_the_api_does(pool: Pool) -> None:
+    script = """function GetReplicas(obj)
+      return 1, {resourceRequest = {cpu = 2, memory = "1408.000000Mi", gpu = "1e3", disk = "1.5"}}
+    end"""
+    assert knowing(pool, replicaResource=script).requirements(make(WIDGET)) == {
+        "resourceRequest": {"cpu": "2", "memory": "1408Mi", "gpu": "1k", "disk": "1500m"}
+    }
+
+
+def test_without_reports_there_is_no_list(pool: Pool) -> None:
+    script = "function AggregateStatus(o, items) o.status = {none = items == nil} return o end"
+    known = knowing(pool, statusAggregation=script)
+    assert known.aggregate(make(WIDGET), ()) == {"none": True}
+    assert known.aggregate(make(WIDGET), (Item("m1"),)) == {"none": False}
+
+
+def test_the_order_of_fields_does_not_matter(pool: Pool) -> None:
+    script = """function ReflectStatus(o)
+      local names = {}
+      for name in pairs(o.status) do names[#names + 1] = name end
+      return {names = names}
+    end"""
+    known = knowing(pool, statusReflection=script)
+    status = {f"field-{number}": number for number in range(50)}
+    backwards = dict(reversed(status.items()))
+    assert known.reflect(make(WIDGET, status=status)) == known.reflect(
+        make(WIDGET, status=backwards)
+    )
+
+
 def test_replicas_without_needs_and_with_a_fraction(pool: Pool) -> None:
     known = knowing(pool, replicaResource="function GetReplicas(obj) return obj.n / 2 end")
     assert (found := known.replicas(make(WIDGET, n=5))) is not None
@@ -106,7 +136,7 @@ def test_statuses_are_summed(pool: Pool) -> None:
     script = """function AggregateStatus(desired, items)
       desired.status = desired.status or {}
       local ready, names, healthy = 0, {}, 0
-      for _, item in ipairs(items) do
+      for _, item in ipairs(items or {}) do
         if item.status ~= nil then ready = ready + item.status.ready end
         if item.health == "Healthy" and item.applied then healthy = healthy + 1 end
         names[#names + 1] = item.clusterName
