@@ -34,6 +34,8 @@ OWN_KINDS = (
     (BINDING, "ClusterResourceBinding"),
     (WORK, "Work"),
 )
+_NOT_MEANT = frozenset({"metadata", "status"})
+_COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
 _NO_TEMPLATES = {"Event", "Lease"}
 
 Hear = Callable[[Wire | None, Wire | None], None]
@@ -148,15 +150,15 @@ def _api_version(before: Wire | None, after: Wire | None) -> str:
 
 def meant_otherwise(before: Wire | None, after: Wire | None) -> bool:
     """Whether a change is of more than a status and what the server counts."""
-    return bool(_apart_from_status(before) != _apart_from_status(after))
+    if before is None or after is None:
+        return before is not after
+    return _differ(before, after, _NOT_MEANT) or _differ(
+        before["metadata"], after["metadata"], _COUNTED
+    )
 
 
-def _apart_from_status(wire: Wire | None) -> Any:
-    if wire is None:
-        return None
-    metadata = {
-        key: value
-        for key, value in wire["metadata"].items()
-        if key not in ("resourceVersion", "managedFields", "generation")
-    }
-    return {**wire, "metadata": metadata, "status": None}
+def _differ(one: Wire, other: Wire, apart_from: frozenset[str]) -> bool:
+    """Whether two dictionaries differ in a key that counts; nothing is copied to find out."""
+    if one.keys() - apart_from != other.keys() - apart_from:
+        return True
+    return any(one[key] != other[key] for key in one if key not in apart_from)
