@@ -33,10 +33,12 @@ class _Child:
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
-            plane.close()
-            ours.close()
-            _serve(theirs)
-            os._exit(0)
+            try:
+                plane.close()
+                ours.close()
+                _serve(theirs)
+            finally:
+                os._exit(0)  # whatever happens, the child never becomes a second keeper
         theirs.close()
         return cls(pid, ours)
 
@@ -59,24 +61,30 @@ class _Child:
 def keep(plane: socket.socket, deadline_s: float) -> None:
     """Answer requests until whoever asks has gone."""
     child = _Child.fork(plane)
-    while (request := receive(plane)) is not None:
-        stopped, problem = False, ""
-        try:
-            answer = child.ask(request, deadline_s)
-        except TimeoutError:
-            answer, problem = None, f"ran longer than {deadline_s:g} s and was stopped"
-        except OSError:
-            answer = None
-        if answer is None or answer[:1] == SPENT:
-            died_of = child.end()
-            child = _Child.fork(plane)
-            stopped = answer is None
-            if stopped and not problem:
-                problem = f"broke the process it ran in ({_named(died_of)}) and was stopped"
-        if answer is None:
-            answer = GOES_ON + orjson.dumps({"error": problem, "stopped": stopped})
-        plane.sendall(framed(answer[1:]))
-    child.end()
+    try:
+        while (request := receive(plane)) is not None:
+            answer, problem = _asked(child, request, deadline_s)
+            if answer is None or answer[:1] == SPENT:
+                died_of = child.end()
+                child = _Child.fork(plane)
+                problem = problem or f"broke the process it ran in ({_named(died_of)})"
+            if answer is None:
+                answer = GOES_ON + orjson.dumps({"error": problem, "stopped": True})
+            plane.sendall(framed(answer[1:]))
+    except ConnectionError:
+        pass
+    finally:
+        child.end()
+
+
+def _asked(child: _Child, request: bytes, deadline_s: float) -> tuple[bytes | None, str]:
+    """The child's answer, or None and what is known about why there is none."""
+    try:
+        return child.ask(request, deadline_s), ""
+    except TimeoutError:
+        return None, f"ran longer than {deadline_s:g} s and was stopped"
+    except OSError:
+        return None, ""
 
 
 def _named(number: int) -> str:

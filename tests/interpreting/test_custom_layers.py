@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from interpreting_builders import make, make_items, make_workload
 
 from atoll.errors import Invalid
@@ -347,3 +349,41 @@ def test_shapes_are_restored(value: Any, originals: list[Any], expected: Any) ->
     found = restored(value, originals)
     assert found == expected
     assert repr(found) == repr(expected)
+
+
+NAMES = st.text(st.characters(codec="utf-8"), max_size=6)
+SCALARS = st.one_of(
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    NAMES,
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(NAMES, below, max_size=3),
+    max_leaves=20,
+)
+
+
+def empties(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], type]]:
+    """Where a value has empty lists and objects; elements share the path of their list."""
+    if value in ({}, []) and not isinstance(value, bool):
+        yield path, type(value)
+    elif isinstance(value, list):
+        for each in value:
+            yield from empties(each, path)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from empties(each, (*path, key))
+
+
+@settings(max_examples=150, deadline=None)
+@given(spec=st.dictionaries(NAMES, VALUES, max_size=4))
+def test_a_script_that_changes_nothing_changes_nothing(pool: Pool, spec: Wire) -> None:
+    found = list(empties(spec))
+    assume(len(dict(found)) == len(set(found)))  # nobody could tell those apart
+    template = make(WIDGET, spec=spec)
+    known = knowing(pool, replicaRevision="function ReviseReplica(obj, n) return obj end")
+    revised = known.revise(template, 1)
+    assert revised == template
+    assert sorted(map(repr, empties(revised))) == sorted(map(repr, empties(template)))
