@@ -98,13 +98,14 @@ class ApiClient:
     ) -> Wire:
         return await self._ask("PUT", collection.path_of(wire, subresource), wire)
 
-    async def delete(self, collection: Collection, wire: Mapping[str, Any]) -> None:
-        """Delete an object in the background, if it still has this uid."""
+    async def delete(self, collection: Collection, wire: Mapping[str, Any]) -> Wire | None:
+        """Delete an object in the background, if it still has this uid; give it if it lingers."""
         options = {
             "propagationPolicy": "Background",
             "preconditions": {"uid": wire["metadata"]["uid"]},
         }
-        await self._ask("DELETE", collection.path_of(wire), options)
+        answer = await self._ask("DELETE", collection.path_of(wire), options)
+        return answer if "metadata" in answer and answer.get("kind") != "Status" else None
 
     async def list(self, collection: Collection) -> tuple[list[Wire], str]:
         """All objects, each with its kind, and the version of the list."""

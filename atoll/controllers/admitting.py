@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import Callable
 
-from atoll.client.api import Taken, Wire
-from atoll.client.transport import Transport
+from atoll.client.api import Refused, Taken, Wire
+from atoll.client.transport import Transport, Unreachable
 from atoll.controllers.hub import CLUSTER, Hub
 from atoll.controllers.performing import LookAgain
 from atoll.dialects.karmada import names
 from atoll.model.action import Object, Ref, Update
 
 REPORT_EVERY_S = 10.0
+_PAUSE_S = 0.5
 
 
 async def admit(hub: Hub, name: str, transport: Transport, spec: Object | None = None) -> None:
@@ -43,6 +44,7 @@ async def report(hub: Hub, name: str, summary: Callable[[], Wire]) -> None:
             if status != cluster.get("status"):
                 try:
                     await hub.performer.perform(Update({**cluster, "status": status}, "status"))
-                except LookAgain:
+                except (LookAgain, Refused, Unreachable):
+                    await asyncio.sleep(_PAUSE_S)
                     continue
         await asyncio.sleep(REPORT_EVERY_S)

@@ -21,6 +21,7 @@ class Execution:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._attempts: dict[tuple[str, Ref], Attempt] = {}
+        self._planned: dict[Key, Wire] = {}
         controller = Controller(
             "execution",
             self._observe,
@@ -38,7 +39,9 @@ class Execution:
         work = hub.plane.find(Ref(WORK, "Work", *key))
         name = names.cluster_of(key[0])
         if work is None or name is None:
+            self._planned.pop(key, None)
             return None
+        self._planned[key] = work
         site, cluster = hub.sites.get(name), hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
         manifests = _manifests(work)
         if site is not None and not self._is_mirrored(site, manifests, key):
@@ -96,7 +99,8 @@ class Execution:
         """The manifest that a write to a member was made for."""
         annotations = action.object["metadata"].get("annotations") or {}
         where = annotations.get(names.WORK_NAMESPACE, ""), annotations.get(names.WORK_NAME, "")
-        work = self._hub.plane.find(Ref(WORK, "Work", *where)) or {}
+        # As it was when the write was planned: it may say something else by now.
+        work = self._planned.get(where) or {}
         ref = Ref.of(action.object)
         return next((each for each in _manifests(work) if Ref.of(each) == ref), {})
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from atoll.client.api import Refused, Wire
+from atoll.client.transport import Unreachable
 from atoll.controllers.levels import Level
 from atoll.controllers.performing import LookAgain, Performer
 from atoll.model.action import Action, Plan, Tell
@@ -54,6 +55,7 @@ class Loop(Generic[K]):
         self._performer = performer
         self._keys: Worklist[K] = Worklist(controller.name, turns)
         self._late: dict[K, float] = {}
+        self._unsure: dict[K, Action] = {}
 
     @property
     def name(self) -> str:
@@ -67,6 +69,9 @@ class Loop(Generic[K]):
         await self._keys.run(self._reconcile)
 
     async def _reconcile(self, key: K) -> None:
+        if key in self._unsure:
+            await self._performer.look(self._unsure[key])
+            del self._unsure[key]
         seen = self._controller.observe(key)
         if seen is None:
             return
@@ -84,6 +89,10 @@ class Loop(Generic[K]):
                 self._late[key] = min(2 * pause_s, _AGAIN_AT_MOST_S)
                 self._keys.add_later(key, pause_s)
                 return
+            except Unreachable:
+                # It may have happened: what is planned next must know.
+                self._unsure[key] = action
+                raise
             except Refused as refusal:
                 if not self._controller.refused(action, refusal):
                     raise

@@ -115,11 +115,27 @@ class Performer:
         collection = site.collection(ref.api_version, ref.kind)
         self.writes += 1
         try:
-            await site.api.delete(collection, {"metadata": metadata})
+            lingering = await site.api.delete(collection, {"metadata": metadata})
         except Missing:
             site.mirror(collection).forget(ref.namespace, ref.name)
         except Stale as late:
             raise LookAgain(str(late)) from late
+        else:
+            if lingering is not None:
+                site.mirror(collection).learn(lingering)
+
+    async def look(self, action: Action) -> None:
+        """Learn how the object of a write is, of which nobody knows whether it took effect."""
+        if isinstance(action, Tell) or action.at not in self._sites:
+            return
+        site, ref = self._site(action.at), _about(action)
+        collection = site.collection(ref.api_version, ref.kind)
+        try:
+            wire = await site.api.get(collection.path(ref.namespace, ref.name))
+        except Missing:
+            site.mirror(collection).forget(ref.namespace, ref.name)
+        else:
+            site.mirror(collection).learn(wire)
 
     async def _tell(self, action: Tell) -> None:
         told = _told(action)
@@ -160,3 +176,7 @@ class Performer:
 
 def _told(action: Tell) -> Told:
     return action.about["metadata"].get("uid", ""), action.reason, action.message
+
+
+def _about(action: Create | Update | Delete) -> Ref:
+    return action.ref if isinstance(action, Delete) else Ref.of(action.object)
