@@ -136,7 +136,9 @@ class Pool:
 
 
 def _request(script: str, function: str, args: tuple[Any, ...]) -> bytes:
-    return orjson.dumps({"script": script, "function": function, "args": args})
+    # In which order Lua walks a table depends on the order it was filled in.
+    asked = {"script": script, "function": function, "args": args}
+    return orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
 
 
 def _answer(found: bytes) -> Answer:

@@ -58,6 +58,15 @@ class Failed(AtollError):
     """The script did not do what was asked; the message is for its author."""
 
 
+class _Misfit(Failed):
+    """Something in a value is no data, and where."""
+
+    def __init__(self, problem: str, path: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
+
+
 class Sandbox:
     """A runtime, and the scripts compiled in it."""
 
@@ -82,16 +91,20 @@ class Sandbox:
         """Compile a script without running it."""
         self._chunk(script)
 
-    def run(self, script: str, function: str, arguments: list[Any]) -> list[Any]:
-        """The first two results of a function of a script."""
+    def run(self, script: str, function: str, arguments: list[Any], *, nulls: bool) -> list[Any]:
+        """The first two results of a function of a script.
+
+        Arguments are newly read JSON, with keys in order, and say whether there are nulls in them.
+        """
         chunk = self._chunk(script)
         try:
             if self._lua.get_memory_used() > self._memory_max // 4:
                 self._collect("collect")
-            done, *results = self._call(chunk, function, *map(self._lua_value, arguments))
+            given = [self._argument(each, nulls=nulls) for each in arguments]
+            done, *results = self._call(chunk, function, *given)
             if not done:
                 raise Failed(results[0])
-            return [_plain(each, f"result {at}", 0) for at, each in enumerate(results, 1)]
+            return [_plain(each, f"result {at}") for at, each in enumerate(results, 1)]
         except lua51.LuaMemoryError as error:
             raise MemoryError(OUT_OF_MEMORY) from error
         except lua51.LuaError as error:
@@ -121,7 +134,7 @@ class Sandbox:
         def ask(count: int, *arguments: Any) -> tuple[bool, Any]:
             given = (*arguments, *[None] * (count - len(arguments)))
             try:
-                plain = [_pruned(_plain(each, "argument", 0)) for each in given]
+                plain = [_pruned(_plain(each, "argument")) for each in given]
                 return True, self._lua_value(function(*plain))
             except (AtollError, ArithmeticError, RecursionError, UnicodeError) as error:
                 return False, str(error)
@@ -133,6 +146,15 @@ class Sandbox:
         if isinstance(value, dict):
             return self._lua.table_from({key: self._names(each) for key, each in value.items()})
         return self._lua.table_from(dict.fromkeys(value, True))
+
+    def _argument(self, value: Any, *, nulls: bool) -> Any:
+        if isinstance(value, dict | list) and not nulls:
+            try:
+                # Quick, and sure only where nothing occurs twice, as in what was just read.
+                return self._lua.table_from(value, recursive=True)
+            except OverflowError:
+                pass
+        return self._lua_value(value)
 
     def _lua_value(self, value: Any) -> Any:
         # Made level by level: lupa's own deep conversion confuses what occurs twice.
@@ -147,31 +169,49 @@ class Sandbox:
         return value
 
 
-def _plain(value: Any, path: str, depth: int) -> Any:
-    if isinstance(value, int) and abs(value) > INT64:
-        return float(value)
-    if value is None or isinstance(value, bool | int | str):
+def _plain(value: Any, name: str) -> Any:
+    """A value of Lua as data; what is none is said by its place in what has this name."""
+    try:
+        return _data(value, 0)
+    except _Misfit as misfit:
+        raise Failed(f"{name}{misfit.path[:80]} {misfit.problem}") from None
+
+
+def _data(value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, str | bool):
         return value
+    if isinstance(value, int):
+        return value if abs(value) <= INT64 else float(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise Failed(f"{path} is {value}, which is no number for JSON")
+            raise _Misfit(f"is {value}, which is no number for JSON")
         return value
     kind = lua51.lua_type(value)
     if kind != "table":
-        raise Failed(f"{path} is a {kind or 'Python object'}; only data can be an answer")
+        raise _Misfit(f"is a {kind or 'Python object'}; only data can be an answer")
     if depth > DEPTH_MAX:
-        raise Failed(f"{path[:80]}...: tables nest deeper than {DEPTH_MAX} levels or in a circle")
-    return _table(dict(value.items()), path, depth)
+        raise _Misfit(f"has tables deeper than {DEPTH_MAX} levels or in a circle")
+    return _table(dict(value.items()), depth)
 
 
-def _table(found: dict[Any, Any], path: str, depth: int) -> Any:
-    if all(isinstance(key, str) for key in found) and found:
-        return {key: _plain(each, f"{path}.{key}", depth + 1) for key, each in found.items()}
+def _table(found: dict[Any, Any], depth: int) -> Any:
+    key = None
     try:
-        return [_plain(found[i], f"{path}[{i}]", depth + 1) for i in range(1, len(found) + 1)]
+        if found and all(isinstance(key, str) for key in found):
+            named = {}
+            for key, each in found.items():
+                named[key] = _data(each, depth + 1)
+            return named
+        listed = []
+        for key in range(1, len(found) + 1):
+            listed.append(_data(found[key], depth + 1))
     except KeyError:
-        problem = "a table must have either names or the numbers 1, 2, 3, ... as keys"
-        raise Failed(f"{path}: {problem}") from None
+        problem = "must have either names or the numbers 1, 2, 3, ... as keys"
+        raise _Misfit(problem) from None
+    except _Misfit as misfit:
+        inside = f".{key}" if isinstance(key, str) else f"[{key}]"
+        raise _Misfit(misfit.problem, inside + misfit.path) from None
+    return listed
 
 
 def _pruned(value: Any) -> Any:

@@ -88,7 +88,7 @@ def _asked(child: _Child, request: bytes, deadline_s: float) -> tuple[bytes | No
 
 
 def _named(number: int) -> str:
-    return signal.Signals(number).name if number else "it ended"
+    return signal.Signals(number).name if number else "out of memory"
 
 
 def _serve(channel: socket.socket) -> None:
@@ -110,7 +110,8 @@ def _answered(sandbox: Sandbox, request: bytes) -> tuple[bytes, bytes]:
         if not asked["function"]:
             sandbox.check(asked["script"])
             return GOES_ON, orjson.dumps({"values": []})
-        values = sandbox.run(asked["script"], asked["function"], asked["args"])
+        nulls = b"null" in request
+        values = sandbox.run(asked["script"], asked["function"], asked["args"], nulls=nulls)
         answer = orjson.dumps({"values": values})
     except Failed as error:
         is_spent = OUT_OF_MEMORY in str(error)

@@ -185,7 +185,7 @@ def test_compiled_lua_is_refused(pool: Pool) -> None:
         ("return {1, nil, 3}", "either names or the numbers"),
         ("return {1, x = 3}", "either names or the numbers"),
         ("return '\\255'", "gave text that is not UTF-8"),
-        ("local t = {} t.t = t return t", "nest deeper than 200 levels or in a circle"),
+        ("local t = {} t.t = t return t", "has tables deeper than 200 levels or in a circle"),
     ],
 )
 def test_what_is_no_data_is_no_answer(pool: Pool, body: str, said: str) -> None:
