@@ -109,7 +109,7 @@ def _points_divided(
     points: list[int] = (np.minimum(room, target) * _PER_REPLICA).tolist()
     if candidates.scores is not None:
         scored = candidates.scores.astype(np.bool_).nonzero()[0]
-        for region in set(layout.regions[scored].tolist()):
+        for region in sorted(set(layout.regions[scored].tolist())):
             best = layout.best_in(region, ranks) & candidates.position_bits
             points[region] += _mean_score(candidates, best, (target, max(*least, 1)))
     return points
