@@ -74,16 +74,13 @@ def _observe_template(hub: Hub, ref: Ref) -> templates.SeenTemplate | None:
     template = hub.plane.find(ref)
     if template is None:
         return None
-    overrides = hub.plane.all(POLICY, "OverridePolicy")
     return templates.SeenTemplate(
         template=template,
         policies=tuple(_policies_for(hub, ref.namespace)),
         binding=hub.plane.find(binding_of(ref)),
         interpreted=_interpreted(hub, template),
         overrides=frozenset(
-            each["metadata"]["name"]
-            for each in overrides
-            if each["metadata"]["namespace"] == ref.namespace
+            each["metadata"]["name"] for each in hub.in_namespace("OverridePolicy", ref.namespace)
         ),
         cluster_overrides=frozenset(
             each["metadata"]["name"] for each in hub.plane.all(POLICY, "ClusterOverridePolicy")
@@ -101,8 +98,7 @@ def _interpreted(hub: Hub, template: Object) -> Interpreted:
 
 
 def _policies_for(hub: Hub, namespace: str) -> list[Wire]:
-    own = hub.plane.all(POLICY, "PropagationPolicy") if namespace else []
-    own = [each for each in own if each["metadata"]["namespace"] == namespace]
+    own = hub.in_namespace("PropagationPolicy", namespace) if namespace else []
     return own + hub.plane.all(POLICY, "ClusterPropagationPolicy")
 
 

@@ -4,7 +4,7 @@ Changes of mirrored objects are handed to whoever asked for their kind; of kinds
 for, to those who care for templates. What is done about a change is the controllers' business.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from atoll.client.api import Collection, Wire
@@ -59,6 +59,7 @@ class Hub:
         self.turns = Turns()
         self.performer = Performer(self.sites, effects.now, effects.chance, self.turns)
         self.fleet = Fleet.of([])
+        self._by_name: tuple[Fleet, Mapping[str, Cluster]] = (self.fleet, {})
         self._hearers: dict[str, list[Hear]] = {}
         self._of_templates: list[Hear] = []
         self._of_members: list[Hear] = []
@@ -69,6 +70,17 @@ class Hub:
 
     def new_id(self) -> str:
         return self.effects.chance.uuid("controllers")
+
+    @property
+    def clusters(self) -> Mapping[str, Cluster]:
+        """The clusters of the fleet by name; put together once for each fleet there is."""
+        if self._by_name[0] is not self.fleet:
+            self._by_name = self.fleet, {each.name: each for each in self.fleet.clusters}
+        return self._by_name[1]
+
+    def in_namespace(self, kind: str, namespace: str) -> list[Wire]:
+        """The policies of a kind in one namespace."""
+        return self.plane.mirror(self.plane.collection(POLICY, kind)).by(_namespaces, namespace)
 
     def cluster(self, name: str) -> Cluster | None:
         row = self.fleet.rows.get(name)
@@ -134,6 +146,10 @@ class Hub:
     def _told_by_member(self, before: Wire | None, after: Wire | None) -> None:
         for hearer in self._of_members:
             hearer(before, after)
+
+
+def _namespaces(wire: Wire) -> tuple[str]:
+    return (wire["metadata"].get("namespace", ""),)
 
 
 def _conditions(wire: Wire | None) -> Any:

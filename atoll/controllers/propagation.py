@@ -110,10 +110,9 @@ def means(hub: Hub) -> Means:
 
 def override_policies(hub: Hub, namespace: str) -> Policies:
     """The override policies for what is in a namespace, or in none."""
-    own = hub.plane.all(POLICY, "OverridePolicy")
     return Policies(
         tuple(hub.plane.all(POLICY, "ClusterOverridePolicy")),
-        tuple(each for each in own if each["metadata"]["namespace"] == namespace),
+        tuple(hub.in_namespace("OverridePolicy", namespace)),
     )
 
 
@@ -125,7 +124,7 @@ def _observe_binding(hub: Hub, ref: Ref) -> works.SeenBinding | None:
     return works.SeenBinding(
         binding=binding,
         template=hub.plane.find(template),
-        clusters={each.name: each for each in hub.fleet.clusters},
+        clusters=hub.clusters,
         means=means(hub),
         works=tuple(_works_of(hub, ref, binding)),
         policies=override_policies(hub, template.namespace),
