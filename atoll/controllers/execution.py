@@ -33,6 +33,7 @@ class Execution:
         hub.hear("Work", self._work_changed)
         hub.hear("Cluster", self._cluster_changed)
         hub.hear_members(self._member_changed)
+        hub.hear_connected(self._wake_all)
 
     def _observe(self, key: Key) -> working.SeenWork | None:
         hub = self._hub
@@ -112,7 +113,10 @@ class Execution:
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
         if _is_ready(before) == _is_ready(after):
             return
-        name = (after or before or {})["metadata"]["name"]
+        self._wake_all((after or before or {})["metadata"]["name"])
+
+    def _wake_all(self, name: str) -> None:
+        """Look at all Works of a cluster again."""
         mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
         for work in mirror.by(_namespace, names.execution_namespace(name)):
             self.loop.wake((work["metadata"]["namespace"], work["metadata"]["name"]))

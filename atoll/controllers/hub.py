@@ -63,6 +63,7 @@ class Hub:
         self._hearers: dict[str, list[Hear]] = {}
         self._of_templates: list[Hear] = []
         self._of_members: list[Hear] = []
+        self._of_ways: list[Callable[[str], None]] = []
 
     @property
     def now(self) -> float:
@@ -98,6 +99,10 @@ class Hub:
         """Be told of every change of what is mirrored in a member."""
         self._of_members.append(hearer)
 
+    def hear_connected(self, hearer: Callable[[str], None]) -> None:
+        """Be told the name of every member that can be reached from now on."""
+        self._of_ways.append(hearer)
+
     async def start(self) -> None:
         """Know the plane as it is; from then on its changes are handed on."""
         await self.plane.directory.read()
@@ -129,6 +134,8 @@ class Hub:
         await site.directory.read()
         site.listen(self._told_by_member)
         self.sites[name] = site
+        for hearer in self._of_ways:
+            hearer(name)
         return site
 
     def _kinds_changed(self, before: Wire | None, after: Wire | None) -> None:
