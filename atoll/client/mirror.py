@@ -9,7 +9,7 @@ object. A server that gets an object back without it keeps what it knew.
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
-from atoll.client.api import ApiClient, Collection, Expired, Missing, Wire
+from atoll.client.api import ApiClient, Collection, Refused, Wire
 from atoll.client.transport import Unreachable
 
 Key = tuple[str, str]
@@ -68,13 +68,13 @@ class Mirror:
             self._tell(gone, None)
 
     async def run(self) -> None:
-        """Follow the collection for ever; what cannot be reached is tried again."""
+        """Follow the collection for ever; what is refused or out of reach is tried again."""
         while True:
             try:
                 version = await self._list()
                 while True:
                     version = await self._watch(version)
-            except (Expired, Missing, Unreachable):
+            except (Refused, Unreachable):
                 await asyncio.sleep(_PAUSE_S)
 
     async def _list(self) -> str:

@@ -11,7 +11,7 @@ from atoll.client.api import ApiClient, Collection, Missing, Stale, Taken
 from atoll.client.inprocess import InProcess
 from atoll.client.mirror import Mirror
 from atoll.effects import system_effects
-from atoll.exchange import Peer
+from atoll.exchange import Peer, Request, Response
 from atoll.main import build, run
 from atoll.runtime.children import Children
 from atoll.store.memory import MemoryLog
@@ -133,5 +133,56 @@ def test_objects_are_found_by_what_they_are_filed_under() -> None:
             assert (mirror.by(letters, "a"), mirror.by(letters, "b")) == ([], [two])
             mirror.forget("default", "one")
             assert mirror.by(letters, "c") == []
+
+    asyncio.run(story())
+
+
+class Refusing:
+    """A way to a server that says no to the first few requests."""
+
+    def __init__(self, inner: InProcess, times: int) -> None:
+        self.inner, self.left = inner, times
+
+    async def send(self, request: Request) -> Response:
+        if self.left:
+            self.left -= 1
+            return Response(500, {}, b'{"reason": "InternalError", "message": "not now"}')
+        return await self.inner.send(request)
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+def test_a_server_that_says_no_for_a_while_is_asked_again() -> None:
+    async def story() -> None:
+        effects = system_effects()
+        built = build(effects, MemoryLog())
+        async with AsyncExitStack() as stack:
+            await run(built, effects, stack)
+            children = await stack.enter_async_context(Children("test"))
+            through = InProcess(built.server.handle, Peer("admin", (MASTERS,)))
+            await ApiClient(through).create(CONFIGMAPS, configmap("first"))
+            mirror = Mirror(ApiClient(Refusing(through, times=1)), CONFIGMAPS)
+            children.spawn(mirror.run(), "mirror")
+            await until(lambda: names(mirror) == {"first"})
+
+    asyncio.run(story())
+
+
+def test_who_owns_which_field_is_left_out_and_not_lost_by_writing_back() -> None:
+    async def story() -> None:
+        async with plane() as api, Children("test") as children:
+            made = await api.create(CONFIGMAPS, configmap("x", a="1"))
+            assert made["metadata"]["managedFields"]
+            mirror = Mirror(api, CONFIGMAPS)
+            children.spawn(mirror.run(), "mirror")
+            await mirror.ready.wait()
+            seen = mirror.get("default", "x") or {}
+            assert "managedFields" not in seen["metadata"]
+            await api.replace(
+                CONFIGMAPS, {**seen, "metadata": {**seen["metadata"], "labels": {"a": "b"}}}
+            )
+            stored = await api.get(CONFIGMAPS.path("default", "x"))
+            assert "f:data" in stored["metadata"]["managedFields"][0]["fieldsV1"]
 
     asyncio.run(story())
