@@ -7,23 +7,31 @@ import argparse
 from functools import partial
 
 from simulation.exercise import exercise
+from simulation.pipeline import pipeline
 from simulation.serving import api_under_clients
 from simulation.storing import store_under_faults
 from simulation.world import simulate
 
-SCENARIOS = {"api": api_under_clients, "store": store_under_faults, "exercise": exercise}
+SCENARIOS = {
+    "api": api_under_clients,
+    "store": store_under_faults,
+    "pipeline": pipeline,
+    "exercise": exercise,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m simulation", description=__doc__)
     parser.add_argument("scenario", nargs="?", choices=SCENARIOS, default="api")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--virtual-s", type=float, default=600.0, help="virtual seconds to run")
+    parser.add_argument("--virtual-s", type=float, help="virtual seconds to run")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
     parser.add_argument("--steps", action="store_true", help="print every step of the loop as well")
     chosen = parser.parse_args()
+    scenario = SCENARIOS[chosen.scenario]
+    length = {} if chosen.virtual_s is None else {"virtual_s": chosen.virtual_s}
     result = simulate(
-        partial(SCENARIOS[chosen.scenario], virtual_s=chosen.virtual_s),
+        partial(scenario, **length),
         chosen.seed,
         write=None if chosen.quiet else print,
         each_step=chosen.steps,

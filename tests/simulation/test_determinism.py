@@ -45,6 +45,7 @@ def last_line(options: list[str], hash_seed: int) -> str:
         pytest.param(["exercise", "--seed=7", "--virtual-s=1200"], id="of asyncio itself"),
         pytest.param(["store", "--seed=7", "--virtual-s=60"], id="of the store"),
         pytest.param(["api", "--seed=7", "--virtual-s=30"], id="of the API server"),
+        pytest.param(["pipeline", "--seed=7", "--virtual-s=8"], id="of the pipeline"),
     ],
 )
 def test_equal_seeds_give_equal_traces_in_different_processes(options):

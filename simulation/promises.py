@@ -1,0 +1,226 @@
+"""What must hold at every moment of a pipeline, held against every commit of plane and members.
+
+Commits come in as the stores tell them, before anyone else hears of them; the first broken promise
+is an AssertionError. Bindings are believed as to where things go; whether they should is checked
+elsewhere. What the controllers know, and how, is not known here.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import orjson
+
+from atoll.dialects.karmada import names
+from atoll.simulated.member import Member
+from atoll.store.record import Event, Record
+from atoll.store.store import Store
+from simulation.world import World
+
+BINDINGS = "resourcebindings.work.karmada.io"
+WORKS = "works.work.karmada.io"
+TEMPLATES = {"Deployment": "deployments.apps", "ConfigMap": "configmaps"}
+KINDS = {collection: kind for kind, collection in TEMPLATES.items()}
+# A decision that was right this long ago may still be on its way.
+RECENT_S = 120.0
+
+Wire = dict[str, Any]
+Key = tuple[str, str]  # a kind, and namespace/name
+
+
+class Promises:
+    """Follows the plane, life after life, and its members."""
+
+    def __init__(self, world: World, members: dict[str, Member]) -> None:
+        self._world = world
+        self._members = members
+        self._plane: Store | None = None
+        self._targets: dict[Key, set[str]] = defaultdict(set)
+        self._promised: dict[Key, list[tuple[float, int]]] = defaultdict(list)
+        self._nowhere: dict[Key, float] = {}
+        self._foreign: dict[tuple[str, Key], Wire] = {}
+        self.removed = 0
+        self.checked = 0
+        self.made = 0
+
+    def follow_plane(self, store: Store) -> None:
+        """Believe what the plane has now, and check what it does from now on."""
+        self._plane = store
+        for record in store.page(BINDINGS).records:
+            self._bound(None, _object(record))
+        store.listen(self._plane_changed)
+
+    def follow_members(self) -> None:
+        """What is in the members now is theirs; check what happens from now on."""
+        for name, member in self._members.items():
+            for collection, kind in KINDS.items():
+                for record in member.store.page(collection).records:
+                    self._foreign[name, (kind, record.name)] = _meant(_object(record))
+            member.store.listen(partial(self._member_changed, name))
+
+    def check_foreign(self) -> None:
+        """Everything that was in the members before is there as it was."""
+        for (cluster, (kind, name)), wire in self._foreign.items():
+            record = self._members[cluster].store.get(TEMPLATES[kind], name)
+            assert record is not None, f"{kind} {name} of {cluster} is not ours and is gone"
+            assert _meant(_object(record)) == wire, f"{kind} {name} of {cluster} is not ours"
+
+    def _plane_changed(self, events: Sequence[Event]) -> None:
+        for event in events:
+            after = _object(event.after)
+            before = _object(event.before) if event.before is not None else None
+            if event.after.collection == BINDINGS and not event.removed:
+                self._bound(before, after)
+            elif event.after.collection == WORKS:
+                if before is None or event.removed or _is_going(before) != _is_going(after):
+                    how = "is gone" if event.removed else "is made" if not before else "is going"
+                    self._world.note(f"Work {event.after.name} {how}")
+                if before is None:
+                    self._check_alone(after)
+
+    def _bound(self, before: Wire | None, binding: Wire) -> None:
+        """A binding says where its template goes; if it divides, the parts are the whole."""
+        key, targets = _template(binding), _targets(binding)
+        self._targets[key] |= targets.keys()
+        spec, now = binding["spec"], asyncio.get_running_loop().time()
+        if not targets:
+            self._nowhere[key] = now
+        if before is not None and _targets(before) != targets:
+            self._world.note(f"{key[1]} is bound to {targets}")
+        if not targets or key[0] != "Deployment":
+            return
+        whole = spec.get("replicas", 0)
+        self._promised[key].append((now, min(whole, sum(targets.values()))))
+        if before is None or _targets(before) == targets:
+            return
+        how = (spec.get("placement") or {}).get("replicaScheduling") or {}
+        if how.get("replicaSchedulingType") == "Divided":
+            assert sum(targets.values()) == whole, f"{key}: {targets} do not add up to {whole}"
+
+    def _check_alone(self, work: Wire) -> None:
+        """No other Work of the cluster asks for the same object."""
+        assert self._plane is not None
+        asked = _asked(work)
+        for record in self._plane.page(WORKS, prefix=f"{_namespace(work)}/").records:
+            other = _object(record)
+            if other["metadata"]["uid"] != work["metadata"]["uid"] and _namespace(
+                other
+            ) == _namespace(work):
+                assert not asked & _asked(other), f"two Works ask for {asked & _asked(other)}"
+
+    def _member_changed(self, cluster: str, events: Sequence[Event]) -> None:
+        for event in events:
+            kind = KINDS.get(event.after.collection)
+            if kind is None:
+                continue
+            self.checked += 1
+            key, after = (kind, event.after.name), _object(event.after)
+            if (cluster, key) in self._foreign:
+                known = self._foreign[cluster, key]
+                assert not event.removed, f"{key} of {cluster} is theirs"
+                assert _meant(after) == known, f"{key} of {cluster} is theirs"
+                continue
+            if not _is_ours(after):
+                continue
+            assert cluster in self._targets[key], f"{key} was never meant for {cluster}"
+            if event.before is None or event.removed:
+                how = "is gone from" if event.removed else "is made in"
+                self._world.note(f"{key[1]} {how} {cluster}")
+                self.made += not event.removed
+            elif event.before is not None:
+                was = _object(event.before)
+                assert not _is_ours(was) or _maker(was) == _maker(after), f"two Works own {key}"
+            if event.removed:
+                self.removed += 1
+                self._check_removal(cluster, key, after)
+
+    def _check_removal(self, cluster: str, key: Key, gone: Wire) -> None:
+        """What goes from a cluster was withdrawn; and if it moved, it is elsewhere already."""
+        assert self._plane is not None
+        binding = self._find(BINDINGS, names_of(key))
+        template = self._find(TEMPLATES[key[0]], key[1])
+        if binding is None or template is None or _is_going(binding) or _is_going(template):
+            return
+        if _annotations(gone).get(names.TEMPLATE_UID) != template["metadata"]["uid"]:
+            return  # it was of an earlier one of that name
+        since = asyncio.get_running_loop().time() - RECENT_S
+        if self._nowhere.get(key, since) > since:
+            return  # its users asked for clusters that cannot have it
+        elsewhere = [
+            _object(record)
+            for name, member in self._members.items()
+            if name != cluster
+            and (record := member.store.get(TEMPLATES[key[0]], key[1])) is not None
+        ]
+        assert elsewhere, f"{key} left {cluster} and is nowhere"
+        if key[0] == "Deployment":
+            there = sum(each["spec"].get("replicas", 1) for each in elsewhere)
+            history = self._promised[key]
+            recent = [count for at, count in history if at >= since] or [history[-1][1]]
+            least = min(recent)
+            assert there >= least, f"{key} left {cluster}: {there} replicas of {least} are left"
+
+    def _find(self, collection: str, name: str) -> Wire | None:
+        assert self._plane is not None
+        record = self._plane.get(collection, name)
+        return None if record is None else _object(record)
+
+
+def names_of(key: Key) -> str:
+    """Where the binding of a template is."""
+    namespace, _, name = key[1].partition("/")
+    return f"{namespace}/{names.binding_name(key[0], name)}"
+
+
+def _object(record: Record) -> Wire:
+    wire: Wire = orjson.loads(record.value)
+    return wire
+
+
+def _meant(wire: Wire) -> Wire:
+    """What someone asked for, without what the server and the cluster say about it."""
+    own = ("name", "namespace", "labels", "annotations", "uid")
+    metadata = {key: wire["metadata"].get(key) for key in own}
+    annotations = dict(metadata["annotations"] or {})
+    return {**wire, "metadata": {**metadata, "annotations": annotations}, "status": None}
+
+
+def _template(binding: Wire) -> Key:
+    resource = binding["spec"]["resource"]
+    return resource["kind"], f"{resource['namespace']}/{resource['name']}"
+
+
+def _targets(binding: Wire) -> dict[str, int]:
+    clusters = binding["spec"].get("clusters") or ()
+    return {each["name"]: each.get("replicas", 0) for each in clusters}
+
+
+def _asked(work: Wire) -> set[tuple[str, str, str]]:
+    manifests = work["spec"]["workload"].get("manifests") or ()
+    return {
+        (each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"])
+        for each in manifests
+    }
+
+
+def _namespace(wire: Wire) -> str:
+    return str(wire["metadata"].get("namespace", ""))
+
+
+def _is_going(wire: Wire) -> bool:
+    return bool(wire["metadata"].get("deletionTimestamp"))
+
+
+def _is_ours(wire: Wire) -> bool:
+    return (wire["metadata"].get("labels") or {}).get(names.MANAGED) == "true"
+
+
+def _annotations(wire: Wire) -> dict[str, str]:
+    return wire["metadata"].get("annotations") or {}
+
+
+def _maker(wire: Wire) -> tuple[str | None, str | None]:
+    known = _annotations(wire)
+    return known.get(names.WORK_NAMESPACE), known.get(names.WORK_NAME)
