@@ -164,7 +164,8 @@ def test_a_server_that_says_no_for_a_while_is_asked_again() -> None:
             await ApiClient(through).create(CONFIGMAPS, configmap("first"))
             mirror = Mirror(ApiClient(Refusing(through, times=1)), CONFIGMAPS)
             children.spawn(mirror.run(), "mirror")
-            await until(lambda: names(mirror) == {"first"})
+            await mirror.ready.wait()
+            assert names(mirror) == {"first"}
 
     asyncio.run(story())
 
