@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from atoll.model.decision import Verdict
-from atoll.scheduling.columns import Numbers, Rows, rows_mask
+from atoll.scheduling.columns import Numbers, Rows, one_number, rows_mask
 from atoll.scheduling.framing import framed, packed
 from atoll.scheduling.placed import NONE_PLACED, Placed
 
@@ -120,6 +120,11 @@ class Candidates:
         return self if self.ranked else self.at(self.best_first())
 
     @property
+    def rows_in_order(self) -> Rows:
+        """Whose order that is, without the rest."""
+        return self.rows if self.ranked else self.rows[self.best_first()]
+
+    @property
     def tier_numbers(self) -> Numbers:
         return np.zeros(len(self), np.int64) if self.tiers is None else self.tiers
 
@@ -131,7 +136,7 @@ class Candidates:
         """Positions from the best to the last."""
         ranks = self.ranks()
         ranks.sort()
-        ranks &= self.position_bits
+        ranks &= one_number(self.position_bits)
         return ranks
 
     @property
@@ -159,7 +164,7 @@ class Candidates:
             largest += unit * max(abs(least), abs(most))
             if largest > _LARGEST:
                 return self._ranks_by_keys()
-            ranks += column * (sign * unit)
+            ranks += column * one_number(sign * unit)
             unit <<= (most - least).bit_length()
         return ranks
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from atoll.model.amount import CPU, EPHEMERAL_STORAGE, MEMORY, Amount
 from atoll.model.cluster import Cluster, Grade
 from atoll.model.demand import Demand
-from atoll.scheduling.columns import Interned, Mask, Numbers, replaced
+from atoll.scheduling.columns import Interned, Mask, Numbers, one_number, replaced
 from atoll.scheduling.whole_numbers import INT32_MOST
 
 NODE_PODS_MOST = 110  # Karmada's, for every node of a resource model
@@ -120,7 +120,7 @@ class Capacity:
             column = self.free.get(name)
             if column is None:
                 return np.zeros(len(self.pods), np.int64)
-            fit = np.minimum(fit, column // _near(amount.in_its_unit(name)))
+            fit = np.minimum(fit, column // one_number(_near(amount.in_its_unit(name))))
         return fit
 
     def _by_model(self, demand: Demand) -> Numbers:

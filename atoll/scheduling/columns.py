@@ -6,6 +6,7 @@ one row replaced shares nothing that could be seen to change.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -68,6 +69,14 @@ class Interned(Generic[T]):
     @property
     def nbytes(self) -> int:
         return self.codes.nbytes
+
+
+@lru_cache(maxsize=8192)
+def one_number(number: int) -> Numbers:
+    """A number as sums with columns take it: they would spend half their time on making it so."""
+    made = np.array(number, np.int64)
+    made.setflags(write=False)
+    return made
 
 
 def rows_mask(rows: Rows, count: int) -> Mask:

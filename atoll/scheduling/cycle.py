@@ -16,7 +16,7 @@ from atoll.scheduling.diagnosis import no_cluster_fits
 from atoll.scheduling.estimates import Estimates, estimate
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.guarding import PluginFailed
-from atoll.scheduling.placed import NONE_PLACED, Placed
+from atoll.scheduling.placed import Placed
 from atoll.scheduling.question import NOWHERE, Question, Surroundings
 from atoll.scheduling.refusing import refused
 from atoll.scheduling.setting import ORDINARY, Setting
@@ -33,7 +33,7 @@ def decide(
 ) -> Decision:
     """Where the binding goes, or why nowhere."""
     attempts: list[Attempt] = []
-    placed = Placed.of(binding.targets, fleet.rows) if binding.targets else NONE_PLACED
+    placed = Placed.of(binding.targets, fleet.rows)
     for place in terms_from(binding):
         question = Question(binding, place, placed, setting.features, surroundings)
         try:

@@ -17,9 +17,14 @@ class Placed(NamedTuple):
 
     @classmethod
     def of(cls, targets: tuple[Target, ...], rows: Mapping[str, int]) -> "Placed":
-        here = [(rows[name], replicas) for name, replicas in targets if name in rows]
-        found, running = zip(*here, strict=True) if here else ((), ())
-        return cls(np.array(found, np.int64), np.array(running, np.int64))
+        """Of these targets those that the rows know."""
+        if not targets:
+            return NONE_PLACED
+        names, replicas = zip(*targets, strict=True)
+        found = [*map(rows.get, names)]
+        if None in found:
+            return cls.of(tuple(each for each in targets if each.name in rows), rows)
+        return cls(np.array(found, np.int64), np.array(replicas, np.int64))
 
     def __bool__(self) -> bool:
         return len(self.rows) > 0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from atoll.scheduling.candidates import Candidates, Grouping
-from atoll.scheduling.columns import Numbers, Rows
+from atoll.scheduling.columns import Numbers, Rows, one_number
 from atoll.scheduling.traits import Traits
 
 _PER_REPLICA = 1000  # so that replicas always outweigh the scores of clusters
@@ -106,11 +106,11 @@ def _points_divided(
     and the mean score of those."""
     target = -(-replicas // max(1, least[1]))
     room = np.add.reduceat(candidates.available[layout.order], layout.starts)
-    points: list[int] = (np.minimum(room, target) * _PER_REPLICA).tolist()
+    points = [(each if each < target else target) * _PER_REPLICA for each in room.tolist()]
     if candidates.scores is not None:
         scored = candidates.scores.astype(np.bool_).nonzero()[0]
         for region in sorted(set(layout.regions[scored].tolist())):
-            best = layout.best_in(region, ranks) & candidates.position_bits
+            best = layout.best_in(region, ranks) & one_number(candidates.position_bits)
             points[region] += _mean_score(candidates, best, (target, max(*least, 1)))
     return points
 

@@ -175,7 +175,7 @@ def _write_selected(candidates: Candidates, trial: Trial, writer: Writer) -> Non
     how = _NOBODY if selected is None else _ALL if selected is candidates else _SOME
     writer.numbers(how, len(trial.groups))
     if selected is not None and how == _SOME:
-        writer.columns(selected.in_order().rows)
+        writer.columns(selected.rows_in_order)
     for groups in trial.groups:
         writer.raw(groups.grouping.written)
         writer.numbers(len(groups.scores), *groups.scores, len(groups.taken), *groups.taken)

@@ -45,7 +45,7 @@ def _assign(
         return "", Refusal(Verdict.SCHEDULER_ERROR, "no clusters available to schedule")
     has_replicas = binding.replicas > 0 or binding.demand is not None
     if not has_replicas or len(binding.components) > 1:
-        rows = selected.in_order().rows
+        rows = selected.rows_in_order
         return "", Assignment(rows, np.zeros(len(rows), np.int64))
     share = Share(selected, binding.replicas, question.placed, len(fleet))
     division, assignment = _divided(question, share, fleet, setting)
@@ -78,7 +78,7 @@ def _without_the_empty(assignment: Assignment) -> Assignment:
 def _with_the_empty(assignment: Assignment, selected: Candidates, fleet: Fleet) -> Assignment:
     """Selected clusters that got nothing, at the end, with no replicas."""
     busy = rows_mask(assignment.rows, len(fleet))
-    rows = selected.in_order().rows
+    rows = selected.rows_in_order
     rows = rows[~busy[rows]]
     return assignment._replace(
         rows=np.concatenate([assignment.rows, rows]),

@@ -73,7 +73,7 @@ def _strongest(seats: int, votes: NDArray[np.int64], *, descending: bool) -> NDA
     return places
 
 
-def _divide(seats: int, given: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
+def _divide(seats: int, votes: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
     """Seats that are sure to be won are given at once; about one per party is left to compete for.
 
     A party of v votes makes v/2t bids of at least t, rounded: a half more or less at most. So for
@@ -81,18 +81,19 @@ def _divide(seats: int, given: NDArray[np.int64], *, descending: bool) -> NDArra
     than `seats` are above total/(2*seats + n): bids above the first surely win, those below the
     second surely lose.
     """
-    votes = (given[::-1] if descending else given).astype(np.float64)
-    total = float(votes.sum())
+    if descending:
+        return _divide(seats, votes[::-1], descending=False)[::-1]
+    parties, few = len(votes), [*map(float, votes.tolist())] if len(votes) <= _FEW else None
+    total = float(votes.sum(dtype=np.float64)) if few is None else sum(few)
     if seats <= 0 or total == 0:
-        return np.zeros(len(votes), np.int64)
-    sure = (2 * seats - len(votes)) / total * (1 - _MARGIN)
-    possible = (2 * seats + len(votes)) / total * (1 + _MARGIN)
-    if len(votes) <= _FEW:
-        won = np.array(_compete(seats, votes.tolist(), max(0.0, sure)), np.int64)
-    else:
-        won = _bids(votes, max(0.0, sure))
-        won += _best(seats - int(won.sum()), votes, won, _bids(votes, possible))
-    return won[::-1] if descending else won
+        return np.zeros(parties, np.int64)
+    sure = max(0.0, (2 * seats - parties) / total * (1 - _MARGIN))
+    if few is not None:
+        return np.array(_compete(seats, few, sure), np.int64)
+    possible = (2 * seats + parties) / total * (1 + _MARGIN)
+    many = votes.astype(np.float64)
+    won = _bids(many, sure)
+    return won + _best(seats - int(won.sum()), many, won, _bids(many, possible))
 
 
 def _bids(votes: NDArray[np.float64], scale: float) -> NDArray[np.int64]:

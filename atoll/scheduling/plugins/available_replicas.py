@@ -15,7 +15,7 @@ from atoll.model.decision import Verdict
 from atoll.model.intent import Available
 from atoll.scheduling import webster
 from atoll.scheduling.candidates import Assignment, Candidates, Refusal, Share, Sum
-from atoll.scheduling.columns import Numbers, Rows, rows_mask
+from atoll.scheduling.columns import Numbers, Rows, one_number, rows_mask
 from atoll.scheduling.placed import NONE_PLACED, Placed
 from atoll.scheduling.plugin import Divide
 from atoll.scheduling.question import Question
@@ -56,17 +56,20 @@ def _divide(
         return _as_before(before)
     selected = share.selected.in_order() if aggregated else share.selected
     contest = _contest(share.replicas, selected, before, fresh=binding.fresh)
-    room = as_int32(int(contest.votes.sum()))
+    rows, votes = _best_first(contest, clusters) if aggregated else (contest.rows, contest.votes)
+    sums = votes.cumsum()
+    room = as_int32(int(sums[-1]))
     if room < contest.seats:
         message = (
             f"failed to {contest.doing}: Clusters available replicas {room} "
             "are not enough to schedule."
         )
         return Refusal(Verdict.UNSCHEDULABLE, message)
-    rows, votes = contest.rows, contest.votes
     if aggregated:
-        rows, votes = _shortest_run(contest, clusters)
-    if np.count_nonzero(rows[1:] < rows[:-1]):
+        # The shortest run of clusters that has the votes.
+        end = int(sums.searchsorted(contest.seats)) + 1
+        rows, votes = rows[:end], votes[:end]
+    if aggregated or np.count_nonzero(rows[1:] < rows[:-1]):
         by_name = rows.argsort()
         rows, votes = rows[by_name], votes[by_name]
     won = webster.divide(contest.seats, votes, descending=ties_descend(binding))
@@ -84,18 +87,16 @@ def _contest(seats: int, selected: Candidates, before: Placed, *, fresh: bool) -
     return _Contest("scale up", missing, selected.rows, selected.allocatable, before)
 
 
-def _shortest_run(contest: _Contest, clusters: int) -> tuple[Rows, Numbers]:
-    """The fewest rows that have the votes: those that keep replicas first, then the strongest."""
-    rows, votes = contest.rows, contest.votes
-    if np.count_nonzero(votes[1:] > votes[:-1]):
-        strongest = (-votes).argsort(kind="stable")
-        rows, votes = rows[strongest], votes[strongest]
-    keepers = contest.kept.rows[contest.kept.replicas > 0]
-    if len(keepers):
-        first = (~rows_mask(keepers, clusters)[rows]).argsort(kind="stable")
-        rows, votes = rows[first], votes[first]
-    end = int(votes.cumsum().searchsorted(contest.seats)) + 1
-    return rows[:end], votes[:end]
+def _best_first(contest: _Contest, clusters: int) -> tuple[Rows, Numbers]:
+    """Those that keep replicas first, then the strongest."""
+    rows, votes, kept = contest.rows, contest.votes, contest.kept
+    weaker = -votes
+    if kept:
+        keepers = rows_mask(kept.rows[kept.replicas > one_number(0)], clusters)
+        order = np.lexsort((weaker, ~keepers[rows]))
+    else:
+        order = weaker.argsort(kind="stable")
+    return rows[order], votes[order]
 
 
 def _as_before(before: Placed) -> Assignment:

@@ -23,5 +23,5 @@ class Duplicated:
 
 
 def _divide(share: Share, fleet: Fleet) -> Assignment:
-    rows = share.selected.in_order().rows
+    rows = share.selected.rows_in_order
     return Assignment(rows, np.full(len(rows), share.replicas, np.int64))

@@ -62,8 +62,9 @@ def _choose(
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
         return Refusal(Verdict.SCHEDULER_ERROR, message, (groups,))
     best = [layout.best_in(each, ranks)[: max(1, cluster.most)].tolist() for each in chosen]
-    positions = np.array(_taken(best, cluster.most), np.int64) & candidates.position_bits
-    return candidates.at(positions, (groups._replace(taken=chosen),))
+    bits = candidates.position_bits
+    positions = np.array([rank & bits for rank in _taken(best, cluster.most)], np.int64)
+    return candidates.at(positions, (Groups(layout.grouping, regions.scores, chosen),))
 
 
 def _taken(best: list[list[int]], most: int) -> list[int]:
