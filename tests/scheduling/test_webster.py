@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from atoll.scheduling.webster import descends, divide
+from atoll.scheduling.webster import descends, divide, strongest_first
 
 
 def seat_by_seat(seats: int, votes: list[int], *, descending: bool = False) -> list[int]:
@@ -153,3 +153,11 @@ def test_the_order_follows_the_lowest_bit_of_the_whole_hash(uid):
     for byte in uid.encode():
         fnv = (fnv ^ byte) * 0x01000193 % 2**32
     assert descends(uid) == (fnv % 2 == 1)
+
+
+@given(houses, electorates, st.booleans())
+def test_to_know_the_strongest_beforehand_changes_nothing(seats, votes, descending):
+    column = np.array(votes, np.int64)
+    known = strongest_first(column, descending=descending)
+    won = divide(seats, column, descending=descending, by_strength=known)
+    assert won.tolist() == divided(seats, votes, descending=descending)
