@@ -21,6 +21,7 @@ from atoll.planning.placing import plan as placing
 from atoll.planning.placing.assuming import Ledger
 from atoll.planning.placing.queue import Queue
 from atoll.planning.placing.standing import healthy_in
+from atoll.runtime.children import report_failure
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.question import Surroundings
 
@@ -38,7 +39,8 @@ class Placement:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._ledger: Ledger[Ref] = Ledger()
-        self._queue: Queue[Ref] = Queue()
+        by_priority = placing.PROTECTED.features.PriorityBasedScheduling
+        self._queue: Queue[Ref] = Queue(by_priority=by_priority)
         self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
         self._more = asyncio.Event()
         hub.hear("Cluster", self._cluster_changed)
@@ -51,7 +53,11 @@ class Placement:
             self._more.clear()
             key = self._queue.next(self._hub.now)
             if key is not None:
-                await self._place(key)
+                try:
+                    await self._place(key)
+                except Exception as error:  # noqa: BLE001 - one bad binding must not stop the others
+                    report_failure(f"{self.name}: {key}", error)
+                    self._queue.failed(key, Verdict.SCHEDULER_ERROR, self._hub.now)
                 await asyncio.sleep(0)
                 continue
             due = self._queue.wake(self._hub.now)
@@ -97,7 +103,7 @@ class Placement:
         if placed.plan.again_in == 0.0:
             self._placed.add(key, Level.REPORT)
         elif placed.plan.again_in is not None:
-            self._queue.add(key, 0, now + placed.plan.again_in)
+            self._queue.add(key, self._priority(key), now + placed.plan.again_in)
 
     def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
         key = Ref.of(after or before or {})
@@ -134,12 +140,17 @@ class Placement:
         return [each for each in watched if each is not None]
 
     def _wake(self, keys: list[Ref]) -> None:
-        self._queue.cluster_changed(dict.fromkeys(keys, 0), self._hub.now)
+        priorities = {key: self._priority(key) for key in keys}
+        self._queue.cluster_changed(priorities, self._hub.now)
         self._more.set()
 
     def _add(self, key: Ref) -> None:
-        self._queue.add(key, 0, self._hub.now)
+        self._queue.add(key, self._priority(key), self._hub.now)
         self._more.set()
+
+    def _priority(self, key: Ref) -> int:
+        spec = (self._hub.plane.find(key) or {}).get("spec") or {}
+        return int((spec.get("schedulePriority") or {}).get("priority") or 0)
 
 
 def _asks_otherwise(before: Wire | None, after: Wire) -> bool:
