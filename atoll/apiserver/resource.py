@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atoll.apiserver.fields.error import FieldError
-from atoll.apiserver.fields.names import name_is_subdomain
 from atoll.apiserver.schemas.schema import Schema
+from atoll.dialects.kubernetes.names import subdomain_faults
 
 Object = dict[str, Any]
 Path = tuple[str, ...]
@@ -80,7 +80,7 @@ class Strategy:
     deletes_gracefully: bool = False
     has_dependents: bool = True  # False: never given a garbage-collection finalizer (events)
     held_by: Path = ()  # a second list of finalizers (a namespace has one in its spec)
-    name_errors: Callable[[str], Sequence[str]] = name_is_subdomain
+    name_errors: Callable[[str], Sequence[str]] = subdomain_faults
     selectable: Mapping[str, Path] = field(default_factory=dict)  # beyond metadata.name/namespace
     default: Callable[[Object], None] = nothing  # fills in what the user left out, in place
     errors: Callable[[Object], list[FieldError]] = no_errors

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import re2
 
-from atoll.apiserver.fields.names import name_is_qualified, value_is_label_value
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import bad_request
+from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
 from atoll.model.selector import EVERYTHING, Operator, Requirement, Selector, as_integer
 
 _TOKEN = re2.compile(r"\s*(==|!=|[=!<>(),]|[^\s=!<>(),]+)")
@@ -92,7 +92,7 @@ def _key(tokens: _Tokens) -> str:
     word = tokens.take()
     if word in _SYMBOLS or not word:
         raise bad_request(f"found '{word}', expected: !, identifier, or 'end of string'")
-    reasons = name_is_qualified(word)
+    reasons = qualified_faults(word)
     if reasons:
         raise _unreadable(f'<nil>: Invalid value: "{word}": {"; ".join(reasons)}')
     return word
@@ -108,7 +108,7 @@ def _value(tokens: _Tokens, key: str) -> str:
 
 
 def _checked(value: str, key: str, index: int) -> str:
-    reasons = value_is_label_value(value)
+    reasons = label_value_faults(value)
     if reasons:
         where = f"values[{index}][{key}]"
         raise _unreadable(f'{where}: Invalid value: "{value}": {"; ".join(reasons)}')

@@ -3,7 +3,6 @@
 import re
 
 from atoll.apiserver.fields.error import FieldError, invalid, required
-from atoll.apiserver.fields.names import name_is_subdomain
 from atoll.apiserver.kinds.labels import selector_errors, selector_of
 from atoll.apiserver.kinds.podrules import RESTART_POLICIES
 from atoll.apiserver.kinds.pods import template_errors
@@ -11,6 +10,7 @@ from atoll.apiserver.kinds.podspec import default_template
 from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts, text
 from atoll.apiserver.kinds.rules import IMMUTABLE, not_negative, one_of, unchanged
 from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import subdomain_faults
 
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _NAME_LABEL = "batch.kubernetes.io/job-name"
@@ -178,7 +178,7 @@ def _schedule_errors(schedule: str) -> list[FieldError]:
 
 
 def _cronjob_name_errors(name: str) -> list[str]:
-    reasons = name_is_subdomain(name)
+    reasons = subdomain_faults(name)
     if len(name) > _CRONJOB_NAME_MAX:
         reasons.append(f"must be no more than {_CRONJOB_NAME_MAX} characters")
     return reasons

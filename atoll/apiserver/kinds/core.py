@@ -1,10 +1,10 @@
 """The plain kinds of core/v1: namespaces, configuration, accounts, nodes, quotas and limits."""
 
 from atoll.apiserver.fields.error import FieldError, duplicate, invalid, not_supported
-from atoll.apiserver.fields.names import name_is_label, name_is_qualified
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, part, parts, text
 from atoll.apiserver.kinds.rules import frozen_data, key_errors
 from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import label_faults, qualified_faults
 from atoll.model.quantity import parse
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -95,7 +95,7 @@ def _node_errors(node: Object) -> list[FieldError]:
     errors = []
     for taint, where in each(parts(node, "spec", "taints"), "metadata.taints"):
         key = text(taint, "key")
-        errors += [invalid(f"{where}.key", key, reason) for reason in name_is_qualified(key)]
+        errors += [invalid(f"{where}.key", key, reason) for reason in qualified_faults(key)]
         if taint.get("effect") not in _TAINT_EFFECTS:
             effect = taint.get("effect") or ""
             errors.append(not_supported(f"{where}.effect", effect, _TAINT_EFFECTS))
@@ -173,7 +173,7 @@ NAMESPACE = Strategy(
     has_status=True,
     returns_deleted=True,
     held_by=("spec", "finalizers"),
-    name_errors=name_is_label,
+    name_errors=label_faults,
     selectable={"status.phase": ("status", "phase")},
     default=_default_namespace,
     update_errors=_namespace_update_errors,

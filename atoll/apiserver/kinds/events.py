@@ -4,9 +4,9 @@ The two differ in the names of fields; `to_core` and `from_core` are inverse to 
 """
 
 from atoll.apiserver.fields.error import FieldError, invalid, required
-from atoll.apiserver.fields.names import name_is_qualified
 from atoll.apiserver.kinds.reading import Object, text
 from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import qualified_faults
 
 _CORE, _NEW = "v1", "events.k8s.io/v1"
 
@@ -92,7 +92,7 @@ def _reporter_errors(event: Object) -> list[FieldError]:
     errors = [] if controller else [required("reportingController")]
     errors += [
         invalid("reportingController", controller, reason)
-        for reason in name_is_qualified(controller)
+        for reason in qualified_faults(controller)
     ]
     keys = ("reportingInstance", "action", "reason")
     return errors + [required(key) for key in keys if not text(event, key)]

@@ -3,8 +3,8 @@
 from typing import Any
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
-from atoll.apiserver.fields.names import name_is_qualified, value_is_label_value
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
 from atoll.model.selector import Operator, Requirement, Selector
 
 _OPERATORS = {
@@ -63,8 +63,8 @@ def printed_labels(labels: Any) -> str:
 def label_errors(labels: Object, path: str) -> list[FieldError]:
     errors = []
     for key, value in sorted(labels.items()):
-        errors += [invalid(path, key, reason) for reason in name_is_qualified(key)]
-        errors += [invalid(path, value, reason) for reason in value_is_label_value(str(value))]
+        errors += [invalid(path, key, reason) for reason in qualified_faults(key)]
+        errors += [invalid(path, value, reason) for reason in label_value_faults(str(value))]
     return errors
 
 
@@ -87,8 +87,8 @@ def _expression_errors(expression: Object, where: str) -> list[FieldError]:
     elif operator not in _OPERATORS:
         errors.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
     key = text(expression, "key")
-    errors += [invalid(f"{where}.key", key, reason) for reason in name_is_qualified(key)]
+    errors += [invalid(f"{where}.key", key, reason) for reason in qualified_faults(key)]
     for index, value in enumerate(values):
-        reasons = value_is_label_value(str(value))
+        reasons = label_value_faults(str(value))
         errors += [invalid(f"{where}.values[{index}]", value, reason) for reason in reasons]
     return errors

@@ -14,9 +14,9 @@ from atoll.apiserver.fields.error import (
     not_supported,
     required,
 )
-from atoll.apiserver.fields.names import name_is_label
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
 from atoll.apiserver.kinds.rules import one_of, port_errors, port_name_errors
+from atoll.dialects.kubernetes.names import label_faults
 from atoll.model.quantity import parse
 
 _ENV_NAME = re.compile("[ -<>-~]+")
@@ -50,7 +50,7 @@ def _volume_errors(spec: Object, path: str) -> tuple[list[FieldError], set[str]]
         found = _source_errors(volume, where)
         if not name:
             found.append(required(f"{where}.name"))
-        elif reasons := name_is_label(name):
+        elif reasons := label_faults(name):
             found += [invalid(f"{where}.name", name, reason) for reason in reasons]
         elif name in names:
             found.append(duplicate(f"{where}.name", name))
@@ -82,7 +82,7 @@ def _name_errors(container: Object, where: str, names: set[str]) -> list[FieldEr
     name = text(container, "name")
     if not name:
         return [required(f"{where}.name")]
-    if reasons := name_is_label(name):
+    if reasons := label_faults(name):
         return [invalid(f"{where}.name", name, reason) for reason in reasons]
     if name in names:
         return [duplicate(f"{where}.name", name)]

@@ -1,9 +1,9 @@
 """The kinds of rbac.authorization.k8s.io/v1: roles and their bindings."""
 
 from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
-from atoll.apiserver.fields.names import name_is_path_segment, name_is_subdomain
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, items, part, parts, text
 from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
 
 GROUP = "rbac.authorization.k8s.io"
 
@@ -77,7 +77,7 @@ def _reference_errors(
     name = text(role, "name")
     if not name:
         errors.append(required("roleRef.name"))
-    errors += [invalid("roleRef.name", name, why) for why in name_is_path_segment(name)]
+    errors += [invalid("roleRef.name", name, why) for why in path_segment_faults(name)]
     for subject, where in each(parts(binding, "subjects"), "subjects"):
         errors += _subject_errors(subject, where, namespaced=namespaced)
     return errors
@@ -89,7 +89,7 @@ def _subject_errors(subject: Object, where: str, *, namespaced: bool) -> list[Fi
     match subject.get("kind"):
         case "ServiceAccount":
             errors += [
-                invalid(f"{where}.name", name, why) for why in name_is_subdomain(name) if name
+                invalid(f"{where}.name", name, why) for why in subdomain_faults(name) if name
             ]
             if group:
                 errors.append(not_supported(f"{where}.apiGroup", group, ("",)))
@@ -115,7 +115,7 @@ def _role_unchanged(new: Object, old: Object) -> list[FieldError]:
 def _strategy_of_roles(*, namespaced: bool) -> Strategy:
     return Strategy(
         creates_on_update=True,
-        name_errors=name_is_path_segment,
+        name_errors=path_segment_faults,
         default=_default_role,
         errors=_role_errors if namespaced else _cluster_role_errors,
     )
@@ -124,7 +124,7 @@ def _strategy_of_roles(*, namespaced: bool) -> Strategy:
 def _strategy_of_bindings(*, namespaced: bool) -> Strategy:
     return Strategy(
         creates_on_update=True,
-        name_errors=name_is_path_segment,
+        name_errors=path_segment_faults,
         default=_default_binding,
         errors=_binding_errors if namespaced else _cluster_binding_errors,
         update_errors=_role_unchanged,

@@ -14,10 +14,10 @@ from atoll.apiserver.fields.error import (
     not_supported,
     required,
 )
-from atoll.apiserver.fields.names import name_is_label
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, items, part, parts, text
 from atoll.apiserver.kinds.rules import port_errors, port_name_errors
 from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import label_faults
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -103,7 +103,7 @@ def _port_errors(port: Object, where: str, names: set[str], *, alone: bool) -> l
     errors = []
     if not name:
         errors += [] if alone else [required(f"{where}.name")]
-    elif reasons := name_is_label(name):
+    elif reasons := label_faults(name):
         errors += [invalid(f"{where}.name", name, reason) for reason in reasons]
     elif name in names:
         errors.append(duplicate(f"{where}.name", name))
@@ -167,7 +167,7 @@ SERVICE = Strategy(
     has_status=True,
     creates_on_update=True,
     returns_deleted=True,
-    name_errors=name_is_label,
+    name_errors=label_faults,
     selectable={"spec.clusterIP": ("spec", "clusterIP"), "spec.type": ("spec", "type")},
     default=_default_service,
     errors=_service_errors,

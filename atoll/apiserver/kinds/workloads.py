@@ -9,7 +9,6 @@ from atoll.apiserver.fields.error import (
     not_supported,
     required,
 )
-from atoll.apiserver.fields.names import name_is_label
 from atoll.apiserver.kinds.labels import selector_errors, selector_of
 from atoll.apiserver.kinds.podrules import restart_policy_errors
 from atoll.apiserver.kinds.pods import template_errors
@@ -24,6 +23,7 @@ from atoll.apiserver.kinds.rules import (
 )
 from atoll.apiserver.kinds.volumes import default_claim_spec
 from atoll.apiserver.resource import Scale, Strategy
+from atoll.dialects.kubernetes.names import label_faults
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _SCALE = Scale(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
@@ -270,7 +270,7 @@ STATEFUL_SET = Strategy(
     tracks_generation=True,
     has_status=True,
     scale=_SCALE,
-    name_errors=name_is_label,
+    name_errors=label_faults,
     default=_default_statefulset,
     errors=_statefulset_errors,
     update_errors=_statefulset_update_errors,

@@ -8,13 +8,13 @@ from typing import Any
 
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
-from atoll.apiserver.fields.names import (
-    name_is_label,
-    name_is_qualified,
-    name_is_subdomain,
-    value_is_label_value,
-)
 from atoll.apiserver.resource import Resource, Strategy
+from atoll.dialects.kubernetes.names import (
+    label_faults,
+    label_value_faults,
+    qualified_faults,
+    subdomain_faults,
+)
 
 Object = dict[str, Any]
 
@@ -128,7 +128,7 @@ def errors_of_new(obj: Object, resource: Resource) -> list[FieldError]:
         errors += [fields.invalid("metadata.name", name, reason) for reason in reasons]
     if prefix and (reasons := resource.strategy.name_errors(prefix.rstrip("-.") or prefix)):
         errors += [fields.invalid("metadata.generateName", prefix, reason) for reason in reasons]
-    if resource.namespaced and (reasons := name_is_label(meta.get("namespace", ""))):
+    if resource.namespaced and (reasons := label_faults(meta.get("namespace", ""))):
         namespace = meta.get("namespace", "")
         errors += [fields.invalid("metadata.namespace", namespace, reason) for reason in reasons]
     return errors + _common_errors(meta)
@@ -163,8 +163,8 @@ def _common_errors(meta: Object) -> list[FieldError]:
 def _label_errors(labels: Object, where: str) -> list[FieldError]:
     errors = []
     for key, value in labels.items():
-        errors += [fields.invalid(where, key, reason) for reason in name_is_qualified(key)]
-        errors += [fields.invalid(where, value, reason) for reason in value_is_label_value(value)]
+        errors += [fields.invalid(where, key, reason) for reason in qualified_faults(key)]
+        errors += [fields.invalid(where, value, reason) for reason in label_value_faults(value)]
     return errors
 
 
@@ -173,7 +173,7 @@ def _annotation_errors(annotations: Object) -> list[FieldError]:
     errors = [
         fields.invalid(where, key, reason)
         for key in annotations
-        for reason in name_is_qualified(key.lower())
+        for reason in qualified_faults(key.lower())
     ]
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > ANNOTATIONS_MAX:
@@ -206,8 +206,8 @@ def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
     errors = []
     for index, name in enumerate(finalizers):
         where = f"metadata.finalizers[{index}]"
-        errors += [fields.invalid(where, name, reason) for reason in name_is_qualified(name)]
-        if "/" not in name and name not in _STANDARD_FINALIZERS and not name_is_subdomain(name):
+        errors += [fields.invalid(where, name, reason) for reason in qualified_faults(name)]
+        if "/" not in name and name not in _STANDARD_FINALIZERS and not subdomain_faults(name):
             why = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(fields.invalid(where, name, why))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:

@@ -10,12 +10,12 @@ from typing import Any
 
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
-from atoll.apiserver.fields.names import name_is_rfc1035_label, name_is_subdomain
 from atoll.apiserver.schemas.formats import unrecognized_formats
 from atoll.apiserver.schemas.schema_rules import default_errors, schema_errors
 from atoll.apiserver.schemas.selectable_rules import selectable_errors
 from atoll.apiserver.schemas.structural import has_rules
 from atoll.apiserver.schemas.structure_rules import structure_errors
+from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
 
 Object = dict[str, Any]
 
@@ -191,7 +191,7 @@ def _has_status(version: Object, shared: Object) -> bool:
 def _group(group: str) -> Iterator[FieldError]:
     if not group:
         yield fields.required("spec.group")
-    elif reasons := name_is_subdomain(group):
+    elif reasons := subdomain_faults(group):
         yield fields.invalid("spec.group", group, ",".join(reasons))
     elif "." not in group:
         yield fields.invalid("spec.group", group, "should be a domain with at least one dot")
@@ -205,7 +205,7 @@ def _choice(path: str, value: str, choices: tuple[str, ...]) -> Iterator[FieldEr
 
 
 def _label(path: str, value: str, prefix: str = "") -> Iterator[FieldError]:
-    reasons = name_is_rfc1035_label(value.lower() if prefix else value)
+    reasons = rfc1035_faults(value.lower() if prefix else value)
     if reasons:
         yield fields.invalid(path, value, prefix + ",".join(reasons))
 

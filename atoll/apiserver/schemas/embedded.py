@@ -11,16 +11,16 @@ from typing import Any
 
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError, shown
-from atoll.apiserver.fields.names import (
-    name_is_path_segment,
-    name_is_qualified,
-    name_is_rfc1035_label,
-    value_is_label_value,
-)
 from atoll.apiserver.schemas.mismatch import Mismatch
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import object_meta
 from atoll.apiserver.schemas.typed import read_typed
+from atoll.dialects.kubernetes.names import (
+    label_value_faults,
+    path_segment_faults,
+    qualified_faults,
+    rfc1035_faults,
+)
 
 Object = dict[str, Any]
 
@@ -137,7 +137,7 @@ def _kind_fault(kind: Any) -> str | None:
         return "must be a string"
     if not kind:
         return "must not be empty"
-    reasons = name_is_rfc1035_label(kind.lower())
+    reasons = rfc1035_faults(kind.lower())
     if not reasons:
         return None
     return "may have mixed case, but should otherwise match: " + ",".join(reasons)
@@ -145,10 +145,10 @@ def _kind_fault(kind: Any) -> str | None:
 
 def _metadata_errors(metadata: Object, path: str) -> list[FieldError]:
     name = metadata.get("name", "")
-    found = [("name", name, reason) for reason in name_is_path_segment(name)]
+    found = [("name", name, reason) for reason in path_segment_faults(name)]
     for key, value in metadata.get("labels", {}).items():
-        found += [("labels", key, reason) for reason in name_is_qualified(key)]
-        found += [("labels", value, reason) for reason in value_is_label_value(value)]
+        found += [("labels", key, reason) for reason in qualified_faults(key)]
+        found += [("labels", value, reason) for reason in label_value_faults(value)]
     for key in metadata.get("annotations", {}):
-        found += [("annotations", key, reason) for reason in name_is_qualified(key.lower())]
+        found += [("annotations", key, reason) for reason in qualified_faults(key.lower())]
     return [fields.invalid(f"{path}.{field}", value, reason) for field, value, reason in found]

@@ -13,7 +13,7 @@ from typing import Any
 
 import re2
 
-from atoll.apiserver.fields.names import name_is_label, name_is_subdomain
+from atoll.dialects.kubernetes.names import label_faults, subdomain_faults
 
 _uuid = re2.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 _uuid3 = re2.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}")
@@ -169,8 +169,8 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "date": _is_date,
     "duration": _is_duration,
     "datetime": _is_date_time,
-    "k8sshortname": lambda text: not name_is_label(text),
-    "k8slongname": lambda text: not name_is_subdomain(text),
+    "k8sshortname": lambda text: not label_faults(text),
+    "k8slongname": lambda text: not subdomain_faults(text),
 }
 _NUMERIC = {"integer": ("int32", "int64"), "number": ("float", "double")}
 

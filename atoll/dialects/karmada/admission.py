@@ -9,7 +9,8 @@ from typing import Any
 
 from atoll.dialects.karmada import affinity, placement
 from atoll.dialects.karmada.placement import PLACEMENT
-from atoll.dialects.kubernetes.selectors import LABEL_OPERATORS, OPERATORS, is_label_key
+from atoll.dialects.kubernetes.names import qualified_faults
+from atoll.dialects.kubernetes.selectors import LABEL_OPERATORS, OPERATORS
 from atoll.dialects.kubernetes.tolerations import ANY_VALUE, EFFECTS
 from atoll.dialects.wire import INT64, Wire, at, elements, number, part, parts, text, texts
 from atoll.errors import Invalid
@@ -67,7 +68,7 @@ def _of_affinities(wire: Wire) -> Iterator[Invalid]:
     names: set[str] = set()
     for here, term in parts(wire, "clusterAffinities", PLACEMENT):
         name = text(term, "affinityName", here)
-        if not is_label_key(name):
+        if qualified_faults(name):
             yield Invalid(here, name, NO_NAME)
         if name in names:
             problem = "each affinity term in a policy must have a unique name"
@@ -88,7 +89,7 @@ def _of_tiers(term: Wire, path: str) -> Iterator[Invalid]:
     names = {text(term, "affinityName", path)}
     for here, tier in parts(term, "overflowAffinities", path):
         name = text(tier, "affinityName", here)
-        if not is_label_key(name):
+        if qualified_faults(name):
             yield Invalid(at(here, "affinityName"), name, NO_NAME)
         if name in names:
             problem = "overflow affinity name must be unique and must not duplicate the primary"
@@ -168,7 +169,7 @@ def _of_groups(wire: Wire) -> Iterator[Invalid]:
         term = part(given or {}, side, path)
         if term is not None:
             keys.append(text(term, "groupByLabelKey", at(path, side)))
-            if not is_label_key(keys[-1]):
+            if qualified_faults(keys[-1]):
                 yield Invalid(f"{path}.{side}.groupByLabelKey", keys[-1], NO_NAME)
     if len(keys) == 2 and keys[0] == keys[1]:
         problem = "affinity and antiAffinity must not use the same groupByLabelKey"

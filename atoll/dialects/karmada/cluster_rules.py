@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from atoll.dialects.karmada.admission import NO_NAME
-from atoll.dialects.kubernetes.selectors import is_label_key, is_label_value
+from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
 from atoll.dialects.wire import Wire, parts
 from atoll.errors import Invalid
 from atoll.model.action import Object
@@ -79,12 +79,12 @@ def _proxy(written: str) -> Iterator[Invalid]:
 
 def _places(spec: Wire) -> Iterator[Invalid]:
     for key in ("provider", "region", "zone"):
-        if not is_label_value(spec.get(key) or ""):
+        if label_value_faults(spec.get(key) or ""):
             yield Invalid(f"spec.{key}", spec[key], _NO_VALUE)
     if spec.get("zone") and spec.get("zones"):
         yield Invalid("spec.zone", spec["zone"], "Zone and Zones cannot co-exist")
     for index, zone in enumerate(spec.get("zones") or []):
-        if not is_label_value(zone):
+        if label_value_faults(zone):
             yield Invalid(f"spec.zones[{index}]", zone, _NO_VALUE)
 
 
@@ -92,9 +92,9 @@ def _taints(spec: Wire) -> Iterator[Invalid]:
     known: set[tuple[str, str]] = set()
     for here, taint in parts(spec, "taints", "spec"):
         mark = (taint["key"], taint["effect"])
-        if not is_label_key(taint["key"]):
+        if qualified_faults(taint["key"]):
             yield Invalid(f"{here}.key", taint["key"], NO_NAME)
-        if not is_label_value(taint.get("value") or ""):
+        if label_value_faults(taint.get("value") or ""):
             yield Invalid(f"{here}.value", taint["value"], _NO_VALUE)
         if mark in known:
             yield Invalid(here, dict(taint), "taints must be unique by key and effect pair")

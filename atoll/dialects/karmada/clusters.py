@@ -14,10 +14,10 @@ be told.
 """
 
 from atoll.dialects.karmada import affinity
+from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.dialects.kubernetes.selectors import (
     LABEL_OPERATORS,
     expressions,
-    is_label_key,
     requirement,
 )
 from atoll.dialects.wire import Wire, at, known_only, part, parts, texts
@@ -104,7 +104,7 @@ def _checked(
 ) -> Requirement:
     """The requirement, which must be one that Kubernetes takes."""
     key, operator, values = written
-    if not is_label_key(key):
+    if qualified_faults(key):
         raise Invalid(at(path, "key"), key, "is no name of a label or property")
     if operator not in known:
         raise Invalid(at(path, "operator"), operator, f"must be one of {', '.join(sorted(known))}")
@@ -126,7 +126,7 @@ def _properties(wire: Wire, path: str) -> tuple[Requirement, ...]:
 def _property(written: tuple[str, str, tuple[str, ...]], path: str) -> Requirement:
     key, operator, values = written
     compares = _COMPARISONS.get(operator)
-    if compares is None or not is_label_key(key):
+    if compares is None or qualified_faults(key):
         return _checked(written, path, LABEL_OPERATORS | frozenset(_COMPARISONS))
     if len(values) != 1 or parse(values[0]) is None:
         raise Invalid(at(path, "values"), values, f"{operator} takes one amount")

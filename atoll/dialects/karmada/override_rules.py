@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from atoll.dialects.karmada.admission import NO_NAME, affinity_problems
 from atoll.dialects.karmada.policy_rules import selectors
-from atoll.dialects.kubernetes.selectors import is_label_key, is_label_value
+from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
 from atoll.dialects.wire import Wire, parts
 from atoll.errors import Invalid
 from atoll.model.action import Object
@@ -44,13 +44,13 @@ def override(new: Object) -> Iterator[Invalid]:
 def _overriders(overriders: Wire, path: str) -> Iterator[Invalid]:
     for here, each in parts(overriders, "annotationsOverrider", path):
         for key, value in each["value"].items():
-            if not is_label_key(key.lower()):
+            if qualified_faults(key.lower()):
                 yield Invalid(f"{here}.value[{key}]", value, f"the annotation {NO_NAME}")
     for here, each in parts(overriders, "labelsOverrider", path):
         for key, value in each["value"].items():
-            if not is_label_key(key):
+            if qualified_faults(key):
                 yield Invalid(f"{here}.value[{key}]", value, f"the label {NO_NAME}")
-            if not is_label_value(value):
+            if label_value_faults(value):
                 yield Invalid(f"{here}.value[{key}]", value, _NO_VALUE)
     for here, each in parts(overriders, "imageOverrider", path):
         predicate = each.get("predicate")

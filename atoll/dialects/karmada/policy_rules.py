@@ -8,7 +8,7 @@ from typing import Any
 
 from atoll.dialects.json import read
 from atoll.dialects.karmada import admission, names, placement
-from atoll.dialects.kubernetes.selectors import is_label_key
+from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.dialects.wire import Wire, parts
 from atoll.errors import Invalid
 from atoll.model.action import Object
@@ -93,7 +93,7 @@ def _failover(spec: Wire) -> Iterator[Invalid]:
     ):
         kept = (part or {}).get("statePreservation") or {}
         for here, each in parts(kept, "rules", f"{path}.statePreservation"):
-            if not is_label_key(each["aliasLabelName"]):
+            if qualified_faults(each["aliasLabelName"]):
                 field = f"{here}.aliasLabelName"
                 yield Invalid(field, each["aliasLabelName"], admission.NO_NAME)
 

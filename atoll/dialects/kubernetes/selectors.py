@@ -4,8 +4,7 @@ A requirement that breaks those rules is None here: Kubernetes calls the selecto
 whoever uses it decides what that means (mostly: it matches nothing).
 """
 
-import re
-
+from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
 from atoll.dialects.wire import INT64, Wire, parts, text, text_by_name, texts
 from atoll.model.selector import NOTHING, Operator, Requirement, Selector, as_integer
 
@@ -19,29 +18,13 @@ OPERATORS = {
 }
 LABEL_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
-_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_NAME_MAX, _SUBDOMAIN_MAX = 63, 253
-
-
-def is_label_key(key: str) -> bool:
-    """Is this a name, with or without the domain of whoever gives it meaning?"""
-    prefix, slash, last = key.rpartition("/")
-    if slash and (len(prefix) > _SUBDOMAIN_MAX or not _SUBDOMAIN.fullmatch(prefix)):
-        return False
-    return len(last) <= _NAME_MAX and _NAME.fullmatch(last) is not None
-
-
-def is_label_value(value: str) -> bool:
-    return not value or (len(value) <= _NAME_MAX and _NAME.fullmatch(value) is not None)
-
 
 def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement | None:
     """The requirement, or None if Kubernetes would call it invalid."""
     found = OPERATORS.get(operator)
-    if found is None or not is_label_key(key) or not _may_have(found, values):
+    if found is None or qualified_faults(key) or not _may_have(found, values):
         return None
-    return Requirement(key, found, values) if all(map(is_label_value, values)) else None
+    return None if any(map(label_value_faults, values)) else Requirement(key, found, values)
 
 
 def _may_have(operator: Operator, values: tuple[str, ...]) -> bool:

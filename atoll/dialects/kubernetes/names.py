@@ -29,7 +29,7 @@ def _explain(rule: str, pattern: str, *examples: str) -> str:
     return f"{rule} (e.g. '{shown}', regex used for validation is '{pattern}')"
 
 
-def name_is_label(name: str) -> list[str]:
+def label_faults(name: str) -> list[str]:
     """An RFC 1123 label: what namespaces are called."""
     reasons = [_too_long(LABEL_MAX, "characters")] if len(name.encode()) > LABEL_MAX else []
     if _label.fullmatch(name):
@@ -45,7 +45,7 @@ def name_is_label(name: str) -> list[str]:
     return reasons
 
 
-def name_is_subdomain(name: str, *, unit: str = "characters") -> list[str]:
+def subdomain_faults(name: str, *, unit: str = "characters") -> list[str]:
     """An RFC 1123 subdomain: what most objects are called."""
     too_long = len(name.encode()) > SUBDOMAIN_MAX
     reasons = [_too_long(SUBDOMAIN_MAX, unit)] if too_long else []
@@ -58,7 +58,7 @@ def name_is_subdomain(name: str, *, unit: str = "characters") -> list[str]:
     return reasons
 
 
-def name_is_rfc1035_label(name: str) -> list[str]:
+def rfc1035_faults(name: str) -> list[str]:
     """An RFC 1035 label: what services are called."""
     reasons = [_too_long(LABEL_MAX, "characters")] if len(name.encode()) > LABEL_MAX else []
     if not _rfc1035.fullmatch(name):
@@ -70,14 +70,14 @@ def name_is_rfc1035_label(name: str) -> list[str]:
     return reasons
 
 
-def name_is_path_segment(name: str) -> list[str]:
+def path_segment_faults(name: str) -> list[str]:
     """Anything that can stand in a URL path: what RBAC objects are called."""
     if name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{mark}'" for mark in ("/", "%") if mark in name]
 
 
-def name_is_qualified(name: str) -> list[str]:
+def qualified_faults(name: str) -> list[str]:
     """An optional DNS prefix and a name: label keys, finalizers, taints."""
     prefix, slash, rest = name.rpartition("/")
     reasons = []
@@ -87,7 +87,7 @@ def name_is_qualified(name: str) -> list[str]:
         if not prefix:
             reasons.append("prefix part must be non-empty")
         else:
-            wrong = name_is_subdomain(prefix, unit="bytes")
+            wrong = subdomain_faults(prefix, unit="bytes")
             reasons += [f"prefix part {reason}" for reason in wrong]
     if not rest:
         reasons.append("name part must be non-empty")
@@ -111,7 +111,7 @@ def _explain_qualified() -> str:
     return f"{explained} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 
 
-def value_is_label_value(value: str) -> list[str]:
+def label_value_faults(value: str) -> list[str]:
     """What a label may be set to; empty is allowed."""
     reasons = [_too_long(LABEL_MAX)] if len(value.encode()) > LABEL_MAX else []
     if not _label_value.fullmatch(value):
