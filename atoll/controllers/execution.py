@@ -1,4 +1,9 @@
-"""Works and members: what is in a member, and what is reported of it."""
+"""Works and members: what is in a member, and what is reported of it.
+
+Every member has a loop and workers of its own, so that one that hangs holds up nobody else.
+"""
+
+import asyncio
 
 from atoll.client.api import Refused, Wire
 from atoll.client.mirror import Mirror
@@ -11,8 +16,11 @@ from atoll.model.action import Action, Create, Object, Ref, Update
 from atoll.planning import working
 from atoll.planning.applying import Attempt, version_of
 from atoll.planning.reflecting import Questions
+from atoll.runtime.children import Children
 
 Key = tuple[str, str]
+
+WORKERS = 4  # for each member
 
 
 class Execution:
@@ -22,18 +30,42 @@ class Execution:
         self._hub = hub
         self._attempts: dict[tuple[str, Ref], Attempt] = {}
         self._planned: dict[Key, Wire] = {}
-        controller = Controller(
+        self._loops: dict[str, Loop[Key]] = {}
+        self._more = asyncio.Event()
+        self._controller = Controller(
             "execution",
             self._observe,
             lambda seen: working.plan(seen, hub.now),
             self._refused,
             self._done,
         )
-        self.loop: Loop[Key] = Loop(controller, hub.performer, hub.turns)
         hub.hear("Work", self._work_changed)
         hub.hear("Cluster", self._cluster_changed)
         hub.hear_members(self._member_changed)
         hub.hear_connected(self._wake_all)
+
+    async def run(self) -> None:
+        """Work for every member there is and will be, each by workers of its own, for ever."""
+        async with Children("execution") as children:
+            served = 0
+            while True:
+                self._more.clear()
+                for cluster, loop in list(self._loops.items())[served:]:
+                    for worker in range(WORKERS):
+                        children.spawn(loop.run(), f"{cluster} {worker}")
+                served = len(self._loops)
+                await self._more.wait()
+
+    def _wake(self, key: Key, level: Level = Level.ARRIVE) -> None:
+        cluster = names.cluster_of(key[0])
+        if cluster is None:
+            return
+        loop = self._loops.get(cluster)
+        if loop is None:
+            loop = Loop(self._controller, self._hub.performer, self._hub.turns)
+            self._loops[cluster] = loop
+            self._more.set()
+        loop.wake(key, level)
 
     def _observe(self, key: Key) -> working.SeenWork | None:
         hub = self._hub
@@ -79,7 +111,7 @@ class Execution:
 
     async def _wake_when_ready(self, mirror: Mirror, key: Key) -> None:
         await mirror.ready.wait()
-        self.loop.wake(key)
+        self._wake(key)
 
     def _done(self, action: Action, stored: Wire | None) -> None:
         """Remember which version a member gave what was sent: what it adds itself is no drift."""
@@ -108,7 +140,7 @@ class Execution:
     def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
         if after is not None:
             level = Level.ARRIVE if meant_otherwise(before, after) else Level.REPORT
-            self.loop.wake((after["metadata"]["namespace"], after["metadata"]["name"]), level)
+            self._wake((after["metadata"]["namespace"], after["metadata"]["name"]), level)
 
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
         if _is_ready(before) == _is_ready(after):
@@ -119,14 +151,14 @@ class Execution:
         """Look at all Works of a cluster again."""
         mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
         for work in mirror.by(_namespace, names.execution_namespace(name)):
-            self.loop.wake((work["metadata"]["namespace"], work["metadata"]["name"]))
+            self._wake((work["metadata"]["namespace"], work["metadata"]["name"]))
 
     def _member_changed(self, before: Wire | None, after: Wire | None) -> None:
         for wire in (before, after):
             annotations = ((wire or {}).get("metadata") or {}).get("annotations") or {}
             if names.WORK_NAME in annotations:
                 key = annotations.get(names.WORK_NAMESPACE, ""), annotations[names.WORK_NAME]
-                self.loop.wake(key, Level.REPORT)
+                self._wake(key, Level.REPORT)
 
 
 def _manifests(work: Object) -> list[Wire]:

@@ -21,10 +21,11 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     services: dict[str, Callable[[], Awaitable[None]]] = {
         f"{placement.name}'s reports": placement.report,
         "events": hub.performer.run,
+        "execution": execution.run,
     }
     for worker in range(WORKERS):
         services[f"{placement.name} {worker}"] = placement.run
-    for loop in (*by_ref, by_name, execution.loop):
+    for loop in (*by_ref, by_name):
         for worker in range(WORKERS):
             services[f"{loop.name} {worker}"] = loop.run
     return services

@@ -3,13 +3,14 @@
 Whoever notices a change adds a key; a worker takes keys and brings each a step closer to where it
 should be. Several may work on one list; no key is ever with two of them. A key that fails comes
 back after a pause, longer each time; one that is added while it is being worked on is worked on
-again. Lists that share `Turns` let what is more pressing go first, in whichever list it waits.
+again. Lists that share `Turns` let what is more pressing go first, in whichever list it waits,
+unless nobody there gets on.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from atoll.runtime.children import report_failure
 
@@ -23,26 +24,37 @@ _LEVELS = 4
 _PATIENCE_S = 0.1
 
 
+class _Sharing(Protocol):
+    """A list as those who share turns with it see it."""
+
+    def at_ease(self) -> None:
+        """Nothing waits at some level any more."""
+
+    def presses(self, level: int) -> bool:
+        """Whether something more pressing than this level waits here, and somebody gets on."""
+
+
 class Turns:
     """How many keys wait at each level, over all lists that share this; level 0 presses most."""
 
     def __init__(self) -> None:
         self._waiting = [0] * _LEVELS
-        self._lists: list[Callable[[], None]] = []
+        self._lists: list[_Sharing] = []
 
-    def join(self, at_ease: Callable[[], None]) -> None:
-        """Call this whenever nothing waits at some level any more."""
-        self._lists.append(at_ease)
+    def join(self, one: _Sharing) -> None:
+        self._lists.append(one)
 
     def count(self, level: int, more: int) -> None:
         self._waiting[level] += more
         if not self._waiting[level]:
-            for at_ease in self._lists:
-                at_ease()
+            for each in self._lists:
+                each.at_ease()
 
     def has(self, level: int) -> bool:
-        """Whether it is this level's turn: nothing more pressing waits anywhere."""
-        return not any(self._waiting[:level])
+        """Whether it is this level's turn: nothing more pressing waits where somebody gets on."""
+        if not any(self._waiting[:level]):
+            return True
+        return not any(each.presses(level) for each in self._lists)
 
 
 class Worklist(Generic[K]):
@@ -51,9 +63,11 @@ class Worklist(Generic[K]):
     def __init__(self, name: str, turns: Turns | None = None) -> None:
         self._name = name
         self._turns = turns or Turns()
-        self._turns.join(self._at_ease)
+        self._turns.join(self)
         self._waiting: list[dict[K, None]] = [{} for _ in range(_LEVELS)]
         self._busy: set[K] = set()
+        self._workers = 0
+        self._got_on_at = 0.0
         self._failures: dict[K, int] = {}
         self._more = asyncio.Event()
 
@@ -78,36 +92,44 @@ class Worklist(Generic[K]):
 
     async def run(self, work: Callable[[K], Awaitable[None]]) -> None:
         """Work on every key that is added, one at a time, for ever."""
-        while True:
-            key = await self._next()
-            try:
-                await work(key)
-            except Exception as error:  # noqa: BLE001 - one bad key must not stop the others
-                self._retry(key, error)
-            else:
-                self._failures.pop(key, None)
-                await asyncio.sleep(0)
-            finally:
-                self._busy.discard(key)
-                if any(key in waiting for waiting in self._waiting):
-                    self._more.set()
+        self._workers += 1
+        try:
+            while True:
+                await self._work_once(work)
+        finally:
+            self._workers -= 1
+
+    async def _work_once(self, work: Callable[[K], Awaitable[None]]) -> None:
+        key = await self._next()
+        try:
+            await work(key)
+        except Exception as error:  # noqa: BLE001 - one bad key must not stop the others
+            self._retry(key, error)
+        else:
+            self._failures.pop(key, None)
+            await asyncio.sleep(0)
+        finally:
+            self._busy.discard(key)
+            self._got_on_at = _clock()
+            if any(key in waiting for waiting in self._waiting):
+                self._more.set()
 
     async def _next(self) -> K:
         """The most pressing key that is with nobody; from now on it is with the caller.
 
         What presses less waits for its turn, but not for ever: something may be stuck.
         """
-        clock = asyncio.get_running_loop().time
         due: float | None = None
         while True:
             key, level = self._first()
             if key is not None:
-                if self._turns.has(level) or (due is not None and due <= clock()):
+                if self._turns.has(level) or (due is not None and due <= _clock()):
                     del self._waiting[level][key]
                     self._busy.add(key)
+                    self._got_on_at = _clock()
                     self._turns.count(level, -1)
                     return key
-                due = due or clock() + _PATIENCE_S
+                due = due or _clock() + _PATIENCE_S
             self._more.clear()
             try:
                 async with asyncio.timeout_at(None if key is None else due):
@@ -122,12 +144,22 @@ class Worklist(Generic[K]):
                     return key, level
         return None, 0
 
-    def _at_ease(self) -> None:
+    def at_ease(self) -> None:
         if len(self):
             self._more.set()
+
+    def presses(self, level: int) -> bool:
+        if not any(self._waiting[:level]):
+            return False
+        # All at work for long: they hang, and what waits here is not helped by others waiting too.
+        return len(self._busy) < self._workers or _clock() < self._got_on_at + _PATIENCE_S
 
     def _retry(self, key: K, error: Exception) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         pause_s = min(_FIRST_PAUSE_S * 2 ** (failures - 1), _LONGEST_PAUSE_S)
         report_failure(f"{self._name}: {key} (again in {pause_s:g} s)", error)
         self.add_later(key, pause_s)
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()

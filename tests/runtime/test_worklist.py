@@ -169,6 +169,31 @@ def test_what_presses_less_does_not_wait_for_ever_for_what_is_stuck():
     assert taken_in_turn(50.0, add) == [("a", 0.0), ("later", 0.1), ("b", 50.0)]
 
 
+def test_a_list_in_which_nobody_gets_on_holds_up_the_others_only_once():
+    async def main(world):
+        turns, seen = Turns(), []
+        hanging: Worklist[str] = Worklist("hanging", turns)
+        calm: Worklist[str] = Worklist("calm", turns)
+
+        async def hang(_key):
+            await asyncio.sleep(50)
+
+        async def note(key):
+            seen.append((key, round(now(), 3)))
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            for key in "ab":
+                hanging.add(key)
+            for key in ("x", "y", "z"):
+                calm.add(key, 2)
+            it.start("hanging", lambda: hanging.run(hang))
+            it.start("calm", lambda: calm.run(note))
+            await asyncio.sleep(40)
+        return seen
+
+    assert simulate(main, seed=0).value == [("x", 0.1), ("y", 0.1), ("z", 0.1)]
+
+
 def test_a_key_that_waits_is_taken_at_the_most_pressing_level_it_was_added_at():
     def add(pressing, calm):
         calm.add("status", 1)
