@@ -4,11 +4,19 @@ What the fields mean is read in `dialects.karmada` (additions, choosing, cluster
 described for `kubectl explain`, for validation and for pruning.
 """
 
-from typing import Any
+from atoll.apiserver.schemas.described import (
+    INT64,
+    Schema,
+    by_name,
+    choice,
+    fields,
+    flag,
+    items,
+    text,
+    texts,
+    whole,
+)
 
-Schema = dict[str, Any]
-
-_INT32, _INT64 = 2**31 - 1, 2**63 - 1
 _WEIGHT_MAX = 1_000_000
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _COMPARISONS = ("Gt", "Ge", "Lt", "Le", "Eq", "Ne")
@@ -20,70 +28,39 @@ _SHORT = "What to do when that is not possible: Refuse (the default) or Partial,
 _SEED = "Draws the random order; the same seed gives the same order."
 
 
-def _object(about: str, required: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
-    found: Schema = {"description": about, "type": "object", "properties": properties}
-    return found | {"required": list(required)} if required else found
-
-
-def _list(about: str, items: Schema) -> Schema:
-    return {"description": about, "type": "array", "items": items}
-
-
-def _texts(about: str) -> Schema:
-    return _list(about, {"type": "string", "minLength": 1})
-
-
-def _whole(about: str, least: int = 0, most: int = _INT32) -> Schema:
-    size = "int32" if most <= _INT32 else "int64"
-    kind: Schema = {"type": "integer", "format": size, "minimum": least}
-    return {"description": about, **kind, **({"maximum": most} if most < _INT32 else {})}
-
-
-def _choice(about: str, *known: str) -> Schema:
-    return {"description": about, "type": "string", "enum": list(known)}
-
-
-def _flag(about: str) -> Schema:
-    return {"description": about, "type": "boolean"}
-
-
-def _text(about: str) -> Schema:
-    return {"description": about, "type": "string", "minLength": 1}
-
-
 def _expressions(about: str, *operators: str) -> Schema:
-    return _list(
+    return items(
         about,
-        _object(
+        fields(
             "One requirement.",
             ("key", "operator"),
-            key=_text("The name that is looked at."),
-            operator=_choice("How it is compared with the values.", *operators),
-            values=_list("What it is compared with.", {"type": "string"}),
+            key=text("The name that is looked at."),
+            operator=choice("How it is compared with the values.", *operators),
+            values=items("What it is compared with.", {"type": "string"}),
         ),
     )
 
 
 def _clusters(about: str) -> Schema:
     """Which clusters are meant. One of several may again name alternatives, to any depth."""
-    alternative = _object("Clusters, described in the same way.", **_conditions())
+    alternative = fields("Clusters, described in the same way.", **_conditions())
     # A schema cannot contain itself: what is deeper is kept, and looked at by admission.
     alternative["x-kubernetes-preserve-unknown-fields"] = True
-    any_of = _list("Clusters must match one of these as well.", alternative)
-    return _object(about, **_conditions(), anyOf=any_of)
+    any_of = items("Clusters must match one of these as well.", alternative)
+    return fields(about, **_conditions(), anyOf=any_of)
 
 
 def _conditions() -> dict[str, Schema]:
     labels: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
     return {
-        "clusterNames": _texts("Only clusters of these names; none given: of any name."),
-        "exclude": _texts("No cluster of these names."),
-        "labelSelector": _object(
+        "clusterNames": texts("Only clusters of these names; none given: of any name."),
+        "exclude": texts("No cluster of these names."),
+        "labelSelector": fields(
             "Only clusters with such labels.",
             matchLabels={"description": "Labels that must have these values.", **labels},
             matchExpressions=_expressions("Requirements of labels.", *_LABEL_OPERATORS),
         ),
-        "fieldSelector": _object(
+        "fieldSelector": fields(
             "Only clusters of such a provider, region or zone.",
             matchExpressions=_expressions("Of provider, region or zone.", *_LABEL_OPERATORS),
         ),
@@ -93,100 +70,100 @@ def _conditions() -> dict[str, Schema]:
             *_LABEL_OPERATORS,
             *_COMPARISONS,
         ),
-        "clusterSets": _texts("Only clusters that are in at least one of these sets."),
-        "expressions": _texts("CEL expressions that must all hold of the cluster."),
+        "clusterSets": texts("Only clusters that are in at least one of these sets."),
+        "expressions": texts("CEL expressions that must all hold of the cluster."),
     }
 
 
 def _select() -> Schema:
-    spread = _object(
+    spread = fields(
         "One way to spread.",
         ("by",),
-        by=_text("zone, region, provider, label:KEY or property:KEY."),
-        minGroups=_whole("At least so many groups; 1 if not given.", 1),
-        maxGroups=_whole("At most so many groups.", 1),
-        minClustersPerGroup=_whole("At least so many clusters of each group; 1 if not given.", 1),
-        maxClustersPerGroup=_whole("At most so many clusters of each group.", 1),
-        maxSkew=_whole("By how many clusters two groups may differ at most.", 1),
+        by=text("zone, region, provider, label:KEY or property:KEY."),
+        minGroups=whole("At least so many groups; 1 if not given.", 1),
+        maxGroups=whole("At most so many groups.", 1),
+        minClustersPerGroup=whole("At least so many clusters of each group; 1 if not given.", 1),
+        maxClustersPerGroup=whole("At most so many clusters of each group.", 1),
+        maxSkew=whole("By how many clusters two groups may differ at most.", 1),
     )
-    quota = _object(
+    quota = fields(
         "So many of these clusters.",
         ("count",),
         clusters=_clusters("The clusters that count."),
-        count=_whole("How many are taken.", 1),
-        min=_whole("With how few it is content, where Partial is allowed."),
+        count=whole("How many are taken.", 1),
+        min=whole("With how few it is content, where Partial is allowed."),
     )
-    return _object(
+    return fields(
         "Which of the clusters that could take the object are taken. Replaces spreadConstraints.",
-        order=_choice(_ORDER, "Best", "MostFree", "Cheapest", "Random"),
-        minClusters=_whole("At least so many clusters; 1 if not given."),
-        maxClusters=_whole("At most so many clusters; all if not given.", 1),
-        seed=_whole(_SEED, 0, _INT64),
-        sticky=_flag("Whether clusters that have it already come first; true if not given."),
-        spread=_list("How the clusters taken are spread over groups.", spread),
-        quotas=_list("So many of these clusters, so many of those.", quota),
-        whenShort=_choice(_SHORT, "Refuse", "Partial"),
+        order=choice(_ORDER, "Best", "MostFree", "Cheapest", "Random"),
+        minClusters=whole("At least so many clusters; 1 if not given."),
+        maxClusters=whole("At most so many clusters; all if not given.", 1),
+        seed=whole(_SEED, 0, INT64),
+        sticky=flag("Whether clusters that have it already come first; true if not given."),
+        spread=items("How the clusters taken are spread over groups.", spread),
+        quotas=items("So many of these clusters, so many of those.", quota),
+        whenShort=choice(_SHORT, "Refuse", "Partial"),
     )
 
 
 def _divide() -> Schema:
-    weight = _object(
+    weight = fields(
         "The weight of some clusters.",
         clusters=_clusters("The clusters that have it."),
-        weight=_whole("Their weight; 0 if not given."),
+        weight=whole("Their weight; 0 if not given."),
     )
-    return _object(
+    return fields(
         "How replicas are divided: clusters are filled in an order, or by weights. Replaces"
         " replicaScheduling.",
-        order=_choice(_ORDER, "Best", "MostFree", "Cheapest", "Random"),
-        evenly=_flag("Whether clusters are filled side by side rather than one after the other."),
-        seed=_whole(_SEED, 0, _INT64),
-        keepRunning=_flag("Whether running replicas stay where they are; true if not given."),
-        whenShort=_choice(_SHORT, "Refuse", "Partial"),
-        weights=_list("Weights of clusters; not to be combined with an order.", weight),
-        combine=_choice("What counts of several weights of a cluster: Max or Sum.", "Max", "Sum"),
+        order=choice(_ORDER, "Best", "MostFree", "Cheapest", "Random"),
+        evenly=flag("Whether clusters are filled side by side rather than one after the other."),
+        seed=whole(_SEED, 0, INT64),
+        keepRunning=flag("Whether running replicas stay where they are; true if not given."),
+        whenShort=choice(_SHORT, "Refuse", "Partial"),
+        weights=items("Weights of clusters; not to be combined with an order.", weight),
+        combine=choice("What counts of several weights of a cluster: Max or Sum.", "Max", "Sum"),
     )
 
 
 def _per_cluster() -> tuple[Schema, Schema]:
-    bounds = _object(
+    bounds = fields(
         "How many replicas each of these clusters has.",
         clusters=_clusters("The clusters this is about; all if not given."),
-        min=_whole("At least so many in each."),
-        max=_whole("At most so many in each."),
+        min=whole("At least so many in each."),
+        max=whole("At most so many in each."),
     )
-    preference = _object(
+    preference = fields(
         "How much these clusters are liked.",
         clusters=_clusters("The clusters this is about; all if not given."),
-        weight=_whole("Added to their score; 1 if not given.", -_WEIGHT_MAX, _WEIGHT_MAX),
+        weight=whole("Added to their score; 1 if not given.", -_WEIGHT_MAX, _WEIGHT_MAX),
     )
     return bounds, preference
 
 
 def _additions() -> Schema:
     bounds, preference = _per_cluster()
-    score = _whole("The weight of this score.", -_WEIGHT_MAX, _WEIGHT_MAX)
+    score = whole("The weight of this score.", -_WEIGHT_MAX, _WEIGHT_MAX)
     cost = "What an untolerated PreferNoSchedule taint costs in score."
     scores = "Scores of the clusters that count, by name, with their weights."
-    return _object(
+    return fields(
         "Atoll's additions to Karmada's placement. Every field may be left out; without them"
         " placement is Karmada's.",
         clusters=_clusters("Clusters that everything else is limited to."),
         select=_select(),
         divide=_divide(),
-        replicasPerCluster=_list("Bounds per cluster; the first that matches counts.", bounds),
-        prefer=_list("Clusters that are rather taken, or with a negative weight not.", preference),
-        preferNoScheduleCost=_whole(cost, 0, _WEIGHT_MAX),
-        scores={"description": scores, "type": "object", "additionalProperties": score},
-        tieBreak=_choice("Who gets a replica that two clusters claim equally.", "UID", "Name"),
-        ordinals=_object(
+        replicasPerCluster=items("Bounds per cluster; the first that matches counts.", bounds),
+        prefer=items("Clusters that are rather taken, or with a negative weight not.", preference),
+        preferNoScheduleCost=whole(cost, 0, _WEIGHT_MAX),
+        scores=by_name(scores, score),
+        tieBreak=choice("Who gets a replica that two clusters claim equally.", "UID", "Name"),
+        ordinals=fields(
             "Divides a StatefulSet so that every ordinal exists once among all clusters.",
-            stride=_whole("So many ordinals are kept for each cluster; else no gaps.", 1),
+            stride=whole("So many ordinals are kept for each cluster; else no gaps.", 1),
         ),
-        preemption=_object(
+        preemption=fields(
             "Whether others give way to it, and whether it gives way to others.",
-            mayPreempt=_flag("Whether it may take the place of others; true if not given."),
-            mayBePreempted=_flag("Whether others may take its place; true if not given."),
+            mayPreempt=flag("Whether it may take the place of others; true if not given."),
+            mayBePreempted=flag("Whether others may take its place; true if not given."),
         ),
     )
 
