@@ -15,11 +15,11 @@ from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
 from atoll.interpreting.pruning import prune
 from atoll.model.action import Object, Ref
-from atoll.planning import aggregating, works
+from atoll.planning import aggregating, depending, works
 from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.overriding import Policies
 from atoll.planning.rendering import Means, targets_of
-from atoll.planning.sending import has_arrived
+from atoll.planning.sending import cluster_of, has_arrived
 
 
 def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
@@ -54,6 +54,9 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
             if meant_otherwise(before, after) or _arrived(before) != _arrived(after):
                 sending.wake(binding)
             telling.wake(binding, Level.SUM)
+            if after is None:
+                for attached in _attached(hub, binding):
+                    sending.wake(Ref.of(attached))
 
     def override_changed(before: Wire | None, after: Wire | None) -> None:
         if meant_otherwise(before, after):
@@ -130,7 +133,22 @@ def _observe_binding(hub: Hub, ref: Ref) -> works.SeenBinding | None:
         policies=override_policies(hub, template.namespace),
         new_id=hub.new_id(),
         knows_health=hub.interpreters.has(template, Operation.HEALTH),
+        needed_in=_needed_in(hub, binding),
     )
+
+
+def _attached(hub: Hub, parent: Ref) -> list[Wire]:
+    """The bindings of what a binding carries along."""
+    mirror = hub.plane.mirror(hub.plane.collection(BINDING, "ResourceBinding"))
+    return mirror.by(depending.attached_by, names.depended_by(parent.namespace, parent.name))
+
+
+def _needed_in(hub: Hub, binding: Object) -> frozenset[str]:
+    """The clusters that still have what this binding is carried along for."""
+    mirror = hub.plane.mirror(hub.plane.collection(WORK, "Work"))
+    parents = (Ref(BINDING, "ResourceBinding", *key) for key in depending.parents_of(binding))
+    works = (work for parent in parents for work in mirror.by(work_bindings, parent))
+    return frozenset(cluster_of(work) for work in works)
 
 
 def _works_of(hub: Hub, ref: Ref, binding: Object) -> list[Wire]:

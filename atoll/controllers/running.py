@@ -1,27 +1,51 @@
 """All controllers of a plane, in one list."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
+from atoll.client.transport import Transport
+from atoll.controllers.dependencies import dependencies
 from atoll.controllers.detection import detection
 from atoll.controllers.execution import Execution
 from atoll.controllers.hub import Hub
+from atoll.controllers.interpretation import Interpretation
 from atoll.controllers.namespaces import namespaces
 from atoll.controllers.placement import Placement
 from atoll.controllers.propagation import propagation
+from atoll.effects import Effects
+from atoll.runtime.children import Children
+from atoll.runtime.supervisor import Supervisor
 
 WORKERS = 4
+
+
+@asynccontextmanager
+async def controlling(plane: Transport, effects: Effects) -> AsyncIterator[Hub]:
+    """Run all controllers of a plane for the length of the block."""
+    async with Children("hub") as children:
+        hub = Hub(plane, effects, children)
+        services = await start(hub)
+        async with Supervisor("controllers", effects.chance) as supervisor:
+            for name, service in services.items():
+                supervisor.start(name, service)
+            yield hub
+            # Whoever has joined goes before those who serve it.
+            await children.cancel()
 
 
 async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
     placement, execution = Placement(hub), Execution(hub)
-    by_ref = (*detection(hub), *propagation(hub))
+    by_ref = (*detection(hub), *propagation(hub), dependencies(hub))
     by_name = namespaces(hub)
+    interpretation = Interpretation(hub)
     await hub.start()
+    await interpretation.start()
     services: dict[str, Callable[[], Awaitable[None]]] = {
         f"{placement.name}'s reports": placement.report,
         "events": hub.performer.run,
         "execution": execution.run,
+        "interpreters": interpretation.run,
     }
     for worker in range(WORKERS):
         services[f"{placement.name} {worker}"] = placement.run

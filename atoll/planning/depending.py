@@ -8,6 +8,7 @@ A dependency with a policy of its own keeps what that policy says and goes to bo
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from atoll.dialects import json
@@ -18,6 +19,7 @@ from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Tell,
 API_VERSION, KIND = "work.karmada.io/v1alpha2", "ResourceBinding"
 OVERWRITE, ABORT = "Overwrite", "Abort"
 CONFLICT_EVENT = "DependencyPolicyConflict"
+KNOWN, UNKNOWN = "GetDependenciesSucceed", "GetDependenciesFailed"
 _GARBAGE_S = 5.0
 
 Key = tuple[str, str]
@@ -28,14 +30,16 @@ Key = tuple[str, str]
 class SeenDependencies:
     """A binding, what its template depends on, and what is there of it.
 
-    `dependencies` is None where that cannot be told: the template is gone, its kind unknown.
-    `objects`: the dependencies that exist, by name and by selector. `bindings`: those of these
-    objects and those attached to this binding, by namespace and name. `parents`: all bindings
-    that any of their snapshots name, as far as they are there.
+    `dependencies` is None where that cannot be told: the template is gone, or there is a `problem`
+    with it. `objects`: the dependencies that exist, by name and by selector. `bindings`: those of
+    these objects and those attached to this binding, by namespace and name. `parents`: all
+    bindings that any of their snapshots name, as far as they are there.
     """
 
     binding: Object
+    template: Object | None = None
     dependencies: Sequence[Dependency] | None = None
+    problem: str = ""
     objects: Sequence[Object] = ()
     bindings: Mapping[Key, Object] = field(default_factory=dict)
     parents: Mapping[Key, Object] = field(default_factory=dict)
@@ -47,9 +51,11 @@ def plan(seen: SeenDependencies) -> Plan:
     if not _carries(binding):
         detached = _detach(seen, _attached(seen))
         return Plan((*detached, *_let_go(binding)))
+    if seen.problem and seen.template is not None:
+        return Plan((Tell(seen.template, UNKNOWN, seen.problem, warning=True),))
     if seen.dependencies is None or not (_clusters(binding) or _is_held(binding)):
         return NOTHING
-    wanted = {_key_for(each, binding): each for each in seen.objects}
+    wanted = {key_for(each, binding): each for each in seen.objects}
     orphans = [
         each
         for each in _attached(seen)
@@ -66,11 +72,42 @@ def plan(seen: SeenDependencies) -> Plan:
     return Plan((*_hold(seen), *_detach(seen, orphans), *attached), again_in=again_in)
 
 
-def recorded(binding: Object) -> list[Any]:
+def recorded(binding: Object) -> tuple[Dependency, ...]:
     """The dependencies a binding last knew of, as it keeps them; what cannot be read is none."""
     text = (binding["metadata"].get("annotations") or {}).get(names.DEPENDENCIES, "")
+    return _read(text) if text else ()
+
+
+def concerns(binding: Object) -> bool:
+    """Whether a binding carries dependencies along, or did so and is to be let go."""
+    return bool((binding.get("spec") or {}).get("propagateDeps")) or _is_held(binding)
+
+
+def attached_by(binding: Object) -> Iterable[str]:
+    """The labels of the parents that a binding is attached to, whether or not it has them all."""
+    labels = binding["metadata"].get("labels") or {}
+    marked = (each for each in labels if each.startswith(names.DEPENDED_BY_PREFIX))
+    return {*marked, *(names.depended_by(*each) for each in parents_of(binding))}
+
+
+def parents_of(binding: Object) -> list[Key]:
+    """The bindings on whose behalf one is propagated."""
+    return [_parent(each) for each in _snapshots(binding)]
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> tuple[Dependency, ...]:
     value = json.read(text)
-    return value if isinstance(value, list) else []
+    listed = value if isinstance(value, list) else []
+    return tuple(_dependency(each) for each in listed if isinstance(each, dict))
+
+
+def _dependency(wire: Object) -> Dependency:
+    api, kind, space, name = (
+        str(wire.get(key) or "") for key in ("apiVersion", "kind", "namespace", "name")
+    )
+    selector = wire.get("labelSelector")
+    return Dependency(api, kind, space, name, selector if isinstance(selector, dict) else None)
 
 
 def _carries(binding: Object) -> bool:
@@ -89,18 +126,22 @@ def _is_held(binding: Object) -> bool:
 def _hold(seen: SeenDependencies) -> list[Action]:
     """Finalizer and record in one write, before anything is attached."""
     metadata = seen.binding["metadata"]
-    listed = [each.wire() for each in seen.dependencies or ()]
+    needed = tuple(seen.dependencies or ())
     known = metadata.get("annotations") or {}
     held = _is_held(seen.binding)
-    if held and names.DEPENDENCIES in known and recorded(seen.binding) == listed:
+    if held and names.DEPENDENCIES in known and recorded(seen.binding) == needed:
         return []
     finalizers = metadata.get("finalizers") or []
+    listed = json.written([each.wire() for each in needed])
     fresh = {
         **metadata,
         "finalizers": finalizers if held else [*finalizers, names.DEPENDENCIES_FINALIZER],
-        "annotations": {**known, names.DEPENDENCIES: json.written(listed)},
+        "annotations": {**known, names.DEPENDENCIES: listed},
     }
-    return [Update({**seen.binding, "metadata": fresh})]
+    actions: list[Action] = [Update({**seen.binding, "metadata": fresh})]
+    if seen.template is not None and needed:
+        actions.append(Tell(seen.template, KNOWN, f"Get dependencies({listed}) succeed."))
+    return actions
 
 
 def _let_go(binding: Object) -> list[Action]:
@@ -121,7 +162,7 @@ def _key(binding: Object) -> Key:
     return binding["metadata"].get("namespace", ""), binding["metadata"]["name"]
 
 
-def _key_for(dependency: Object, parent: Object) -> Key:
+def key_for(dependency: Object, parent: Object) -> Key:
     """Where the binding of a dependency is: beside it, or beside the parent if it is everywhere."""
     ref = Ref.of(dependency)
     return ref.namespace or _key(parent)[0], names.binding_name(ref.kind, ref.name)

@@ -38,6 +38,7 @@ class SeenBinding:
 
     `works`: those that carry the binding's id or name, and any that stand where its own would.
     `new_id`: an id nobody has yet. `knows_health`: whether health is told for this kind.
+    `needed_in`: the clusters that still have something which depends on this.
     """
 
     binding: Object
@@ -49,6 +50,7 @@ class SeenBinding:
     ordinals: Mapping[str, Range] = field(default_factory=dict)
     new_id: str = ""
     knows_health: bool = True
+    needed_in: frozenset[str] = frozenset()
     move_limit_s: float = MOVE_LIMIT_S
 
 
@@ -82,6 +84,7 @@ def plan(seen: SeenBinding, now: float) -> Plan:
     sent = _sent(seen, binding, seen.template)
     # A target that cannot be rendered now keeps what it has.
     kept = (targets - sent.where.keys()).union(_evicted(binding, targets, at_once=False))
+    kept |= seen.needed_in
     orphans = [
         work
         for work in own

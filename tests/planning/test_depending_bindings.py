@@ -9,7 +9,7 @@ from small_world import World, settle, stumble
 
 from atoll.dialects.karmada import names
 from atoll.interpreting.operations import Dependency
-from atoll.model.action import Create, Plan, Ref, Update
+from atoll.model.action import Create, Plan, Ref, Tell, Update
 from atoll.planning import depending
 from atoll.planning.depending import SeenDependencies
 
@@ -63,7 +63,13 @@ class Plane:
         wanted = self.needs.get(name, ())
         refs = [Ref("v1", "ConfigMap", "shop", each.name) for each in wanted]
         objects = [wire for wire in map(self.world.get, refs) if wire is not None]
-        seen = SeenDependencies(known["shop", name], wanted, objects, known, known)
+        seen = SeenDependencies(
+            known["shop", name],
+            dependencies=wanted,
+            objects=objects,
+            bindings=known,
+            parents=known,
+        )
         return depending.plan(seen)
 
     def settle(self, *parents: str) -> int:
@@ -149,7 +155,7 @@ def test_the_same_list_written_by_someone_else_is_not_written_again() -> None:
 def test_a_record_that_cannot_be_read_is_none(text: str) -> None:
     spoilt = parent()
     spoilt["metadata"]["annotations"] = {names.DEPENDENCIES: text}
-    assert depending.recorded(spoilt) == []
+    assert depending.recorded(spoilt) == ()
 
 
 def test_a_parent_that_moves_takes_its_dependency_along() -> None:
@@ -310,8 +316,47 @@ def test_where_dependencies_cannot_be_told_nothing_is_touched() -> None:
     plane = carrying("m1")
     plane.settle()
     known = {("shop", each["metadata"]["name"]): each for each in plane.world.all(KIND)}
-    seen = SeenDependencies(plane.binding(WEB), None, (), known, known)
+    seen = SeenDependencies(plane.binding(WEB), bindings=known, parents=known)
     assert depending.plan(seen) == Plan()
+
+
+TEMPLATE = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+
+
+def test_a_template_that_cannot_be_understood_is_told_so_and_keeps_what_it_has() -> None:
+    plane = carrying("m1")
+    plane.settle()
+    known = {("shop", each["metadata"]["name"]): each for each in plane.world.all(KIND)}
+    problem = "spec.template: must be an object"
+    seen = SeenDependencies(plane.binding(WEB), TEMPLATE, problem=problem, bindings=known)
+    assert depending.plan(seen).actions == (
+        Tell(TEMPLATE, "GetDependenciesFailed", problem, warning=True),
+    )
+
+
+def test_the_owner_of_a_template_is_told_what_goes_along() -> None:
+    seen = SeenDependencies(parent(WEB, "m1"), TEMPLATE, needs("settings"))
+    told = [each for each in depending.plan(seen).actions if isinstance(each, Tell)]
+    assert [each.reason for each in told] == ["GetDependenciesSucceed"]
+    assert "settings" in told[0].message
+
+
+def test_a_binding_is_found_by_its_parents_whether_or_not_it_is_labelled() -> None:
+    plane = carrying("m1")
+    plane.settle()
+    attached = plane.binding(CONFIG)
+    bare = {**attached, "metadata": {**attached["metadata"], "labels": {"mine": "yes"}}}
+    for each in (attached, bare):
+        assert set(depending.attached_by(each)) == {names.depended_by("shop", WEB)}
+    assert not set(depending.attached_by(plane.binding(WEB)))
+
+
+def test_what_is_recorded_is_what_was_asked_for() -> None:
+    plane = carrying("m1")
+    slices = Dependency("v1", "Pod", "shop", selector={"matchLabels": {"app": "web"}})
+    plane.needs[WEB] = (*needs("settings"), slices)
+    plane.settle()
+    assert depending.recorded(plane.binding(WEB)) == plane.needs[WEB]
 
 
 def test_a_snapshot_without_its_label_is_found_and_taken_off() -> None:
@@ -355,7 +400,8 @@ def test_an_attached_binding_is_where_its_owner_may_be(namespace: str, place: st
     wire = config("settings")
     wire["metadata"]["namespace"] = namespace
     wanted = (Dependency("v1", "ConfigMap", namespace, "settings"),)
-    _, create = depending.plan(SeenDependencies(parent(WEB, "m1"), wanted, [wire])).actions
+    seen = SeenDependencies(parent(WEB, "m1"), dependencies=wanted, objects=[wire])
+    _, create = depending.plan(seen).actions
     assert isinstance(create, Create)
     assert Ref.of(create.object).namespace == place
 

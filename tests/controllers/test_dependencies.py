@@ -1,0 +1,281 @@
+"""What a workload refers to goes where it goes, and leaves when nobody refers to it any more."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from sites import until
+from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
+from whole import Whole, whole
+
+from atoll.client.api import Stale
+from atoll.controllers.hub import BINDING, WORK
+from atoll.dialects.karmada import names
+from atoll.interpreting.native import NATIVE_ONLY
+from atoll.interpreting.operations import Dependency, Interpretation, Interpreters
+from atoll.model.action import Ref
+
+Wire = dict[str, Any]
+
+SETTINGS = Ref("v1", "ConfigMap", "default", "settings")
+PASSWORD = Ref("v1", "Secret", "default", "password")
+ACCOUNT = Ref("v1", "ServiceAccount", "default", "worker")
+ALL = (SETTINGS, PASSWORD, ACCOUNT)
+
+
+def thing(ref: Ref, **more: Any) -> Wire:
+    metadata = {"namespace": ref.namespace, "name": ref.name}
+    return {"apiVersion": ref.api_version, "kind": ref.kind, "metadata": metadata, **more}
+
+
+def workload(name: str = "nginx", replicas: int = 1, needs: tuple[Ref, ...] = ALL) -> Wire:
+    wire = deployment(replicas, name)
+    spec = wire["spec"]["template"]["spec"]
+    sources = {"ConfigMap": "configMapRef", "Secret": "secretRef"}
+    spec["containers"][0]["envFrom"] = [
+        {sources[each.kind]: {"name": each.name}} for each in needs if each.kind in sources
+    ]
+    accounts = [each.name for each in needs if each.kind == "ServiceAccount"]
+    if accounts:
+        spec["serviceAccountName"] = accounts[0]
+    return wire
+
+
+def carrying(*clusters: str, name: str = "nginx", of: str = "", **spec: Any) -> Wire:
+    """A policy for one Deployment, or for all, that takes dependencies along."""
+    wire = policy(*clusters)
+    wire["metadata"]["name"] = name
+    selector = {"apiVersion": "apps/v1", "kind": "Deployment", **({"name": of} if of else {})}
+    wire["spec"] |= {"propagateDeps": True, "resourceSelectors": [selector], **spec}
+    return wire
+
+
+def binding(it: Whole, ref: Ref) -> Wire | None:
+    name = names.binding_name(ref.kind, ref.name)
+    return it.hub.plane.find(Ref(BINDING, "ResourceBinding", ref.namespace, name))
+
+
+async def in_member(it: Whole, cluster: str, ref: Ref) -> Wire | None:
+    """As the member itself has it, whether or not anybody follows it there."""
+    site = it.hub.sites[cluster]
+    wires, _ = await site.api.list(site.collection(ref.api_version, ref.kind))
+    found = (each for each in wires if Ref.of(each) == ref)
+    return next(found, None)
+
+
+async def where(it: Whole, ref: Ref) -> set[str]:
+    return {name for name in it.members if await in_member(it, name, ref)}
+
+
+async def until_in(it: Whole, ref: Ref, *clusters: str) -> None:
+    async with asyncio.timeout(20):
+        while await where(it, ref) != set(clusters):
+            await asyncio.sleep(0.005)
+
+
+async def changed(it: Whole, ref: Ref, **spec: Any) -> None:
+    """Write an object's spec on top of what it says now."""
+    async with asyncio.timeout(20):
+        while True:
+            wire = await it.api.get(
+                it.hub.plane.collection(ref.api_version, ref.kind).path(ref.namespace, ref.name)
+            )
+            with suppress(Stale):
+                await it.replace({**wire, "spec": {**wire["spec"], **spec}})
+                return
+
+
+def test_dependencies_go_where_their_workload_goes_and_move_with_it() -> None:
+    async def story() -> None:
+        async with whole(["m1", "m2", "m3"]) as it:
+            for ref in ALL:
+                await it.create(thing(ref))
+            written = await it.create(carrying("m1", "m2"))
+            await it.create(workload())
+            for ref in (NGINX, *ALL):
+                await until_in(it, ref, "m1", "m2")
+            attached = binding(it, SETTINGS) or {}
+            parent = binding(it, NGINX) or {}
+            label = names.depended_by("default", "nginx-deployment")
+            assert (
+                attached["metadata"]["labels"][label]
+                == (parent["metadata"]["labels"][names.BINDING_ID])
+            )
+            [snapshot] = attached["spec"]["requiredBy"]
+            assert snapshot == {
+                "namespace": "default",
+                "name": "nginx-deployment",
+                "clusters": parent["spec"]["clusters"],
+            }
+            assert names.DEPENDENCIES_FINALIZER in parent["metadata"]["finalizers"]
+            assert "password" in parent["metadata"]["annotations"][names.DEPENDENCIES]
+            await changed(it, Ref.of(written), placement=policy("m3")["spec"]["placement"])
+            for ref in (NGINX, *ALL):
+                await until_in(it, ref, "m3")
+            await until(lambda: ready(it) == 1)
+
+    asyncio.run(story())
+
+
+def test_a_dependency_stays_in_the_old_cluster_for_as_long_as_its_workload() -> None:
+    async def story() -> None:
+        async with whole(["m1", "m2"]) as it:
+            await it.create(thing(SETTINGS))
+            written = await it.create(carrying("m1"))
+            await it.create(workload(needs=(SETTINGS,)))
+            await until_in(it, SETTINGS, "m1")
+            await until(lambda: ready(it) == 1)
+            order: list[str] = []
+
+            def gone(before: Wire | None, after: Wire | None) -> None:
+                wire = before or {}
+                space = wire.get("metadata", {}).get("namespace")
+                if after is None and wire.get("kind") == "Work" and space == "karmada-es-m1":
+                    [manifest] = wire["spec"]["workload"]["manifests"]
+                    order.append(manifest["kind"])
+
+            it.hub.hear("Work", gone)
+            await changed(it, Ref.of(written), placement=policy("m2")["spec"]["placement"])
+            await until_in(it, NGINX, "m2")
+            await until_in(it, SETTINGS, "m2")
+            await until(lambda: len(order) == 2, within_s=20)
+            assert order == ["Deployment", "ConfigMap"]
+
+    asyncio.run(story())
+
+
+def test_a_dependency_of_two_goes_to_both_and_follows_the_one_that_is_left() -> None:
+    async def story() -> None:
+        async with whole(["m1", "m2"]) as it:
+            await it.create(thing(PASSWORD))
+            await it.create(carrying("m1", name="one", of="a", conflictResolution="Overwrite"))
+            await it.create(carrying("m2", name="two", of="b", preserveResourcesOnDeletion=False))
+            first = await it.create(workload("a", needs=(PASSWORD,)))
+            second = await it.create(workload("b", needs=(PASSWORD,)))
+            await until_in(it, PASSWORD, "m1", "m2")
+            await until(lambda: len((binding(it, PASSWORD) or {})["spec"]["requiredBy"]) == 2)
+            spec = (binding(it, PASSWORD) or {})["spec"]
+            assert spec["conflictResolution"] == "Overwrite"
+            events = it.hub.plane.collection("v1", "Event")
+
+            async def told() -> list[str]:
+                wires, _ = await it.api.list(events)
+                return [
+                    each["involvedObject"]["name"]
+                    for each in wires
+                    if each["reason"] == "DependencyPolicyConflict"
+                ]
+
+            async with asyncio.timeout(20):
+                while not await told():
+                    await asyncio.sleep(0.005)
+            assert set(await told()) == {"password-secret"}
+            await it.delete(first)
+            await until_in(it, PASSWORD, "m2")
+            await until(
+                lambda: (binding(it, PASSWORD) or {})["spec"]["conflictResolution"] == "Abort"
+            )
+            await it.delete(second)
+            await until_in(it, PASSWORD)
+            await until(lambda: not it.hub.plane.all(WORK, "Work"))
+            assert it.hub.plane.find(PASSWORD), "the template itself is the user's"
+
+    asyncio.run(story())
+
+
+def test_a_dependency_that_comes_later_changes_or_is_dropped_is_followed() -> None:
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            await it.create(carrying("m1"))
+            await it.create(workload(needs=(SETTINGS, PASSWORD)))
+            await until(lambda: replicas_in(it, "m1") == 1)
+            secret = await it.create(thing(PASSWORD))
+            made = await it.create(thing(SETTINGS, data={"a": "1"}))
+            await until_in(it, SETTINGS, "m1")
+            await until_in(it, PASSWORD, "m1")
+            made = it.hub.plane.find(Ref.of(made)) or made
+            await it.replace({**made, "data": {"a": "2"}})
+
+            def data() -> Wire:
+                return (it.hub.sites["m1"].find(SETTINGS) or {}).get("data") or {}
+
+            await until(lambda: data() == {"a": "2"})
+            await changed(it, NGINX, **workload(needs=(PASSWORD,))["spec"])
+            await until_in(it, SETTINGS)
+            await until_in(it, PASSWORD, "m1")
+            await it.delete(secret)
+            await until_in(it, PASSWORD)
+            await until(lambda: binding(it, PASSWORD) is None)
+            again = await it.create(thing(PASSWORD))
+            await until_in(it, PASSWORD, "m1")
+            owner = (binding(it, PASSWORD) or {})["metadata"]["ownerReferences"][0]
+            assert owner["uid"] == again["metadata"]["uid"]
+
+    asyncio.run(story())
+
+
+def test_a_dependency_with_a_policy_of_its_own_keeps_it() -> None:
+    async def story() -> None:
+        async with whole(["m1", "m2"]) as it:
+            own = carrying("m2", name="own")
+            own["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "ConfigMap"}]
+            await it.create(own)
+            await it.create(thing(SETTINGS))
+            await until_in(it, SETTINGS, "m2")
+            await it.create(carrying("m1", conflictResolution="Overwrite"))
+            made = await it.create(workload(needs=(SETTINGS,)))
+            await until_in(it, SETTINGS, "m1", "m2")
+            spec = (binding(it, SETTINGS) or {})["spec"]
+            assert [each["name"] for each in spec["clusters"]] == ["m2"]
+            assert spec["conflictResolution"] == "Abort"
+            await it.delete(made)
+            await until_in(it, SETTINGS, "m2")
+            assert condition(binding(it, SETTINGS), "Scheduled") == "Success"
+
+    asyncio.run(story())
+
+
+def test_a_policy_that_stops_carrying_leaves_the_workload_alone() -> None:
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            await it.create(thing(SETTINGS))
+            written = await it.create(carrying("m1"))
+            await it.create(workload(needs=(SETTINGS,)))
+            await until_in(it, SETTINGS, "m1")
+            await changed(it, Ref.of(written), propagateDeps=False)
+            await until_in(it, SETTINGS)
+            parent = binding(it, NGINX) or {}
+            await until(
+                lambda: (
+                    names.DEPENDENCIES_FINALIZER
+                    not in (binding(it, NGINX) or parent)["metadata"]["finalizers"]
+                )
+            )
+            assert replicas_in(it, "m1") == 1
+
+    asyncio.run(story())
+
+
+def test_dependencies_meant_by_their_labels_come_and_go_with_those() -> None:
+    chosen = Dependency("v1", "ConfigMap", "default", selector={"matchLabels": {"for": "nginx"}})
+    layer = {("apps/v1", "Deployment"): Interpretation(dependencies=lambda template: (chosen,))}
+
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            it.hub.interpreters = Interpreters((layer, *NATIVE_ONLY.layers))
+            labelled = thing(SETTINGS)
+            labelled["metadata"]["labels"] = {"for": "nginx"}
+            await it.create(labelled)
+            other = Ref("v1", "ConfigMap", "default", "other")
+            await it.create(thing(other))
+            await it.create(carrying("m1"))
+            await it.create(workload(needs=()))
+            await until_in(it, SETTINGS, "m1")
+            assert await where(it, other) == set()
+            for ref, labels in ((other, {"for": "nginx"}), (SETTINGS, {"for": "apache"})):
+                wire = it.hub.plane.find(ref) or {}
+                await it.replace({**wire, "metadata": {**wire["metadata"], "labels": labels}})
+            await until_in(it, other, "m1")
+            await until_in(it, SETTINGS)
+
+    asyncio.run(story())
