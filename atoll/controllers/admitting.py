@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from atoll.client.api import Refused, Taken, Wire
 from atoll.client.transport import Transport, Unreachable
 from atoll.controllers.hub import CLUSTER, Hub
+from atoll.controllers.insisting import insist
 from atoll.controllers.performing import LookAgain
 from atoll.dialects.karmada import names
 from atoll.model.action import Object, Ref, Update
@@ -14,24 +16,38 @@ REPORT_EVERY_S = 10.0
 _PAUSE_S = 0.5
 
 
-async def admit(hub: Hub, name: str, transport: Transport, spec: Object | None = None) -> None:
-    """Let a member be reached, and make its Cluster and its namespace where they are not there."""
+async def admit(
+    hub: Hub, name: str, transport: Transport, spec: Object | None = None, **metadata: Object
+) -> None:
+    """Let a member be reached, and make its Cluster and its namespace where they are not there.
+
+    Goes on until all of it is done, for as long as the member or the plane does not answer.
+    `metadata` are labels and annotations of its Cluster.
+    """
     await hub.connect(name, transport)
-    namespace = {"name": names.execution_namespace(name), "labels": {names.SYSTEM: "true"}}
+    labels = {names.SYSTEM: "true"}
+    space: Wire = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": names.execution_namespace(name), "labels": labels},
+    }
     cluster: Wire = {
         "apiVersion": CLUSTER,
         "kind": "Cluster",
-        "metadata": {"name": name},
+        "metadata": {**metadata, "name": name},
         "spec": {"syncMode": "Push", **(spec or {})},
     }
-    plane = hub.plane
-    space: Wire = {"apiVersion": "v1", "kind": "Namespace", "metadata": namespace}
     for wire in (space, cluster):
-        collection = plane.collection(wire["apiVersion"], wire["kind"])
-        try:
-            plane.mirror(collection).learn(await plane.api.create(collection, wire))
-        except Taken:
-            continue
+        await insist(f"{wire['kind']} {wire['metadata']['name']}", partial(_make, hub, wire))
+
+
+async def _make(hub: Hub, wire: Wire) -> None:
+    plane = hub.plane
+    collection = plane.collection(wire["apiVersion"], wire["kind"])
+    try:
+        plane.mirror(collection).learn(await plane.api.create(collection, wire))
+    except Taken:
+        return
 
 
 async def report(hub: Hub, name: str, summary: Callable[[], Wire]) -> None:

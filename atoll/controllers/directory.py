@@ -4,8 +4,11 @@
 """
 
 from collections.abc import Iterable
+from functools import partial
 
 from atoll.client.api import ApiClient, Collection, Missing, Refused, Wire
+from atoll.client.transport import Unreachable
+from atoll.controllers.insisting import insist
 
 
 class Directory:
@@ -25,36 +28,54 @@ class Directory:
         """The preferred collections whose objects users make, follow and delete."""
         return self._deletable
 
-    async def read(self) -> None:
-        """Ask the server anew; a group that cannot be read keeps what was known of it."""
+    async def read(self) -> bool:
+        """Ask the server anew until it answers; say if all of its groups could be read.
+
+        One that is refused keeps what was known of it.
+        """
         versions = ["v1"]
         preferred = {"v1"}
-        for group in (await self._api.get("/apis")).get("groups") or ():
+        groups = await insist("groups of kinds", partial(self._api.get, "/apis"))
+        for group in groups.get("groups") or ():
             versions += [each["groupVersion"] for each in group["versions"]]
             preferred.add(group["preferredVersion"]["groupVersion"])
         found: dict[tuple[str, str], Collection] = {}
         deletable: list[Collection] = []
+        is_whole = True
         for version in versions:
-            for collection, verbs in await self._resources(version):
+            resources = await self._resources(version)
+            if resources is None:
+                is_whole = False
+                resources = self._known(version)
+            for collection, verbs in resources:
                 found[version, collection.kind] = collection
                 if version in preferred and {"delete", "list", "watch"} <= verbs:
                     deletable.append(collection)
         self._served, self._deletable = found, deletable
+        return is_whole
 
     def find(self, api_version: str, kind: str) -> Collection | None:
         return self._served.get((api_version, kind))
 
-    async def _resources(self, version: str) -> list[tuple[Collection, set[str]]]:
-        root = "/apis" if "/" in version else "/api"
+    async def _resources(self, version: str) -> list[tuple[Collection, set[str]]] | None:
+        """The collections of a version; none if it is gone, None if the server will not say."""
+        path = f"/apis/{version}" if "/" in version else f"/api/{version}"
         try:
-            answer = await self._api.get(f"{root}/{version}")
+            answer = await insist(path, partial(self._api.get, path), despite=(Unreachable,))
         except Missing:
             return []
         except Refused:
-            known = [each for (found, _), each in self._served.items() if found == version]
-            return [(each, {"delete", "list", "watch"}) for each in known]
+            return None
         resources = answer.get("resources") or ()
         return [_collection(version, each) for each in resources if "/" not in each["name"]]
+
+    def _known(self, version: str) -> list[tuple[Collection, set[str]]]:
+        deletable = {"delete", "list", "watch"}
+        return [
+            (each, deletable if each in self._deletable else set())
+            for (found, _), each in self._served.items()
+            if found == version
+        ]
 
 
 def _collection(version: str, resource: Wire) -> tuple[Collection, set[str]]:

@@ -4,11 +4,14 @@ Changes of mirrored objects are handed to whoever asked for their kind; of kinds
 for, to those who care for templates. What is done about a change is the controllers' business.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from atoll.client.api import Collection, Wire
 from atoll.client.transport import Transport
+from atoll.controllers.insisting import insist
 from atoll.controllers.performing import Performer
 from atoll.controllers.site import Site
 from atoll.effects import Effects
@@ -36,6 +39,7 @@ OWN_KINDS = (
 )
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
+_LOOK_AGAIN_S = 30.0
 _NO_TEMPLATES = {"Event", "Lease"}
 
 Hear = Callable[[Wire | None, Wire | None], None]
@@ -100,24 +104,18 @@ class Hub:
         self._of_members.append(hearer)
 
     def hear_connected(self, hearer: Callable[[str], None]) -> None:
-        """Be told the name of every member that can be reached from now on."""
+        """Be told the name of every member that is reached, or serves other kinds, from now on."""
         self._of_ways.append(hearer)
 
     async def start(self) -> None:
-        """Know the plane as it is; from then on its changes are handed on."""
-        await self.plane.directory.read()
-        self.hear("CustomResourceDefinition", self._kinds_changed)
+        """Know the plane as it is, however long that takes; from then on changes are handed on."""
+        await insist("the kinds of the plane", self._read_own_kinds)
         self.plane.listen(self._told)
         for api_version, kind in OWN_KINDS:
             await self.plane.follow(api_version, kind)
         for collection in self.template_collections():
             await self.plane.mirror(collection).ready.wait()
-
-    async def reread(self) -> None:
-        """Find kinds that were added since, and follow them too."""
-        await self.plane.directory.read()
-        for collection in self.template_collections():
-            self.plane.mirror(collection)
+        self.children.spawn(self._reread(self.plane), "kinds of the plane")
 
     def template_collections(self) -> list[Collection]:
         """The collections of all that users may want propagated."""
@@ -129,34 +127,67 @@ class Hub:
         ]
 
     async def connect(self, name: str, transport: Transport) -> Site:
-        """A member that can be reached from now on."""
+        """Reach a member from now on, as soon as it says what it serves."""
         site = Site(name, transport, self.children)
-        await site.directory.read()
-        site.listen(self._told_by_member)
+        await _read_kinds(site)
+        site.listen(partial(self._told_by_member, site))
         self.sites[name] = site
-        for hearer in self._of_ways:
-            hearer(name)
+        self.children.spawn(self._reread(site), f"kinds of {site}")
+        self._reached(name)
         return site
 
-    def _kinds_changed(self, before: Wire | None, after: Wire | None) -> None:
-        if meant_otherwise(before, after) or _conditions(before) != _conditions(after):
-            self.children.spawn(self.reread(), "kinds of the plane")
+    async def _read_own_kinds(self) -> None:
+        await _read_kinds(self.plane)
+        for api_version, kind in OWN_KINDS:
+            self.plane.collection(api_version, kind)
+
+    async def _reread(self, site: Site) -> None:
+        """Find kinds that were added since, whenever there may be some; for ever."""
+        while True:
+            await site.kinds_changed.wait()
+            site.kinds_changed.clear()
+            known = set(site.directory.served)
+            await _read_kinds(site)
+            if site is self.plane:
+                for collection in self.template_collections():
+                    site.mirror(collection)
+            elif set(site.directory.served) != known:
+                self._reached(site.name)
+
+    def _reached(self, name: str) -> None:
+        for hearer in self._of_ways:
+            hearer(name)
 
     def _told(self, before: Wire | None, after: Wire | None) -> None:
         kind = _kind(before, after)
+        _note_kinds(self.plane, before, after)
         for hearer in self._hearers.get(kind, ()):
             hearer(before, after)
         if (_api_version(before, after), kind) not in OWN_KINDS:
             for hearer in self._of_templates:
                 hearer(before, after)
 
-    def _told_by_member(self, before: Wire | None, after: Wire | None) -> None:
+    def _told_by_member(self, site: Site, before: Wire | None, after: Wire | None) -> None:
+        _note_kinds(site, before, after)
         for hearer in self._of_members:
             hearer(before, after)
 
 
 def _namespaces(wire: Wire) -> tuple[str]:
     return (wire["metadata"].get("namespace", ""),)
+
+
+async def _read_kinds(site: Site) -> None:
+    if not await site.directory.read():
+        asyncio.get_running_loop().call_later(_LOOK_AGAIN_S, site.kinds_changed.set)
+
+
+def _note_kinds(site: Site, before: Wire | None, after: Wire | None) -> None:
+    """Have a site's kinds read again if a definition was made, changed, served or removed."""
+    if _kind(before, after) != "CustomResourceDefinition":
+        return
+    if meant_otherwise(before, after) or _conditions(before) != _conditions(after):
+        site.kinds_changed.set()
 
 
 def _conditions(wire: Wire | None) -> Any:

@@ -4,6 +4,8 @@ The plane is one site, every member cluster another. A mirror begins when a kind
 and is then kept until the site is closed.
 """
 
+import asyncio
+
 from atoll.client.api import ApiClient, Collection, Missing, Wire
 from atoll.client.mirror import Listener, Mirror
 from atoll.client.transport import Transport
@@ -19,6 +21,7 @@ class Site:
         self.name = name
         self.api = ApiClient(transport)
         self.directory = Directory(self.api)
+        self.kinds_changed = asyncio.Event()
         self._children = children
         self._mirrors: dict[Collection, Mirror] = {}
         self._listeners: list[Listener] = []
@@ -55,9 +58,12 @@ class Site:
         """The collection of a kind, which must be served here."""
         found = self.directory.find(api_version, kind)
         if found is None:
-            where = f"cluster {self.name}" if self.name else "the plane"
-            raise Missing(404, {"message": f"{where} does not serve {kind} of {api_version}"})
+            self.kinds_changed.set()  # it may be new
+            raise Missing(404, {"message": f"{self} does not serve {kind} of {api_version}"})
         return found
+
+    def __str__(self) -> str:
+        return f"cluster {self.name}" if self.name else "the plane"
 
     async def follow(self, api_version: str, kind: str) -> Mirror:
         """The mirror of a kind, once it has what was there."""

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from atoll.apiserver.assembly import assemble
@@ -12,12 +13,10 @@ from atoll.client.api import ApiClient
 from atoll.client.inprocess import InProcess
 from atoll.controllers.admitting import admit, report
 from atoll.controllers.hub import Hub
-from atoll.controllers.running import start
+from atoll.controllers.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer
 from atoll.main import Plane, run
-from atoll.runtime.children import Children
-from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.member import Member, build, running
 from atoll.simulated.summary import summary
 from atoll.store.log import Log
@@ -69,14 +68,9 @@ async def plane_over(
         store = Store.open(log)
         server = assemble(store, effects, kinds=karmada_kinds(effects))
         await run(Plane(store, server), effects, stack)
-        children = await stack.enter_async_context(Children("hub"))
-        hub = Hub(InProcess(server.handle, ADMINISTRATOR), effects, children)
-        services = await start(hub)
-        supervisor = await stack.enter_async_context(Supervisor("controllers", effects.chance))
-        for name, service in services.items():
-            supervisor.start(name, service)
+        transport = InProcess(server.handle, ADMINISTRATOR)
+        hub = await stack.enter_async_context(controlling(transport, effects))
         for name, member in members.items():
             await admit(hub, name, member.transport, {"region": "here", "provider": "sim"})
-            children.spawn(report(hub, name, lambda member=member: summary(member)), name)
+            hub.children.spawn(report(hub, name, partial(summary, member)), name)
         yield Whole(hub, members)
-        await children.cancel()
