@@ -87,9 +87,7 @@ def _misplaced(plane: Store, members: dict[str, Member], path: str, binding: Wir
         there = orjson.loads(found.value)
         if kind == "ConfigMap" and there.get("data") != template.get("data"):
             yield f"{kind} {name} in {cluster} says {there.get('data')}"
-        # Let go by its policy while it had none, a template brings its own number everywhere.
-        counted = binding["spec"].get("replicas") or not template.get("spec", {}).get("replicas")
-        if kind == "Deployment" and counted and there["spec"]["replicas"] != targets[cluster]:
+        if kind == "Deployment" and there["spec"]["replicas"] != targets[cluster]:
             yield f"{name} has {there['spec']['replicas']} in {cluster}, not {targets[cluster]}"
         for count in COUNTS:
             sums[count] += (there.get("status") or {}).get(count, 0)

@@ -147,7 +147,9 @@ def _revised(seen: SeenRendering, target: Target, completions: int | None) -> Ob
     ordinals = seen.ordinals.get(target.name) if manifest.get("kind") == "StatefulSet" else None
     if _is_workload(seen.binding):
         count = target.replicas if ordinals is None else ordinals.count
-        manifest = seen.means.revise(manifest, count)
+        # Where none are asked for, whoever depends on it brings none along either.
+        asked = (seen.binding.get("spec") or {}).get("replicas")
+        manifest = seen.means.revise(manifest, 0 if asked == 0 else count)
     if completions is not None:
         manifest = _with_spec(manifest, completions=completions)
     if ordinals is not None:
@@ -157,8 +159,9 @@ def _revised(seen: SeenRendering, target: Target, completions: int | None) -> Ob
 
 def _is_workload(binding: Object) -> bool:
     spec = binding.get("spec") or {}
-    needs = spec.get("replicaRequirements") is not None
-    return bool(spec.get("replicas") or needs or spec.get("components"))
+    # No replicas are a decision too: the template may have some by now that nobody placed.
+    counted = spec.get("replicas") is not None or spec.get("replicaRequirements") is not None
+    return counted or bool(spec.get("components"))
 
 
 def _with_spec(manifest: Object, **fields: Any) -> Object:

@@ -252,6 +252,24 @@ def test_what_a_binding_says() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("replicas", "said"),
+    [
+        pytest.param(3, 3, id="some"),
+        pytest.param(0, 0, id="none-for-now"),
+        pytest.param(None, None, id="no-workload"),
+    ],
+)
+def test_a_workload_without_replicas_is_told_from_what_has_none(
+    replicas: int | None, said: int | None
+) -> None:
+    world = World(make_template(), make_policy("p"))
+    world.interpreted = Interpreted(replicas)
+    binding = world.settle().binding(WEB)
+    assert binding is not None
+    assert binding["spec"].get("replicas") == said
+
+
 def test_what_others_wrote_on_a_binding_stays() -> None:
     world = World(make_template(), make_policy("p", suspension={"dispatching": True})).settle()
     old = world.binding(WEB)

@@ -11,6 +11,7 @@ from rendering_world import (
     make_template,
     seen_rendering,
     sets,
+    targets,
 )
 
 from atoll.dialects.karmada import names
@@ -39,7 +40,7 @@ def test_each_cluster_gets_its_replicas():
 
 def test_what_is_no_workload_keeps_the_replicas_it_has():
     template = make_template()
-    found = rendered(template, make_binding(template, on={"a": 0}, replicas=0))
+    found = rendered(template, make_binding(template, on={"a": 0}, replicas=None))
     assert found["a"]["spec"]["replicas"] == 9
 
 
@@ -96,6 +97,27 @@ def test_no_completion_is_lost(completions, on, uid):
     found = rendered(job, make_binding(job, on=on, placement=DIVIDED))
     shares = [each["spec"]["completions"] for each in found.values()]
     assert sum(shares) == completions or not any(on.values())
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({"replicas": 0}, 0, id="bound-with-none-and-scaled-since"),
+        pytest.param({"replicas": 0, "replicaRequirements": {}}, 0, id="the-same-with-requests"),
+        pytest.param({"replicas": 9}, 2, id="as-decided"),
+        pytest.param({"replicas": None, "replicaRequirements": {}}, 2, id="by-its-requests"),
+    ],
+)
+def test_a_template_runs_what_was_decided_not_what_it_asks_for_since(spec, expected):
+    on = {"a": 0, "b": 0} if expected == 0 else {"a": 2}
+    found = rendered(make_template(), make_binding(on=on, **spec))
+    assert {each["spec"]["replicas"] for each in found.values()} == {expected}
+
+
+def test_what_depends_on_a_workload_without_replicas_brings_none_along():
+    required = [{"namespace": "shop", "name": "other", "clusters": targets({"c": 4})}]
+    found = rendered(make_template(), make_binding(on={"a": 0}, replicas=0, requiredBy=required))
+    assert [each["spec"]["replicas"] for each in found.values()] == [0, 0]
 
 
 def test_a_split_stateful_set_starts_where_its_range_does():

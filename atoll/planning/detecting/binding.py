@@ -114,7 +114,8 @@ def _spec(wish: Wish, content: str, existing: Object | None) -> dict[str, Any]:
         "conflictResolution": asked.get("conflictResolution") or "Abort",
         "schedulePriority": None if wish.priority is None else {"priority": wish.priority},
         "workloadAffinityGroups": _groups(wish),
-        "replicas": interpreted.replicas or None,
+        # None at all is said as well: a number that the template gets later is not decided yet.
+        "replicas": interpreted.replicas,
         "replicaRequirements": interpreted.requirements,
         "components": list(interpreted.components) or None,
         "suspension": _suspension(old.get("suspension") or {}, asked.get("suspension") or {}),
