@@ -16,7 +16,7 @@ from atoll.cli.failing import USAGE, CommandFailed
 from atoll.errors import Invalid
 from atoll.interpreting.customizing import layer, scripts
 from atoll.interpreting.kinds import kind_of
-from atoll.interpreting.operations import Interpreters, Item, Operation
+from atoll.interpreting.operations import Health, Interpreters, Item, Operation
 from atoll.lua.pool import Pool
 from atoll.model.action import Object, Ref
 
@@ -138,9 +138,7 @@ def _retained(known: Interpreters, about: Object, asked: Asked) -> Any:
 
 
 def _healthy(known: Interpreters, about: Object, _: Asked) -> Any:
-    # Asked directly: a script that fails must be heard here, not taken for unknown health.
-    hook = known.layers[0][kind_of(about)].health
-    return {"healthy": hook and hook(about)}
+    return {"healthy": known.health(about) is Health.HEALTHY}
 
 
 _Ask = Callable[[Interpreters, Object, Asked], Any]

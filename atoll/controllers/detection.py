@@ -7,11 +7,13 @@ from atoll.controllers.hub import BINDING, POLICY, Hub, meant_otherwise
 from atoll.controllers.loop import Controller, Loop
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
+from atoll.interpreting.operations import Operation
 from atoll.model.action import Object, Ref
 from atoll.planning.detecting import plan as templates
 from atoll.planning.detecting import policies
 from atoll.planning.detecting.binding import Interpreted
 from atoll.planning.detecting.matching import Rules, is_template
+from atoll.planning.placing.plan import PROTECTED
 
 RULES = Rules()
 
@@ -90,8 +92,13 @@ def _observe_template(hub: Hub, ref: Ref) -> templates.SeenTemplate | None:
 
 
 def _interpreted(hub: Hub, template: Object) -> Interpreted:
+    """The components of a workload that has several, if the gate is open; else its replicas."""
+    known = hub.interpreters
+    by_component = PROTECTED.features.MultiplePodTemplatesScheduling
     try:
-        found = hub.interpreters.replicas(template)
+        if by_component and known.has(Ref.of(template), Operation.COMPONENTS):
+            return Interpreted(components=known.components(template))
+        found = known.replicas(template)
     except Invalid as problem:
         return Interpreted(problem=str(problem))
     return Interpreted() if found is None else Interpreted(found.count, found.requirements)

@@ -27,6 +27,7 @@ POLICY = "policy.karmada.io/v1alpha1"
 BINDING = "work.karmada.io/v1alpha2"
 WORK = "work.karmada.io/v1alpha1"
 CLUSTER = "cluster.karmada.io/v1alpha1"
+APPS = "apps.karmada.io/v1alpha1"
 OWN_KINDS = (
     (CLUSTER, "Cluster"),
     (POLICY, "PropagationPolicy"),
@@ -36,6 +37,7 @@ OWN_KINDS = (
     (BINDING, "ResourceBinding"),
     (BINDING, "ClusterResourceBinding"),
     (WORK, "Work"),
+    (APPS, "WorkloadRebalancer"),
 )
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
@@ -157,6 +159,10 @@ class Hub:
     def _reached(self, name: str) -> None:
         for hearer in self._of_ways:
             hearer(name)
+
+    def tell_again(self, wire: Wire) -> None:
+        """Have an object of the plane looked at, as if it were new."""
+        self._told(None, wire)
 
     def _told(self, before: Wire | None, after: Wire | None) -> None:
         kind = _kind(before, after)

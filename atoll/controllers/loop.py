@@ -1,24 +1,33 @@
 """The only reconcile loop. A controller is a value: what it observes, and how it plans.
 
 Nothing is remembered between rounds. Cancelled at any await, the next round sees what was done and
-plans the rest, so a crash needs no clean-up.
+plans the rest, so a crash needs no clean-up. A round that needs an answer from outside waits for it
+and plans anew; only half of the usual workers may do so, and the keys of others go on meanwhile.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from atoll.client.api import Refused, Wire
 from atoll.client.transport import Unreachable
 from atoll.controllers.levels import Level
 from atoll.controllers.performing import LookAgain, Performer
-from atoll.model.action import Action, Plan, Tell
+from atoll.errors import AtollError
+from atoll.interpreting.asking import Known, Unanswered
+from atoll.model.action import NOTHING, Action, Plan, Tell
 from atoll.runtime.worklist import Turns, Worklist
 
 K = TypeVar("K", bound=Hashable)
 
 _AGAIN_S = 0.02
 _AGAIN_AT_MOST_S = 1.0
+_ASKING_MAX = 2
+_QUESTIONS_MAX = 256
+
+
+class TooManyQuestions(AtollError):
+    """A round needs more answers than it may ask for; those it got are kept where they last."""
 
 
 def _is_no_news(action: Action, refusal: Refused) -> bool:
@@ -56,6 +65,8 @@ class Loop(Generic[K]):
         self._keys: Worklist[K] = Worklist(controller.name, turns)
         self._late: dict[K, float] = {}
         self._unsure: dict[K, Action] = {}
+        self._asking = 0
+        self._waiting_to_ask: dict[K, None] = {}
 
     @property
     def name(self) -> str:
@@ -72,10 +83,7 @@ class Loop(Generic[K]):
         if key in self._unsure:
             await self._performer.look(self._unsure[key])
             del self._unsure[key]
-        seen = self._controller.observe(key)
-        if seen is None:
-            return
-        plan = self._controller.plan(seen)
+        plan = await self._planned(key)
         for action in plan.actions:
             if isinstance(action, Tell):
                 self._performer.tell_later(action)
@@ -101,3 +109,42 @@ class Loop(Generic[K]):
         self._late.pop(key, None)
         if plan.again_in is not None:
             self._keys.add_later(key, plan.again_in)
+
+    async def _planned(self, key: K) -> Plan:
+        """What is to be done now: nothing, if the key has to wait for its turn to ask."""
+        held: list[Known] = []
+        is_asking = False
+        try:
+            while len(held) <= _QUESTIONS_MAX:
+                try:
+                    seen = self._controller.observe(key)
+                    plan = NOTHING if seen is None else self._controller.plan(seen)
+                except Unanswered as question:
+                    if not is_asking and self._asking >= _ASKING_MAX:
+                        self._waiting_to_ask[key] = None
+                        return NOTHING
+                    self._asking += not is_asking
+                    is_asking = True
+                    held.append(await question.find_out())
+                    continue
+                return _looked_at_again(plan, held)
+        finally:
+            if is_asking:
+                self._asking -= 1
+                self._let_next_ask()
+        raise TooManyQuestions(f"{key}: more than {_QUESTIONS_MAX} questions in one round")
+
+    def _let_next_ask(self) -> None:
+        for key in self._waiting_to_ask:
+            del self._waiting_to_ask[key]
+            self._keys.add(key)
+            return
+
+
+def _looked_at_again(plan: Plan, held: list[Known]) -> Plan:
+    """The plan, made anew as soon as an answer may be another one."""
+    pauses = [each.again_in for each in held if each.again_in is not None]
+    if not pauses:
+        return plan
+    due = min(pauses) if plan.again_in is None else min(*pauses, plan.again_in)
+    return replace(plan, again_in=due)

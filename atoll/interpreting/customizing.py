@@ -95,15 +95,19 @@ def scripts(customization: Object) -> tuple[Script, ...]:
     return tuple(Script(owner, field, source) for field, source in found.items() if source)
 
 
+def target(customization: Object) -> Kind:
+    """The kind that a customization is about."""
+    wire = inner(customization, "spec", "target")
+    return text(wire, "apiVersion", "spec.target"), text(wire, "kind", "spec.target")
+
+
 def layer(customizations: Iterable[Object], run: Run) -> Layer:
     """What the customizations know. Of several for one kind the first by name wins, one operation
     at a time; dependencies are those of all together.
     """
     by_kind: dict[Kind, dict[str, list[Script]]] = {}
     for each in sorted(customizations, key=lambda each: named(each, "name")):
-        target = inner(each, "spec", "target")
-        kind = text(target, "apiVersion", "spec.target"), text(target, "kind", "spec.target")
-        known = by_kind.setdefault(kind, {})
+        known = by_kind.setdefault(target(each), {})
         for script in scripts(each):
             known.setdefault(script.field, []).append(script)
     return {kind: _interpretation(known, run) for kind, known in by_kind.items()}

@@ -6,13 +6,12 @@ at a time. Objects come in as on the wire and are never changed; what is not und
 an `Invalid` that names the field. An error in a layer is not covered up by the layers behind it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from atoll.dialects.wire import Wire, flag, part, text
-from atoll.errors import Invalid
 from atoll.interpreting.kinds import Kind, kind_of
 from atoll.model.action import Object, Ref
 from atoll.model.demand import Demand
@@ -102,7 +101,10 @@ class Interpretation:
     components: Callable[[Object], tuple[Wire, ...]] | None = None
 
 
-Layer = Mapping[Kind, Interpretation]
+class Layer(Protocol):
+    """Kinds and what is known of each, as a dictionary or by rules."""
+
+    def get(self, kind: Kind, /) -> Interpretation | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +149,9 @@ class Interpreters:
         return part(observed, "status", "") if hook is None else hook(observed)
 
     def health(self, observed: Object) -> Health:
-        """Whether a member's object is healthy; one that cannot be understood is unknown."""
-        try:
-            hook = self._first(observed, lambda known: known.health)
-            healthy = hook is None or hook(observed)
-        except Invalid:
-            return Health.UNKNOWN
+        """Whether a member's object is healthy; of a kind that nobody knows, every one is."""
+        hook = self._first(observed, lambda known: known.health)
+        healthy = hook is None or hook(observed)
         return Health.HEALTHY if healthy else Health.UNHEALTHY
 
     def dependencies(self, template: Object) -> tuple[Dependency, ...]:

@@ -77,6 +77,7 @@ class Pool:
         self._deadline_s = deadline_s
         self._idle: list[_Worker] = []
         self._free = asyncio.Semaphore(size)
+        self._is_closed = False
 
     def call(self, script: str, function: str, args: tuple[Any, ...]) -> Answer:
         """The results of a function of a script; without a function, whether it compiles."""
@@ -110,7 +111,8 @@ class Pool:
         return answer
 
     def close(self) -> None:
-        """End all workers that nobody is waiting for."""
+        """End all workers that nobody is waiting for, and the others as soon as nobody does."""
+        self._is_closed = True
         while self._idle:
             self._idle.pop().close()
 
@@ -129,7 +131,7 @@ class Pool:
         return self._idle.pop() if self._idle else _Worker(self._deadline_s)
 
     def _give_back(self, worker: _Worker, *, is_well: bool) -> None:
-        if is_well and len(self._idle) < self._size:
+        if is_well and len(self._idle) < self._size and not self._is_closed:
             self._idle.append(worker)
         else:
             worker.close()

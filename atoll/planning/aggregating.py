@@ -145,7 +145,8 @@ def _sum(seen: SeenStatuses, items: Sequence[Mapping[str, Any]]) -> list[Action]
         status = seen.aggregate(template, tuple(Item.of(each) for each in items))
     except AtollError as failed:
         message = f"The statuses of {Ref.of(template)} cannot be summed up: {failed}"
-        return [Tell(template, "AggregateStatusFailed", message, warning=True)]
+        about = (seen.binding, template)
+        return [Tell(each, "AggregateStatusFailed", message, warning=True) for each in about]
     if status is None or status == (template.get("status") or {}):
         return []
     return [Update({**template, "status": status}, subresource="status")]

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from atoll.errors import AtollError
 from atoll.model.action import Object, Ref
+
+UNKNOWN = "Unknown"
 
 Reflect = Callable[[Object], Any | None]
 Health = Callable[[Object], str]
@@ -39,11 +42,15 @@ def identifier(ordinal: int, ref: Ref) -> dict[str, Any]:
     return {key: value for key, value in known.items() if value != "" or key not in optional}
 
 
-def entry(ordinal: int, observed: Object, questions: Questions) -> dict[str, Any]:
-    """The entry of a Work's status for one of its objects."""
+def entry(ordinal: int, observed: Object, questions: Questions) -> tuple[dict[str, Any], str]:
+    """The entry of a Work's status for one of its objects, and why its health is not known."""
     status = questions.reflect(observed)
+    try:
+        health, problem = str(questions.health(observed)), ""
+    except AtollError as failed:
+        health, problem = UNKNOWN, str(failed)
     return {
         "identifier": identifier(ordinal, Ref.of(observed)),
         **({} if status is None else {"status": status}),
-        "health": str(questions.health(observed)),
-    }
+        "health": health,
+    }, problem

@@ -185,12 +185,18 @@ def _entries(
             continue
         if not applying.is_marked(each.observed, seen.work):
             continue
+        ref = Ref.of(each.manifest)
         try:
-            entries.append(reflecting.entry(ordinal, each.observed, seen.questions))
+            entry, problem = reflecting.entry(ordinal, each.observed, seen.questions)
         except AtollError as failed:
             entries += kept
-            message = f"The status of {Ref.of(each.manifest)} cannot be told: {failed}"
+            message = f"The status of {ref} cannot be told: {failed}"
             troubles.append(Tell(seen.work, "ReflectStatusFailed", message, warning=True))
+            continue
+        entries.append(entry)
+        if problem:
+            message = f"The health of {ref} cannot be told: {problem}"
+            troubles.append(Tell(seen.work, "InterpretHealthFailed", message, warning=True))
     return entries, tuple(troubles)
 
 

@@ -175,7 +175,8 @@ def test_health(pool: Pool) -> None:
     known = knowing(pool, healthInterpretation=script)
     assert known.health(make(WIDGET, status={"ready": 1})) is Health.HEALTHY
     assert known.health(make(WIDGET, status={"ready": 0})) is Health.UNHEALTHY
-    assert known.health(make(WIDGET)) is Health.UNKNOWN
+    with pytest.raises(Invalid, match="InterpretHealth"):
+        known.health(make(WIDGET))
 
 
 def depending(*names: str) -> str:

@@ -394,6 +394,8 @@ def test_health_is_told_from_spec_and_status(kind, spec, status, healthy):
     assert NATIVE_ONLY.health(observed) == (Health.HEALTHY if healthy else Health.UNHEALTHY)
 
 
-def test_the_health_of_what_cannot_be_understood_is_unknown():
-    assert NATIVE_ONLY.health(make(POD, status={"phase": 7})) is Health.UNKNOWN
-    assert NATIVE_ONLY.health({"kind": []}) is Health.UNKNOWN
+def test_the_health_of_what_cannot_be_understood_is_an_error_that_says_where():
+    with pytest.raises(Invalid, match=r"status\.phase"):
+        NATIVE_ONLY.health(make(POD, status={"phase": 7}))
+    with pytest.raises(Invalid, match="kind"):
+        NATIVE_ONLY.health({"kind": []})

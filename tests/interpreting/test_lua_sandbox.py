@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from atoll.interpreting.asking import Known, Unanswered
 from atoll.interpreting.customizing import Answer
 from atoll.lua.pool import Pool
-from atoll.lua.remembering import LEFT_ALONE, STRIKES, Remembering
+from atoll.lua.scripts import Scripts
 
 
 @pytest.fixture(scope="module")
@@ -390,56 +391,39 @@ def test_who_stops_waiting_gives_up_the_worker() -> None:
         assert value(workers, "return 1") == 1
 
 
-class Counting:
-    """Runs scripts by looking them up, and counts."""
+def found_out(scripts: Scripts, script: str, *args: Any) -> tuple[Answer, list[Known]]:
+    """What F of a script gives, found out as often as is needed, and what is held for it."""
 
-    def __init__(self, **answers: Answer) -> None:
-        self.answers = answers
-        self.calls = 0
+    async def asked() -> tuple[Answer, list[Known]]:
+        held: list[Known] = []
+        while True:
+            try:
+                return scripts.run(script, "F", args), held
+            except Unanswered as question:
+                assert len(held) < 3, "an answer that is held must be known"
+                held.append(await question.find_out())
 
-    def __call__(self, script: str, function: str, args: tuple[Any, ...]) -> Answer:
-        self.calls += 1
-        return self.answers[function]
-
-
-def test_answers_are_remembered_by_content() -> None:
-    run = Counting(F=Answer(({"a": []},)), G=Answer(error="no"))
-    remembering = Remembering(run)
-    first = remembering("s", "F", ({"x": 1, "y": 2},))
-    first.values[0]["a"].append("changed by whoever asked")
-    assert remembering("s", "F", ({"y": 2, "x": 1},)) == Answer(({"a": []},))
-    assert run.calls == 1
-    assert remembering("s", "F", ({"x": 2},)).values
-    assert remembering("s", "G", ()) == remembering("s", "G", ()) == Answer(error="no")
-    assert run.calls == 3
+    return asyncio.run(asked())
 
 
-def test_scripts_that_ask_for_the_time_are_always_run() -> None:
-    run = Counting(F=Answer((1,)))
-    remembering = Remembering(run)
-    for _ in range(3):
-        remembering("function F() return os.time() end", "F", ())
-    assert run.calls == 3
+def test_scripts_are_asked_once_unless_they_ask_for_time_or_chance(pool: Pool) -> None:
+    scripts = Scripts(pool)
+    script = "function F(a) return a.x, {} end"
+    first, held = found_out(scripts, script, {"x": 1, "y": 2})
+    assert (first, len(held)) == (Answer((1, [])), 1)
+    assert found_out(scripts, script, {"y": 2, "x": 1}) == (first, [])
+    assert len(found_out(scripts, script, {"x": 3})[1]) == 1
+    changing = "function F() return os.time() > 0 end"
+    for _ in range(2):
+        assert len(found_out(scripts, changing)[1]) == 1
 
 
-def test_memory_for_answers_is_bounded() -> None:
-    run = Counting(F=Answer(("x" * 1000,)))
-    remembering = Remembering(run, bytes_max=5000)
-    for number in range(100):
-        remembering("s", "F", (number,))
-    remembering("s", "F", (99,))
-    assert run.calls == 100
-    remembering("s", "F", (1,))
-    assert run.calls == 101
-
-
-def test_a_script_that_keeps_being_stopped_is_left_alone_until_it_goes_well() -> None:
-    run = Counting(F=Answer(error="ran longer than 1 s and was stopped", stopped=True))
-    remembering = Remembering(run)
-    said = [remembering("s", "F", (number,)).error for number in range(STRIKES + LEFT_ALONE)]
-    assert run.calls == STRIKES + 1
-    assert said[STRIKES] == "was stopped 3 times in a row and is seldom tried; correct it"
-    assert remembering("another", "F", ()).error.startswith("ran longer")
-    run.answers["F"] = Answer((1,))
-    found = [remembering("s", "F", (-number,)) for number in range(1, LEFT_ALONE + 2)]
-    assert found[-1] == Answer((1,))
+def test_a_script_that_is_stopped_is_worth_another_try_later(pool: Pool) -> None:
+    scripts = Scripts(pool)
+    for _ in range(2):
+        answer, held = found_out(scripts, "function F() while true do end end")
+        assert answer.error == "ran longer than 0.4 s and was stopped"
+        assert held.pop().again_in
+    answer, held = found_out(scripts, "function F() error('no') end")
+    assert "no" in answer.error
+    assert held[0].again_in is None

@@ -79,9 +79,15 @@ def plan(seen: SeenTemplate) -> Plan:
     obstacle = _obstacle(seen, template, choice)
     if obstacle:
         message = f"{choice.claim} cannot be applied: {obstacle}"
-        told = Tell(template, NOT_APPLIED, message, warning=True)
-        return Plan((*actions, told), again_in=AGAIN)
+        told = [Tell(each, NOT_APPLIED, message, warning=True) for each in _told_of(seen, template)]
+        return Plan((*actions, *told), again_in=AGAIN)
     return Plan((*actions, *_binding(seen, template, choice)))
+
+
+def _told_of(seen: SeenTemplate, template: Object) -> tuple[Object, ...]:
+    """Where people look: the template, and its binding if it has one."""
+    binding = seen.binding
+    return (template,) if binding is None or _stranger(binding, template) else (template, binding)
 
 
 def _releases(seen: SeenTemplate, template: Object) -> tuple[Action, ...]:

@@ -1,0 +1,65 @@
+"""What users say of their kinds: the interpreters follow it, and what it is about is looked at.
+
+Customizations and webhook configurations come in from the plane; the hub's interpreters are put
+together anew with each change. Scripts run in a pool of processes that starts with the first
+question and ends with the plane.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from atoll.client.api import Wire
+from atoll.controllers.hub import WORK, Hub, meant_otherwise
+from atoll.interpreting.customizing import layer, target
+from atoll.interpreting.kinds import Kind, kind_of
+from atoll.interpreting.operations import Interpreters
+from atoll.lua.pool import Pool
+from atoll.lua.scripts import Scripts
+from atoll.planning.working import manifests
+
+CONFIG = "config.karmada.io/v1alpha1"
+CUSTOMIZATION = "ResourceInterpreterCustomization"
+
+
+class Interpretation:
+    """Keeps the hub's interpreters as the plane's objects say."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._behind = hub.interpreters.layers
+        self._scripts = Scripts(Pool())
+        hub.hear(CUSTOMIZATION, self._customization_changed)
+
+    async def start(self) -> None:
+        """Know what users say; the hub must know the plane already."""
+        await self._hub.plane.follow(CONFIG, CUSTOMIZATION)
+
+    async def run(self) -> None:
+        """Keep the pool for scripts until the plane ends."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._scripts.close()
+
+    def _customization_changed(self, before: Wire | None, after: Wire | None) -> None:
+        if not meant_otherwise(before, after):
+            return
+        self._put_together()
+        kinds = {target(each) for each in (before, after) if each is not None}
+        self._look_again(kinds.__contains__)
+
+    def _put_together(self) -> None:
+        customizations = self._hub.plane.all(CONFIG, CUSTOMIZATION)
+        users = layer(customizations, self._scripts.run)
+        self._hub.interpreters = Interpreters((users, *self._behind))
+
+    def _look_again(self, is_meant: Callable[[Kind], bool]) -> None:
+        """Have all objects and Works of some kinds looked at again."""
+        hub = self._hub
+        for collection in hub.template_collections():
+            if is_meant((collection.api_version, collection.kind)):
+                for wire in hub.plane.all(collection.api_version, collection.kind):
+                    hub.tell_again(wire)
+        for work in hub.plane.all(WORK, "Work"):
+            if any(isinstance(each, dict) and is_meant(kind_of(each)) for each in manifests(work)):
+                hub.tell_again(work)

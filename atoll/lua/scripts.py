@@ -1,0 +1,41 @@
+"""Users' scripts for code that may not wait: their answers, once somebody has waited for them.
+
+A script that asks for the time or for chance is run anew for everyone who asks. One that keeps
+being stopped is seldom tried, and answers meanwhile that it was stopped.
+"""
+
+import re
+from typing import Any
+
+import orjson
+
+from atoll.interpreting.customizing import Answer
+from atoll.lua.pool import Pool
+from atoll.runtime.asking import Asking, Question, Reply
+
+_CHANGING = re.compile(r"\b(os|random)\b")
+
+
+class Scripts:
+    """Scripts and what they answered; run one at a time each, so that none keeps all workers."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._asking = Asking(at_once=1)
+
+    def run(self, script: str, function: str, args: tuple[Any, ...]) -> Answer:
+        """What the function gives; raises Unanswered while that is not known."""
+        content = orjson.dumps((function, args), option=orjson.OPT_SORT_KEYS)
+
+        async def ask() -> Reply:
+            answer = await self._pool.ask(script, function, args)
+            return Reply(orjson.dumps((answer.values, answer.error)), failed=answer.stopped)
+
+        lasting = not _CHANGING.search(script)
+        found = self._asking.answer(Question(script, content, ask, lasting))
+        values, error = orjson.loads(found)
+        return Answer(tuple(values), error)
+
+    def close(self) -> None:
+        """End the workers."""
+        self._pool.close()
