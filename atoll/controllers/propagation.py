@@ -51,8 +51,11 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
 
     def work_changed(before: Wire | None, after: Wire | None) -> None:
         for binding in work_bindings(after or before or {}):
-            if meant_otherwise(before, after) or _arrived(before) != _arrived(after):
+            if before is not None and meant_otherwise(before, after):
                 sending.wake(binding)
+            elif before is None or _arrived(before) != _arrived(after):
+                # It was sent: all that may wait for this is to withdraw it elsewhere.
+                sending.wake(binding, Level.REPORT)
             telling.wake(binding, Level.SUM)
             if after is None:
                 for attached in _attached(hub, binding):

@@ -22,6 +22,7 @@ _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 30.0
 _LEVELS = 4
 _PATIENCE_S = 0.1
+_TURN_AFTER_S = 1.0
 
 
 class _Sharing(Protocol):
@@ -117,7 +118,7 @@ class Worklist(Generic[K]):
     async def _next(self) -> K:
         """The most pressing key that is with nobody; from now on it is with the caller.
 
-        What presses less waits for its turn, but not for ever: something may be stuck.
+        What presses less waits for its turn, but not for ever: there may always be more.
         """
         due: float | None = None
         while True:
@@ -129,10 +130,10 @@ class Worklist(Generic[K]):
                     self._got_on_at = _clock()
                     self._turns.count(level, -1)
                     return key
-                due = due or _clock() + _PATIENCE_S
+                due = due or _clock() + _TURN_AFTER_S
             self._more.clear()
             try:
-                async with asyncio.timeout_at(None if key is None else due):
+                async with asyncio.timeout(None if key is None else _PATIENCE_S):
                     await self._more.wait()
             except TimeoutError:
                 continue
