@@ -14,7 +14,7 @@ from atoll.controllers.hub import BINDING, Hub, meant_otherwise
 from atoll.controllers.loop import Controller, Loop
 from atoll.dialects.karmada import names
 from atoll.dialects.kubernetes.selectors import label_selector
-from atoll.errors import AtollError
+from atoll.errors import Invalid
 from atoll.interpreting.operations import Dependency
 from atoll.model.action import Object, Ref
 from atoll.planning import depending
@@ -70,7 +70,7 @@ def _observe(hub: Hub, ref: Ref) -> depending.SeenDependencies | None:
         if template is not None:
             needed = hub.interpreters.dependencies(template)
             objects = [wire for each in needed for wire in _meant(hub, each)]
-    except AtollError as failed:
+    except Invalid as failed:
         needed, problem = None, str(failed)
     keys = [depending.key_for(each, binding) for each in objects]
     there = [each for each in (_bindings(hub).get(*key) for key in keys) if each is not None]

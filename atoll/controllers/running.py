@@ -12,6 +12,7 @@ from atoll.controllers.interpretation import Interpretation
 from atoll.controllers.namespaces import namespaces
 from atoll.controllers.placement import Placement
 from atoll.controllers.propagation import propagation
+from atoll.controllers.rebalancer import rebalancing
 from atoll.effects import Effects
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
@@ -36,7 +37,7 @@ async def controlling(plane: Transport, effects: Effects) -> AsyncIterator[Hub]:
 async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
     placement, execution = Placement(hub), Execution(hub)
-    by_ref = (*detection(hub), *propagation(hub), dependencies(hub))
+    by_ref = (*detection(hub), *propagation(hub), dependencies(hub), rebalancing(hub))
     by_name = namespaces(hub)
     interpretation = Interpretation(hub)
     await hub.start()
