@@ -24,8 +24,13 @@ def test_everything_that_is_not_ending_is_deleted() -> None:
 
 def test_people_are_told_what_is_left_and_who_holds_it() -> None:
     content = {"configmaps": [node("a", "x/y", ending=True), node("b", "x/y", ending=True)]}
-    said = {one["type"]: (one["status"], one["message"]) for one in plan(content).conditions}
+    told = plan(content).conditions()
+    said = {one["type"]: (one["status"], one["message"]) for one in told}
     assert said == {
+        "NamespaceDeletionContentFailure": (
+            "False",
+            "All content successfully deleted, may be waiting on finalization",
+        ),
         "NamespaceContentRemaining": (
             "True",
             "Some resources are remaining: configmaps. has 2 resource instances",
@@ -34,4 +39,14 @@ def test_people_are_told_what_is_left_and_who_holds_it() -> None:
             "True",
             "Some content in the namespace has finalizers remaining: x/y in 2 resource instances",
         ),
+    }
+
+
+def test_people_are_told_what_may_not_be_deleted() -> None:
+    told = plan({"configmaps": [node("a")]}).conditions(["b is kept", "a is protected"])
+    assert told[0] == {
+        "type": "NamespaceDeletionContentFailure",
+        "status": "True",
+        "reason": "ContentDeletionFailed",
+        "message": "Failed to delete all resource types, 2 remaining: a is protected, b is kept",
     }

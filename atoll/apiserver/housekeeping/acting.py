@@ -4,7 +4,7 @@ An object that is gone, or is another one by now, is left alone: the event of th
 seen, or is about to be, and leads to a new plan.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from atoll.apiserver.authentication import ITSELF
@@ -42,6 +42,17 @@ async def delete_one(api: Api, node: Node, propagation: str) -> None:
     except ApiError as error:
         if error.code not in (404, 409):
             raise
+
+
+async def delete_all(api: Api, nodes: Iterable[Node]) -> list[ApiError]:
+    """Delete these very objects; one that may not be deleted does not keep the others."""
+    refusals = []
+    for node in nodes:
+        try:
+            await delete_one(api, node, "Background")
+        except ApiError as error:
+            refusals.append(error)
+    return refusals
 
 
 async def release(api: Api, node: Node, owners: Sequence[str]) -> None:

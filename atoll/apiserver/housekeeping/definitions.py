@@ -14,7 +14,7 @@ import orjson
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.custom import resources_of
-from atoll.apiserver.housekeeping.acting import call_on, delete_one, revise, take_off_finalizer
+from atoll.apiserver.housekeeping.acting import call_on, delete_all, revise, take_off_finalizer
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.kinds.definitions import CLEANUP
 from atoll.apiserver.objects.conditions import condition, is_true, since
@@ -183,8 +183,9 @@ class Definitions:
 
     async def _clean_up(self, record: Record) -> None:
         """Delete every object of a definition that is going; let it go when none is left."""
-        for node in map(node_of, self._api.store.page(record.name).records):
-            if not node.ending:
-                await delete_one(self._api, node, "Background")
+        nodes = map(node_of, self._api.store.page(record.name).records)
+        refusals = await delete_all(self._api, [node for node in nodes if not node.ending])
+        if refusals:
+            raise refusals[0]  # tried again, less and less often
         if not self._api.store.page(record.name).records:
             await take_off_finalizer(self._api, node_of(record), CLEANUP)

@@ -4,12 +4,13 @@
 Creating anything in a namespace that is missing or ending is refused at the door (`Lifecycle`).
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.housekeeping.acting import call_on, delete_one, revise
+from atoll.apiserver.housekeeping.acting import call_on, delete_all, revise
 from atoll.apiserver.housekeeping.graph import Node, node_of
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.objects.times import rfc3339
@@ -28,6 +29,8 @@ Object = dict[str, Any]
 COLLECTION = "namespaces"
 PROTECTED = frozenset(["default", "kube-system", "kube-public"])
 HOLDER = "kubernetes"
+REFUSALS_TOLD = 10
+REFUSED_AGAIN_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +38,35 @@ class Sweep:
     """What is to be done about an ending namespace."""
 
     delete: tuple[Node, ...]
-    conditions: tuple[Object, ...]
-    done: bool
+    left: Mapping[str, Sequence[Node]]
+
+    @property
+    def done(self) -> bool:
+        return not self.left
+
+    def conditions(self, refusals: Sequence[str] = ()) -> list[Object]:
+        """What people are told of what is left, some of which the server refused to delete."""
+        return [_deletion(refusals), *_remaining(self.left)]
 
 
 def plan(content: Mapping[str, Sequence[Node]]) -> Sweep:
-    """Say what to delete of what is left, by collection, and what people are told of the rest."""
+    """Say what to delete of what is left, by collection."""
     left = {name: nodes for name, nodes in content.items() if nodes}
     doomed = tuple(node for nodes in left.values() for node in nodes if not node.ending)
-    return Sweep(doomed, tuple(_conditions(left)), done=not left)
+    return Sweep(doomed, left)
 
 
-def _conditions(left: Mapping[str, Sequence[Node]]) -> list[Object]:
+def _deletion(refusals: Sequence[str]) -> Object:
+    kind = "NamespaceDeletionContentFailure"
+    if not refusals:
+        text = "All content successfully deleted, may be waiting on finalization"
+        return condition(kind, "ContentDeleted", text, holds=False)
+    named = ", ".join(sorted(refusals)[:REFUSALS_TOLD])
+    text = f"Failed to delete all resource types, {len(refusals)} remaining: {named}"
+    return condition(kind, "ContentDeletionFailed", text, holds=True)
+
+
+def _remaining(left: Mapping[str, Sequence[Node]]) -> list[Object]:
     # A resource is told with its group behind a dot, and the core group has no name.
     told = {name if "." in name else f"{name}.": nodes for name, nodes in left.items()}
     counts = [f"{name} has {len(nodes)} resource instances" for name, nodes in sorted(told.items())]
@@ -75,6 +95,7 @@ class Sweeper:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._ending: dict[str, None] = {}
+        self._refused: set[str] = set()
         self._work: Worklist[str] = Worklist("namespaces")
 
     def load(self) -> None:
@@ -105,12 +126,23 @@ class Sweeper:
         if name not in self._ending:
             return
         sweep = plan(self._content(name))
-        for node in sweep.delete:
-            await delete_one(self._api, node, "Background")
+        refusals = await delete_all(self._api, sweep.delete)
+        if refusals:
+            self._look_later(name)
         if sweep.done:
             await self._let_go(name)
-        elif not sweep.delete:  # what is left waits for others: say so
-            await self._tell(name, sweep.conditions)
+        elif len(refusals) == len(sweep.delete):  # what is left waits for others: say so
+            await self._tell(name, sweep.conditions([str(each) for each in refusals]))
+
+    def _look_later(self, name: str) -> None:
+        """What is refused now may be allowed then, although nothing in the namespace changed."""
+        if name not in self._refused:
+            self._refused.add(name)
+            asyncio.get_running_loop().call_later(REFUSED_AGAIN_S, self._look_again, name)
+
+    def _look_again(self, name: str) -> None:
+        self._refused.discard(name)
+        self._work.add(name)
 
     def _content(self, namespace: str) -> dict[str, list[Node]]:
         store = self._api.store
