@@ -13,7 +13,7 @@ from itertools import islice
 
 from atoll.apiserver.assembly import Assembly, assemble
 from atoll.apiserver.authentication import MASTERS
-from atoll.apiserver.karmada.kinds import karmada_kinds
+from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient, Refused
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport, Unreachable
@@ -41,6 +41,7 @@ USERS = 3
 FOREIGN = "theirs"
 SETTLE_WITHIN_S = 180.0
 QUIET_S = 60.0
+LAST_S = 20.0
 PAUSE_S = 0.5
 
 
@@ -77,10 +78,6 @@ async def pipeline(world: World, virtual_s: float = 40.0) -> Pipeline:
         end = _now() + virtual_s
         while _now() < end:
             await _live_once(it, end)
-        it.sky.clear()
-        for member in members.values():
-            member.heal()
-        world.note("all is calm")
         await _live_last(it)
         it.promises.check_foreign()
     return it
@@ -129,6 +126,7 @@ async def _live_last(it: Pipeline) -> None:
         server = await _serve(it, store, process)
         async with Supervisor("others", it.effects.chance) as others:
             others.start("hubs", partial(_lead, it, server))
+            await _disturb(it, server)
             begun = _now()
             while left := list(islice(differences(store, it.members), 5)):
                 assert _now() < begun + SETTLE_WITHIN_S, f"not settled: {'; '.join(left)}"
@@ -139,6 +137,21 @@ async def _live_last(it: Pipeline) -> None:
             left = list(islice(differences(store, it.members), 5))
             assert not left, f"settled and then not: {'; '.join(left)}"
         await store.close()
+
+
+async def _disturb(it: Pipeline, server: Assembly) -> None:
+    """Trouble for a while, and then calm, without anyone being started anew."""
+    async with Supervisor("users", it.effects.chance) as others:
+        for number in range(USERS):
+            draw = it.effects.chance.of(f"user-{number}")
+            api = ApiClient(InProcess(server.handle, ADMIN))
+            others.start(f"user-{number}", User(it.world, api, draw, list(MEMBERS)).run)
+        others.start("trouble", partial(_trouble, it))
+        await asyncio.sleep(LAST_S)
+    it.sky.clear()
+    for member in it.members.values():
+        member.heal()
+    it.world.note("all is calm")
 
 
 async def _stay_quiet(it: Pipeline, store: Store) -> None:
@@ -158,7 +171,7 @@ def _written(it: Pipeline, store: Store) -> dict[str, int]:
 async def _serve(it: Pipeline, store: Store, process: Supervisor) -> Assembly:
     process.start("store", store.run)
     it.promises.follow_plane(store)
-    server = assemble(store, it.effects, kinds=karmada_kinds(it.effects))
+    server = assemble(store, it.effects, kinds=plane_kinds(it.effects))
     await server.start()
     for name, service in server.services.items():
         process.start(name, service)
