@@ -5,8 +5,8 @@ refuse. Hooks are plain functions, run inside the write's own step, so what they
 store's newest state cannot change before the write is queued.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from atoll.apiserver.authentication import Identity
@@ -29,6 +29,8 @@ class Admission:
     old: Object | None = None
     subresource: str = ""
     dry_run: bool = False
+    others: Callable[[], Sequence[Object]] = tuple
+    """All objects of this collection, as they are stored."""
 
 
 Mutating = Callable[[Admission], Object]
@@ -57,7 +59,8 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Kinds that a server serves beyond Kubernetes' own, and their rules of admission."""
+    """Kinds that a server serves beyond Kubernetes' own, their rules, and what those need run."""
 
     resources: Sequence[Resource] = ()
     hooks: Hooks = Hooks()
+    services: Mapping[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)

@@ -75,6 +75,7 @@ def assemble(
             "garbage collection": collector.run,
             "namespaces": sweeper.run,
             "expiry of events": expiry.run,
+            **own.services,
         },
         _load=(definitions.load, collector.load, sweeper.load, expiry.load),
         _ready=ready,

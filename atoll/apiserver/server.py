@@ -51,10 +51,12 @@ from atoll.apiserver.verbs.updating import update
 from atoll.apiserver.verbs.watching import watch
 from atoll.errors import NotDurable
 from atoll.exchange import Request, Response
+from atoll.interpreting.asking import Known, Unanswered
 
 log = logging.getLogger("atoll.apiserver")
 
 BODY_MAX = 3 * 1024 * 1024
+QUESTIONS_MAX = 16
 INCLUDES = ("None", "Metadata", "Object")
 
 Verb = Callable[[Api, Call], Awaitable[Response]]
@@ -74,7 +76,7 @@ class ApiServer:
         accept = request.headers.get("accept", "")
         warnings: list[str] = []
         try:
-            response = await self._respond(request, warnings)
+            response = await self._answered(request, warnings)
         except ApiError as error:
             response = status_response(error, accept)
         except NotDurable as error:
@@ -83,6 +85,18 @@ class ApiServer:
             log.exception("%s %s failed", request.method, request.path)
             response = status_response(internal_error(f"{type(error).__name__}: {error}"), accept)
         return with_headers(response, audit_id, warnings)
+
+    async def _answered(self, request: Request, warnings: list[str]) -> Response:
+        """The response. What a hook has to ask others first is asked, and all is begun anew."""
+        held: list[Known] = []
+        while True:
+            try:
+                return await self._respond(request, warnings)
+            except Unanswered as question:
+                if len(held) == QUESTIONS_MAX:
+                    raise
+                warnings.clear()
+                held.append(await question.find_out())
 
     async def _respond(self, request: Request, warnings: list[str]) -> Response:
         if len(request.body) > BODY_MAX:

@@ -96,12 +96,12 @@ def documents(file: Path) -> list[Object]:
 
 
 def checked(customizations: list[Object]) -> tuple[list[str], list[str]]:
-    """A line for each script that can be parsed, and one for each that cannot."""
+    """A line for each script that has its function, and one for each that has not."""
     good, bad = [], []
     with Pool(size=1) as pool:
         for customization in customizations:
             for script in scripts(customization):
-                problem = pool.call(script.source, "", ()).error
+                problem = pool.call(script.source, script.function, None).error
                 if problem:
                     bad.append(str(script.wrong(problem)))
                 else:

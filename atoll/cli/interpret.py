@@ -18,7 +18,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "-f", "--filename", "files", type=_FILE, multiple=True, required=True, help="Customizations."
 )
-@click.option("--check", is_flag=True, help="Only say whether all scripts can be parsed.")
+@click.option("--check", is_flag=True, help="Only say whether all scripts have their functions.")
 @click.option("--operation", type=click.Choice(OPERATIONS), help="What to ask.")
 @click.option("--observed", "--observed-file", "observed", type=_FILE, help="As in a member.")
 @click.option("--desired", "--desired-file", "desired", type=_FILE, help="As in the plane.")

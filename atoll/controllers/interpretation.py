@@ -5,7 +5,6 @@ together anew with each change. Scripts run in a pool of processes that starts w
 question and ends with the plane.
 """
 
-import asyncio
 from collections.abc import Callable
 
 from atoll.client.api import Wire
@@ -35,11 +34,8 @@ class Interpretation:
         await self._hub.plane.follow(CONFIG, CUSTOMIZATION)
 
     async def run(self) -> None:
-        """Keep the pool for scripts until the plane ends."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self._scripts.close()
+        """Keep what is needed to ask, until the plane ends."""
+        await self._scripts.keep()
 
     def _customization_changed(self, before: Wire | None, after: Wire | None) -> None:
         if not meant_otherwise(before, after):

@@ -61,10 +61,14 @@ class Script:
     def function(self) -> str:
         return FUNCTIONS[self.field]
 
+    @property
+    def path(self) -> str:
+        """Where it stands in its customization."""
+        return f"spec.customizations.{self.field}.luaScript"
+
     def wrong(self, problem: str) -> Invalid:
         """What is wrong with it, for its author."""
-        where = f"spec.customizations.{self.field}.luaScript"
-        field = f"ResourceInterpreterCustomization/{self.customization}: {where}"
+        field = f"ResourceInterpreterCustomization/{self.customization}: {self.path}"
         return Invalid(field, self.function, problem)
 
     def results(self, run: Run, *args: Any) -> tuple[Any, Any]:

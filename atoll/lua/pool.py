@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import sys
+import weakref
 from types import TracebackType
 from typing import Any, Self
 
@@ -76,11 +77,13 @@ class Pool:
         self._size = size
         self._deadline_s = deadline_s
         self._idle: list[_Worker] = []
+        # Whoever forgets to close it leaves no process behind.
+        weakref.finalize(self, _end, self._idle)
         self._free = asyncio.Semaphore(size)
         self._is_closed = False
 
-    def call(self, script: str, function: str, args: tuple[Any, ...]) -> Answer:
-        """The results of a function of a script; without a function, whether it compiles."""
+    def call(self, script: str, function: str, args: tuple[Any, ...] | None) -> Answer:
+        """The results of a function of a script; without arguments, only whether it has one."""
         request = _request(script, function, args)
         if len(request) > MESSAGE_MAX:
             return _TOO_LARGE
@@ -94,7 +97,7 @@ class Pool:
             self._give_back(worker, is_well=is_well)
         return answer
 
-    async def ask(self, script: str, function: str, args: tuple[Any, ...]) -> Answer:
+    async def ask(self, script: str, function: str, args: tuple[Any, ...] | None) -> Answer:
         """The same without keeping others waiting."""
         request = _request(script, function, args)
         if len(request) > MESSAGE_MAX:
@@ -113,8 +116,7 @@ class Pool:
     def close(self) -> None:
         """End all workers that nobody is waiting for, and the others as soon as nobody does."""
         self._is_closed = True
-        while self._idle:
-            self._idle.pop().close()
+        _end(self._idle)
 
     def __enter__(self) -> Self:
         return self
@@ -137,7 +139,12 @@ class Pool:
             worker.close()
 
 
-def _request(script: str, function: str, args: tuple[Any, ...]) -> bytes:
+def _end(workers: list[_Worker]) -> None:
+    while workers:
+        workers.pop().close()
+
+
+def _request(script: str, function: str, args: tuple[Any, ...] | None) -> bytes:
     # In which order Lua walks a table depends on the order it was filled in.
     asked = {"script": script, "function": function, "args": args}
     return orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)

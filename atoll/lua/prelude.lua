@@ -67,16 +67,27 @@ local function compile(script)
   return nil, said(problem)
 end
 
-local function call(chunk, name, ...)
+local function defined(chunk, name)
   local made = scope()
   setfenv(chunk, made)
   local ran, problem = pcall(chunk)
-  if not ran then return false, said(problem) end
+  if not ran then return nil, said(problem) end
   local wanted = made[name]
-  if type(wanted) ~= "function" then return false, "does not define the function " .. name end
+  if type(wanted) == "function" then return wanted end
+  return nil, "does not define the function " .. name
+end
+
+local function check(chunk, name)
+  local _, problem = defined(chunk, name)
+  return problem
+end
+
+local function call(chunk, name, ...)
+  local wanted, problem = defined(chunk, name)
+  if not wanted then return false, problem end
   local done, first, second = pcall(wanted, ...)
   if not done then return false, said(first) end
   return true, first, second
 end
 
-return compile, call
+return compile, check, call

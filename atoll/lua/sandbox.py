@@ -7,7 +7,8 @@ uses this does so in a process that can be killed, since no hook stops every scr
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -82,14 +83,18 @@ class Sandbox:
         self._collect = self._lua.globals()["collectgarbage"]
         offered = self._lua.table_from({name: self._asked(f) for name, f in FUNCTIONS.items()})
         prelude = files("atoll.lua").joinpath("prelude.lua").read_text()
-        self._compile, self._call = self._lua.execute(
+        self._compile, self._check, self._call = self._lua.execute(
             prelude, offered, self._names(AVAILABLE), self._names(WITHHELD)
         )
         self._compiled: OrderedDict[str, Any] = OrderedDict()
 
-    def check(self, script: str) -> None:
-        """Compile a script without running it."""
-        self._chunk(script)
+    def check(self, script: str, function: str) -> None:
+        """See that a script defines a function, without calling it."""
+        chunk = self._chunk(script)
+        with _failing():
+            problem = self._check(chunk, function)
+        if problem:
+            raise Failed(problem)
 
     def run(self, script: str, function: str, arguments: list[Any], *, nulls: bool) -> list[Any]:
         """The first two results of a function of a script.
@@ -97,7 +102,7 @@ class Sandbox:
         Arguments are newly read JSON, with keys in order, and say whether there are nulls in them.
         """
         chunk = self._chunk(script)
-        try:
+        with _failing():
             if self._lua.get_memory_used() > self._memory_max // 4:
                 self._collect("collect")
             given = [self._argument(each, nulls=nulls) for each in arguments]
@@ -105,12 +110,6 @@ class Sandbox:
             if not done:
                 raise Failed(results[0])
             return [_plain(each, f"result {at}") for at, each in enumerate(results, 1)]
-        except lua51.LuaMemoryError as error:
-            raise MemoryError(OUT_OF_MEMORY) from error
-        except lua51.LuaError as error:
-            raise Failed(str(error).partition("\nstack traceback")[0]) from error
-        except UnicodeError as error:
-            raise Failed("gave text that is not UTF-8") from error
 
     def _chunk(self, script: str) -> Any:
         chunk = self._compiled.get(script)
@@ -167,6 +166,19 @@ class Sandbox:
         if isinstance(value, int) and abs(value) > EXACT_MAX:
             return float(value)
         return value
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """What Lua raises, as what is said to a script's author."""
+    try:
+        yield
+    except lua51.LuaMemoryError as error:
+        raise MemoryError(OUT_OF_MEMORY) from error
+    except lua51.LuaError as error:
+        raise Failed(str(error).partition("\nstack traceback")[0]) from error
+    except UnicodeError as error:
+        raise Failed("gave text that is not UTF-8") from error
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -4,6 +4,7 @@ A script that asks for the time or for chance is run anew for everyone who asks.
 being stopped is seldom tried, and answers meanwhile that it was stopped.
 """
 
+import asyncio
 import re
 from typing import Any
 
@@ -25,6 +26,13 @@ class Scripts:
 
     def run(self, script: str, function: str, args: tuple[Any, ...]) -> Answer:
         """What the function gives; raises Unanswered while that is not known."""
+        return self._answer(script, function, args)
+
+    def problem(self, script: str, function: str) -> str:
+        """Why a script has no such function; empty if it has. Raises Unanswered as `run` does."""
+        return self._answer(script, function, None).error
+
+    def _answer(self, script: str, function: str, args: tuple[Any, ...] | None) -> Answer:
         content = orjson.dumps((function, args), option=orjson.OPT_SORT_KEYS)
 
         async def ask() -> Reply:
@@ -36,6 +44,9 @@ class Scripts:
         values, error = orjson.loads(found)
         return Answer(tuple(values), error)
 
-    def close(self) -> None:
-        """End the workers."""
-        self._pool.close()
+    async def keep(self) -> None:
+        """Keep the workers that are started, until this is cancelled."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._pool.close()

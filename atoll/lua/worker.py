@@ -107,8 +107,8 @@ def _serve(channel: socket.socket) -> None:
 def _answered(sandbox: Sandbox, request: bytes) -> tuple[bytes, bytes]:
     try:
         asked = orjson.loads(request)
-        if not asked["function"]:
-            sandbox.check(asked["script"])
+        if asked["args"] is None:
+            sandbox.check(asked["script"], asked["function"])
             return GOES_ON, orjson.dumps({"values": []})
         nulls = b"null" in request
         values = sandbox.run(asked["script"], asked["function"], asked["args"], nulls=nulls)

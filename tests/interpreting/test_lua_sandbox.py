@@ -165,8 +165,8 @@ def test_errors_say_the_line(pool: Pool) -> None:
     script = "function F(a)\n  local b = a.spec\n  return b.replicas\nend"
     found = pool.call(script, "F", ({},)).error
     assert found == "script:3: attempt to index local 'b' (a nil value)"
-    assert pool.call("x = = 1", "", ()).error == "script:1: unexpected symbol near '='"
-    assert pool.call("function F() end", "", ()) == Answer()
+    assert pool.call("x = = 1", "F", None).error == "script:1: unexpected symbol near '='"
+    assert pool.call("function F() end", "F", None) == Answer()
     assert pool.call("function F() end", "G", ()).error == "does not define the function G"
     assert pool.call("F = 3", "F", ()).error == "does not define the function F"
     assert pool.call("error('at once')", "F", ()).error == "script:1: at once"

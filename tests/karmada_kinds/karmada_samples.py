@@ -109,7 +109,9 @@ SAMPLES = (
         {
             "spec": {
                 "target": {"apiVersion": "example.io/v1", "kind": "Widget"},
-                "customizations": {"retention": {"luaScript": "function Retain() end"}},
+                "customizations": {
+                    "dependencyInterpretation": {"luaScript": "function GetDependencies() end"}
+                },
             }
         },
         columns=("Name", "TARGET-API-VERSION", "TARGET-KIND", "AGE"),

@@ -10,11 +10,14 @@ from functools import cache
 from atoll.apiserver.admission import Hooks, Kinds
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.karmada.admission import Rules
+from atoll.apiserver.karmada.customizations import Customizations
 from atoll.apiserver.karmada.definitions import definitions
 from atoll.apiserver.resource import Resource, unconverted
 from atoll.dialects.karmada import older
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.effects import Effects
+from atoll.lua.pool import Pool
+from atoll.lua.scripts import Scripts
 
 _READING = ("get", "list", "watch")
 
@@ -22,12 +25,15 @@ _READING = ("get", "list", "watch")
 def karmada_kinds(effects: Effects, *, allow_no_execute: bool = False) -> Kinds:
     """The kinds of a plane; `allow_no_execute` lets ClusterTaintPolicies evict workloads."""
     rules = Rules(effects, frozenset(each.collection for each in _resources()), allow_no_execute)
+    scripts = Scripts(Pool(size=1))
+    own = (rules.check, Customizations(scripts.problem).check)
     return Kinds(
         _resources(),
         Hooks(
             mutating=(rules.default,),
-            validating=(rules.keep_protected, rules.keep_definitions, rules.check),
+            validating=(rules.keep_protected, rules.keep_definitions, *own),
         ),
+        {"scripts": scripts.keep},
     )
 
 

@@ -5,7 +5,10 @@ server sets -> validation -> validating hooks. Pure but for what hooks look up.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+import orjson
 
 from atoll.apiserver.admission import Admission, Operation
 from atoll.apiserver.applying.updates import Writer, after_update
@@ -157,4 +160,10 @@ def _admission(form: Form, operation: Operation, obj: Object, old: Object | None
         old=old,
         subresource=call.subresource,
         dry_run=form.options.dry_run,
+        others=partial(_stored, form),
     )
+
+
+def _stored(form: Form) -> list[Object]:
+    records = form.api.store.page(form.resource.collection).records
+    return [orjson.loads(record.value) for record in records]
