@@ -17,13 +17,14 @@ class Config:
     """One instance: where its data is, and where it listens.
 
     `port` is None unless the user insists on one: then the instance's last port is taken if it is
-    free, and any free port if not.
+    free, and any free port if not. `fleet` names the simulated members; None: those it had.
     """
 
     data_dir: Path
     host: str = DEFAULT_HOST
     port: int | None = None
     is_default: bool = False
+    fleet: str | None = None
 
     @property
     def store_file(self) -> Path:
@@ -54,6 +55,19 @@ class Config:
         return self.data_dir / "server.json"
 
     @property
+    def fleet_file(self) -> Path:
+        """The name of the fleet of simulated members; not there where there is none."""
+        return self.data_dir / "fleet"
+
+    @property
+    def members_dir(self) -> Path:
+        return self.data_dir / "members"
+
+    def member(self, name: str) -> "Config":
+        """Where everything of a simulated member is kept, and that it listens at the same host."""
+        return Config(self.members_dir / name, self.host)
+
+    @property
     def passing_dir(self) -> Path:
         """For files that live as long as one request; emptied at every start."""
         return self.data_dir / "passing"
@@ -71,6 +85,7 @@ def read_config(
     data_dir: str | None = None,
     host: str | None = None,
     port: int | None = None,
+    fleet: str | None = None,
 ) -> Config:
     """What holds: flags, else the environment, else the defaults; ValueError if that cannot be."""
     if port is not None and not 0 <= port <= 65535:
@@ -81,6 +96,7 @@ def read_config(
         host=host or DEFAULT_HOST,
         port=port,
         is_default=data_dir is None,
+        fleet=fleet,
     )
 
 

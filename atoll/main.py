@@ -6,41 +6,53 @@ prints nothing and reads no flags; whoever starts it is told when it is ready.
 """
 
 import asyncio
-import errno
 import gc
+import importlib
 import logging
 import resource
 import shutil
 import signal
-import socket
-import ssl
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from atoll.apiserver.administration import Administration
 from atoll.apiserver.assembly import Assembly, assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
-from atoll.apiserver.certificates import ADMIN, Credentials, ensure_credentials, write_private
+from atoll.apiserver.certificates import ADMIN
+from atoll.apiserver.door import Door
 from atoll.apiserver.http.limits import Limits
-from atoll.apiserver.http.serving import HttpServer, listen
-from atoll.apiserver.http.tls import server_context
-from atoll.apiserver.karmada.kinds import karmada_kinds
-from atoll.client.kubeconfig import Endpoint, write_kubeconfig
+from atoll.apiserver.http.serving import HttpServer
+from atoll.apiserver.placement.kinds import plane_kinds
+from atoll.client.inprocess import InProcess
 from atoll.config import DEFAULT_PORT, Config
 from atoll.effects import Effects
-from atoll.errors import UsageError
-from atoll.runtime.supervisor import Supervisor
+from atoll.exchange import Peer
+from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.store.log import Log
 from atoll.store.sqlite import SqliteLog
 from atoll.store.store import Store
 
+if TYPE_CHECKING:
+    from atoll.controllers.hub import Hub
+    from atoll.simulated.hosting import Hosted
+
 log = logging.getLogger("atoll")
 
-RENEWAL_CHECK_S = 12 * 3600.0
 STOP_WITHIN_S = 10.0
 FILES_OF_OUR_OWN = 64
 FILES_ENOUGH = 1_000_000
+CONTROLLERS = Peer("system:atoll:controllers", (MASTERS,))
+# What the controllers are made of, in pieces that each load in a tenth of a second.
+CONTROLLING = (
+    "atoll.scheduling.fleet",
+    "atoll.scheduling.cycle",
+    "atoll.planning.placing.plan",
+    "atoll.planning.detecting.plan",
+    "atoll.planning.works",
+    "atoll.controllers.running",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +71,13 @@ class Ready:
     found: str
     started: str
     busy_port: int | None  # the port that was wanted and could not be had
+    members: tuple[str, ...]  # the simulated ones
 
 
 def build(effects: Effects, data: Log, tokens: Tokens | None = None) -> Plane:
     """Open the store and put the API server on it. Nothing runs yet."""
     store = Store.open(data)
-    return Plane(store, assemble(store, effects, tokens, karmada_kinds(effects)))
+    return Plane(store, assemble(store, effects, tokens, plane_kinds(effects)))
 
 
 async def run(plane: Plane, effects: Effects, stack: AsyncExitStack) -> Supervisor:
@@ -83,108 +96,110 @@ async def run(plane: Plane, effects: Effects, stack: AsyncExitStack) -> Supervis
 
 async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], None]) -> None:
     """Be the server of this instance until a signal says stop."""
-    listener, busy_port = _listen(config)
-    with listener:
-        port = listener.getsockname()[1]
-        url = f"https://{config.address}:{port}"
-        credentials = ensure_credentials(
-            config.pki_dir, effects.now(), more_names=[config.address.strip("[]")]
-        )
-        tokens = Tokens({credentials.token.read_text().strip(): Identity(ADMIN, (MASTERS,))})
+    with Door("atoll", config, effects.now, first_port=DEFAULT_PORT) as door:
+        secret = door.credentials.token.read_text().strip()
+        tokens = Tokens({secret: Identity(ADMIN, (MASTERS,))})
         plane = build(effects, SqliteLog(config.store_file), tokens)
-        _prepare_files(config, credentials, url, port)
+        _prepare_files(config, door)
+        control = Control(plane, effects)
         started = effects.now().isoformat(timespec="seconds")
         async with AsyncExitStack() as stack:
             services = await run(plane, effects, stack)
-            server = _http_server(config, effects, plane, tokens, url=url, started=started)
-            context = server_context(credentials.server, credentials.server_key, credentials.ca)
-            services.start("certificates", lambda: _keep_fresh(config, effects, context, url))
-            await server.start(listener, context)
+            control.members = await _members(config, effects, stack)
+            facts = {"url": door.url, "started": started}
+            server = _http_server(config, control, tokens, facts)
+            services.start("certificates", door.keep_fresh)
+            await door.open(server)
             stack.push_async_callback(server.stop)
             _stop_on_signals(services)
             _settle_memory()
-            log.info("Serving at %s, with %s", url, plane.store.found)
-            on_ready(Ready(url, str(plane.store.found), started, busy_port))
+            log.info("Serving at %s, with %s", door.url, plane.store.found)
+            members = tuple(each.description.name for each in control.members)
+            on_ready(Ready(door.url, str(plane.store.found), started, door.busy_port, members))
+            controllers = Supervisor("plane", effects.chance, stop_within_s=STOP_WITHIN_S)
+            await stack.enter_async_context(controllers)
+            controllers.start("controllers", control.run, restart=Restart())
             await services.until_stopped()
             log.info("Stopping")
     log.info("Stopped in good order")
 
 
+@dataclass(slots=True)
+class Control:
+    """The controllers of a plane, and the simulated members that come with it.
+
+    They are loaded once the server answers: nobody has to wait for them in order to use it.
+    """
+
+    plane: Plane
+    effects: Effects
+    members: "list[Hosted]" = field(default_factory=list)
+    hub: "Hub | None" = None
+
+    async def run(self) -> None:
+        """Run the controllers, for ever."""
+        for module in CONTROLLING:
+            importlib.import_module(module)
+            await asyncio.sleep(0)  # others have their turn between two of them
+        from atoll.controllers.running import controlling
+
+        transport = InProcess(self.plane.server.handle, CONTROLLERS)
+        try:
+            async with controlling(transport, self.effects) as self.hub:
+                self._join()
+                _settle_memory()
+                log.info("The controllers run")
+                await asyncio.Event().wait()
+        finally:
+            self.hub = None
+
+    def _join(self) -> None:
+        if self.members and self.hub is not None:
+            from atoll.simulated.hosting import join
+
+            for each in self.members:
+                self.hub.children.spawn(join(self.hub, each), f"join {each.description.name}")
+
+    def status(self) -> dict[str, object]:
+        """Whether they run, and how many clusters there are and are ready."""
+        if self.hub is None:
+            return {"controllers": "starting"}
+        clusters = self.hub.fleet.clusters
+        ready = sum(bool(each.ready) for each in clusters)
+        return {"controllers": "running", "clusters": len(clusters), "clustersReady": ready}
+
+
+async def _members(config: Config, effects: Effects, stack: AsyncExitStack) -> "list[Hosted]":
+    """Run the simulated members that this instance shall have, or has had; mostly none."""
+    if config.fleet is None and not config.fleet_file.exists():
+        return []
+    from atoll.simulated.hosting import chosen_fleet, hosting
+
+    fleet = hosting(chosen_fleet(config), config, effects)
+    return await stack.enter_async_context(fleet)
+
+
 def _http_server(
-    config: Config, effects: Effects, plane: Plane, tokens: Tokens, *, url: str, started: str
+    config: Config, control: Control, tokens: Tokens, facts: dict[str, str]
 ) -> HttpServer:
+    plane = control.plane
     administration = Administration(
         api=plane.server.handle,
         store=plane.store,
         tokens=tokens,
         passing_dir=config.passing_dir,
-        url=url,
-        started=started,
-        connection_count=lambda: server.connection_count,
+        facts=lambda: {**facts, "connections": server.connection_count, **control.status()},
     )
     connections_max = min(Limits().connections_max, _raise_file_limit() - FILES_OF_OUR_OWN)
     limits = Limits(connections_max=connections_max)
-    server = HttpServer(administration.handle, effects.now, limits=limits)
+    server = HttpServer(administration.handle, control.effects.now, limits=limits)
     return server
 
 
-def _listen(config: Config) -> tuple[socket.socket, int | None]:
-    """Listen where the user insists, else at the last port, else at any free one."""
-    if config.port is not None:
-        try:
-            return listen(config.host, config.port), None
-        except OSError as error:
-            raise UsageError(
-                f"cannot listen on {config.host}:{config.port}; {_why(error)}; "
-                "try: another --port, or none, for any that is free"
-            ) from error
-    wanted = _last_port(config)
-    try:
-        return listen(config.host, wanted), None
-    except OSError as error:
-        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-            raise UsageError(f"cannot listen on {config.host}; {_why(error)}") from error
-    return listen(config.host, 0), wanted
-
-
-def _why(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
-
-
-def _last_port(config: Config) -> int:
-    try:
-        port = int(config.port_file.read_text())
-    except (OSError, ValueError):
-        return DEFAULT_PORT
-    return port if 0 < port <= 65535 else DEFAULT_PORT
-
-
-def _prepare_files(config: Config, credentials: Credentials, url: str, port: int) -> None:
+def _prepare_files(config: Config, door: Door) -> None:
     shutil.rmtree(config.passing_dir, ignore_errors=True)
     config.passing_dir.mkdir(mode=0o700)
-    write_private(config.port_file, f"{port}\n".encode())
-    _write_kubeconfig(config, credentials, url)
-
-
-def _write_kubeconfig(config: Config, credentials: Credentials, url: str) -> None:
-    endpoint = Endpoint(
-        url,
-        ca=credentials.ca.read_bytes(),
-        certificate=credentials.admin.read_bytes(),
-        key=credentials.admin_key.read_bytes(),
-    )
-    write_kubeconfig(config.kubeconfig, "atoll", endpoint)
-
-
-async def _keep_fresh(config: Config, effects: Effects, context: ssl.SSLContext, url: str) -> None:
-    """Renew certificates in time, also in a server that runs for years."""
-    while True:
-        await asyncio.sleep(RENEWAL_CHECK_S)
-        credentials = ensure_credentials(
-            config.pki_dir, effects.now(), more_names=[config.address.strip("[]")]
-        )
-        context.load_cert_chain(credentials.server, credentials.server_key)
-        _write_kubeconfig(config, credentials, url)
+    door.write_files()
 
 
 def _stop_on_signals(services: Supervisor) -> None:

@@ -8,7 +8,7 @@ import itertools
 import os
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -29,15 +29,16 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Administration:
-    """Answers administrators, and hands all other requests to `api`."""
+    """Answers administrators, and hands all other requests to `api`.
+
+    `facts` are what is known elsewhere of how the server is.
+    """
 
     api: Handler
     store: Store
     tokens: Tokens
     passing_dir: Path
-    url: str
-    started: str
-    connection_count: Callable[[], int]
+    facts: Callable[[], Mapping[str, object]]
 
     async def handle(self, request: Request) -> Response:
         if not request.path.startswith(PREFIX):
@@ -68,12 +69,10 @@ class Administration:
         return {
             "version": __version__,
             "pid": os.getpid(),
-            "url": self.url,
-            "started": self.started,
             "revision": self.store.revision,
             "objects": self.store.object_count,
             "memoryBytes": memory_bytes(),
-            "connections": self.connection_count(),
+            **self.facts(),
         }
 
     async def _backup(self) -> Response:

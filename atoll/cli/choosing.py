@@ -21,8 +21,14 @@ def data_dir_option(function: F) -> F:
     )(function)
 
 
-def chosen(data_dir: str | None, *, host: str | None = None, port: int | None = None) -> Config:
+def chosen(
+    data_dir: str | None,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    fleet: str | None = None,
+) -> Config:
     try:
-        return read_config(os.environ, data_dir=data_dir, host=host, port=port)
+        return read_config(os.environ, data_dir=data_dir, host=host, port=port, fleet=fleet)
     except ValueError as error:
         raise UsageError(str(error)) from error

@@ -84,7 +84,8 @@ def _ends_within(config: Config, limit_s: float) -> bool:
 
 def _confirm_purge(config: Config, *, yes: bool) -> list[Path]:
     """What would be removed, after the user has seen it and agreed. Only what is ours."""
-    ours = (config.pki_dir, config.kubeconfig, config.port_file, config.passing_dir)
+    ours = [config.pki_dir, config.kubeconfig, config.port_file, config.passing_dir]
+    ours += [config.fleet_file, config.members_dir]
     patterns = ("store.db*", "atoll.log*", "server.*", ".server.*")
     found = [path for path in ours if path.exists()]
     for pattern in patterns:

@@ -56,6 +56,15 @@ def _show(config: Config, answer: dict[str, Any]) -> None:
         "data": f"{config.data_dir}",
         "objects": f"{answer['objects']} at revision {answer['revision']}",
         "memory": f"{size(answer['memoryBytes'])}, {answer['connections']} connections",
+        "controllers": _controllers(answer),
     }
     for name, value in rows.items():
-        show(f"{name:<9} {value}")
+        show(f"{name:<11} {value}")
+
+
+def _controllers(answer: dict[str, Any]) -> str:
+    state = str(answer["controllers"])
+    if "clusters" not in answer:
+        return state
+    count, ready = answer["clusters"], answer["clustersReady"]
+    return f"{state}, {ready} of {count} clusters ready" if count else f"{state}, no clusters"

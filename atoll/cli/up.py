@@ -20,7 +20,7 @@ import click
 import atoll
 from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
-from atoll.cli.instance import Note, claim, running, write_note
+from atoll.cli.instance import Note, claim, remembered_fleet, running, write_note
 from atoll.cli.printing import done, seconds, show, size, tell
 from atoll.config import Config
 from atoll.errors import AtollError, Damaged
@@ -32,6 +32,11 @@ LOG_LINES_SHOWN = 5
 @data_dir_option
 @click.option("--port", type=int, help="Insist on this port [default: the last one, if free].")
 @click.option("--host", metavar="ADDRESS", help="Listen here [default: 127.0.0.1].")
+@click.option(
+    "--fleet",
+    metavar="NAME",
+    help="Bring simulated member clusters: tiny or hybrid; kept from then on.",
+)
 @click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds to wait for the start.")
 @click.option("--notify-fd", type=int, hidden=True)
@@ -39,12 +44,13 @@ def up(
     data_dir: str | None,
     port: int | None,
     host: str | None,
+    fleet: str | None,
     timeout: float,
-    notify_fd: int | None,
     *,
+    notify_fd: int | None,
     foreground: bool,
 ) -> None:
-    config = chosen(data_dir, host=host, port=port)
+    config = chosen(data_dir, host=host, port=port, fleet=fleet)
     if notify_fd is not None:
         _be_background_server(config, notify_fd)
     elif (note := running(config)) is not None:
@@ -60,6 +66,12 @@ def _say_running(config: Config, note: Note) -> None:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
             f"so it cannot be started on port {config.port}",
+            command(config, "down"),
+        )
+    if config.fleet not in (None, remembered_fleet(config)):
+        raise CommandFailed(
+            f"atoll is already running at {note.url}",
+            f'without the fleet "{config.fleet}"',
             command(config, "down"),
         )
     where = f" at {note.url}" if note.url else ", and still starting"
@@ -111,8 +123,15 @@ def _be_server(config: Config, on_ready: Callable[[dict[str, Any]], None]) -> No
 
     def ready(facts: Ready) -> None:
         write_note(config, Note(os.getpid(), facts.url, facts.started, atoll.__version__))
-        known = {"url": facts.url, "found": facts.found, "busyPort": facts.busy_port}
-        on_ready({**known, "memoryBytes": memory_bytes()})
+        on_ready(
+            {
+                "url": facts.url,
+                "found": facts.found,
+                "busyPort": facts.busy_port,
+                "members": facts.members,
+                "memoryBytes": memory_bytes(),
+            }
+        )
 
     try:
         run_process(config, system_effects(), ready)
@@ -161,6 +180,7 @@ def _spawn(config: Config, notify_fd: int) -> subprocess.Popen[bytes]:
     words = ["up", "--data-dir", str(config.data_dir), "--notify-fd", str(notify_fd)]
     words += ["--host", config.host]
     words += ["--port", str(config.port)] if config.port is not None else []
+    words += ["--fleet", config.fleet] if config.fleet is not None else []
     # The server must find this very package, and nothing that lies around where it runs.
     root = str(Path(atoll.__file__).parent.parent)
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -195,7 +215,11 @@ def _say_ready(config: Config, facts: dict[str, Any], took_s: float, stop: str) 
         tell(f" ! port {facts['busyPort']} is taken by another program; using another one")
     tell(done("store", facts["found"]))
     tell(done("api server", facts["url"]))
+    if facts["members"]:
+        count, names = len(facts["members"]), ", ".join(facts["members"])
+        tell(done("fleet", f"{count} simulated clusters: {names}"))
     memory = size(facts["memoryBytes"])
     show(f"Ready in {seconds(took_s)} · {memory} · data in {config.data_dir} · stop: {stop}")
     path = command(config, "kubeconfig path")
-    show(f"Next: export KUBECONFIG=$({path}) && kubectl get namespaces")
+    what = "clusters" if facts["members"] else "namespaces"
+    show(f"Next: export KUBECONFIG=$({path}) && kubectl get {what}")

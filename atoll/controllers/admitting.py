@@ -45,9 +45,16 @@ async def _make(hub: Hub, wire: Wire) -> None:
     plane = hub.plane
     collection = plane.collection(wire["apiVersion"], wire["kind"])
     try:
-        plane.mirror(collection).learn(await plane.api.create(collection, wire))
+        stored = await plane.api.create(collection, wire)
     except Taken:
-        return
+        there = await plane.api.get(collection.path_of(wire))
+        where = (wire.get("spec") or {}).get("apiEndpoint")
+        if where is None or there["spec"].get("apiEndpoint") == where:
+            return
+        # It is found at another address than last time; all else is the user's to change.
+        moved = {**there, "spec": {**there["spec"], "apiEndpoint": where}}
+        stored = await plane.api.replace(collection, moved)
+    plane.mirror(collection).learn(stored)
 
 
 async def report(hub: Hub, name: str, summary: Callable[[], Wire]) -> None:

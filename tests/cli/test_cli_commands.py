@@ -18,7 +18,7 @@ def test_status_tells_the_numbers(running_shell: Shell) -> None:
     text = running_shell.atoll("status")
     assert text.code == 0
     assert [line.split()[0] for line in text.out.splitlines()] == [
-        *("atoll", "url", "data", "objects", "memory")
+        *("atoll", "url", "data", "objects", "memory", "controllers")
     ]
     answer = running_shell.atoll("status", "-o", "json").json
     assert answer["running"] is True

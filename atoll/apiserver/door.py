@@ -1,0 +1,106 @@
+"""How clients come in: a port, credentials and a kubeconfig, kept in the server's own directory.
+
+The plane has one door, every simulated member another. What is behind it is any handler. The port
+is the last one if it is free; keys and certificates stay, and are renewed in time.
+"""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from datetime import datetime
+from typing import Self
+
+from atoll.apiserver.certificates import Credentials, ensure_credentials, write_private
+from atoll.apiserver.http.serving import HttpServer, listen
+from atoll.apiserver.http.tls import server_context
+from atoll.client.kubeconfig import Endpoint, write_kubeconfig
+from atoll.config import Config
+from atoll.errors import UsageError
+
+RENEWAL_CHECK_S = 12 * 3600.0
+
+Now = Callable[[], datetime]
+
+
+class Door:
+    """One server's way in. Use as `with Door(...)`: the port is ours at once, and let go after."""
+
+    def __init__(self, name: str, config: Config, now: Now, *, first_port: int = 0) -> None:
+        self._name = name
+        self._config = config
+        self._now = now
+        self._listener, self.busy_port = _listen(config, first_port)
+        self.port = int(self._listener.getsockname()[1])
+        self.url = f"https://{config.address}:{self.port}"
+        self.credentials = self._ensure_credentials()
+        self._tls = server_context(
+            self.credentials.server, self.credentials.server_key, self.credentials.ca
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+    def write_files(self) -> None:
+        """Write down how to get in."""
+        write_private(self._config.port_file, f"{self.port}\n".encode())
+        self._write_kubeconfig()
+
+    async def open(self, server: HttpServer) -> None:
+        """Let clients in."""
+        await server.start(self._listener, self._tls)
+
+    async def keep_fresh(self) -> None:
+        """Renew certificates in time, also in a server that runs for years."""
+        while True:
+            await asyncio.sleep(RENEWAL_CHECK_S)
+            renewed = self._ensure_credentials()
+            self._tls.load_cert_chain(renewed.server, renewed.server_key)
+            self._write_kubeconfig()
+
+    def _ensure_credentials(self) -> Credentials:
+        names = [self._config.address.strip("[]")]
+        return ensure_credentials(self._config.pki_dir, self._now(), more_names=names)
+
+    def _write_kubeconfig(self) -> None:
+        endpoint = Endpoint(
+            self.url,
+            ca=self.credentials.ca.read_bytes(),
+            certificate=self.credentials.admin.read_bytes(),
+            key=self.credentials.admin_key.read_bytes(),
+        )
+        write_kubeconfig(self._config.kubeconfig, self._name, endpoint)
+
+
+def _listen(config: Config, first_port: int) -> tuple[socket.socket, int | None]:
+    """Listen where the user insists, else at the last port, else at any free one."""
+    if config.port is not None:
+        try:
+            return listen(config.host, config.port), None
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {config.host}:{config.port}; {_why(error)}; "
+                "try: another --port, or none, for any that is free"
+            ) from error
+    wanted = _last_port(config, first_port)
+    try:
+        return listen(config.host, wanted), None
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise UsageError(f"cannot listen on {config.host}; {_why(error)}") from error
+    return listen(config.host, 0), wanted
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _last_port(config: Config, first_port: int) -> int:
+    try:
+        port = int(config.port_file.read_text())
+    except (OSError, ValueError):
+        return first_port
+    return port if 0 < port <= 65535 else first_port
