@@ -63,4 +63,4 @@ def test_one_customization_explains_an_operation_of_a_kind(plane: Asking, name: 
 def test_several_may_give_dependencies(plane: Asking, name: str) -> None:
     for each in ("a", "b"):
         sent = customization(f"{name}-{each}", name, dependencyInterpretation=DEPENDENCIES)
-        plane.done("POST", BY_KIND[KIND].path(), sent)
+        assert plane.done("POST", BY_KIND[KIND].path(), sent)["spec"] == sent["spec"]
