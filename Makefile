@@ -35,7 +35,7 @@ requirements:
 facts: $(INSTALLED)
 	@$(BIN)/python -m scripts.facts
 
-# Prints Karmada's kinds as definitions for a real kube-apiserver.
+# Prints Karmada's kinds and ours as definitions for a real kube-apiserver.
 crds: $(INSTALLED)
 	@$(BIN)/python -m scripts.crds
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
-from atoll.apiserver.karmada.kinds import karmada_kinds
+from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
@@ -93,6 +93,6 @@ async def embedded(names: Sequence[str]) -> AsyncIterator[Embedded]:
 
 async def _served(effects: Effects, stack: AsyncExitStack) -> Transport:
     store = Store.open(MemoryLog())
-    server = assemble(store, effects, kinds=karmada_kinds(effects))
+    server = assemble(store, effects, kinds=plane_kinds(effects))
     await run(Plane(store, server), effects, stack)
     return InProcess(server.handle, ADMINISTRATOR)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from atoll.apiserver.admission import Hooks, Kinds
 from atoll.apiserver.authentication import Tokens
+from atoll.apiserver.authorization import Authorize, authorize
 from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.discovery import Discovery
 from atoll.apiserver.documents import Documents
@@ -49,7 +50,11 @@ class Assembly:
 
 
 def assemble(
-    store: Store, effects: Effects, tokens: Tokens | None = None, kinds: Kinds | None = None
+    store: Store,
+    effects: Effects,
+    tokens: Tokens | None = None,
+    kinds: Kinds | None = None,
+    authorize: Authorize = authorize,
 ) -> Assembly:
     """Build an API server over a store, with kinds of the plane's own where it is one."""
     facts = load()
@@ -68,7 +73,7 @@ def assemble(
     ready = asyncio.Event()
     documents = Documents(Discovery(catalog), OpenApi(catalog, facts), ready.is_set)
     return Assembly(
-        handle=ApiServer(api, documents, tokens or Tokens({})).handle,
+        handle=ApiServer(api, documents, tokens or Tokens({}), authorize).handle,
         api=api,
         services={
             "custom resource definitions": definitions.run,

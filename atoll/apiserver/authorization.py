@@ -3,6 +3,7 @@
 There are no roles yet: an identity outside `system:masters` reads discovery and nothing else.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from atoll.apiserver.authentication import ANONYMOUS, MASTERS, Identity
@@ -22,6 +23,10 @@ class Attributes:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+
+
+Authorize = Callable[[Identity, Attributes], None]
+"""ApiError 403 unless this identity may do this."""
 
 
 def authorize(identity: Identity, wanted: Attributes) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.schema import Schema
 from atoll.dialects.kubernetes.names import subdomain_faults
@@ -93,6 +94,19 @@ class Strategy:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A resource that is read by whoever may read another: the same verb, namespace and name there.
+
+    `shown` makes of an object what one reader is shown, given what else that reader may do. Whoever
+    writes must be able to list all of the other, for nothing is hidden from a writer.
+    """
+
+    group: str
+    plural: str
+    shown: Callable[[Object, Callable[[Attributes], bool]], Object]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Resource:
     """A resource as served in one version."""
@@ -124,6 +138,8 @@ class Resource:
     definition: Object | None = None  # the CRD it comes from
     from_stored: Callable[[Object], Object] = unconverted  # the stored version -> this one
     to_stored: Callable[[Object], Object] = unconverted
+    reading: Reading | None = None
+    shared: bool = True  # what one reader is shown may be shown to another
 
     @property
     def api_version(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from atoll.apiserver.authentication import Identity, Tokens, authenticate
-from atoll.apiserver.authorization import Attributes, authorize, authorize_path
+from atoll.apiserver.authorization import Attributes, Authorize, authorize, authorize_path
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.documents import Documents
 from atoll.apiserver.fields import error as fields
@@ -28,6 +28,7 @@ from atoll.apiserver.responding import (
     with_headers,
     written_response,
 )
+from atoll.apiserver.rights import authorize_as, seen_by
 from atoll.apiserver.routing import DocumentRoute, ResourceRoute, route
 from atoll.apiserver.shaping import Shaper
 from atoll.apiserver.status import (
@@ -69,6 +70,7 @@ class ApiServer:
     api: Api
     documents: Documents
     tokens: Tokens = field(default_factory=lambda: Tokens({}))
+    authorize: Authorize = authorize
 
     async def handle(self, request: Request) -> Response:
         """Answer one request. Never raises: what goes wrong is a Status too."""
@@ -115,10 +117,14 @@ class ApiServer:
     ) -> Response:
         query = parse_query(request.query)
         verb = _verb_name(request.method, target, watching=flag(query, "watch"))
-        authorize(identity, _attributes(verb, target))
+        known = self.api.catalog.find(target.group, target.version, target.plural)
+        reading = known.reading if known is not None else None
+        authorize_as(reading, self.authorize, identity, _attributes(verb, target))
         resource = self._find(target)
         if resource is None:
             return self.documents.missing()
+        if reading is not None:
+            resource = seen_by(resource, reading, self.authorize, identity, verb)
         check_timeout(query)
         call = Call(
             request=request,

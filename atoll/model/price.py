@@ -11,8 +11,22 @@ NANO = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Per CPU-hour, per GiB-hour of memory, and per unit-hour of every other priced resource."""
+    """Per CPU-hour, per GiB-hour of memory, and per unit-hour of every other priced resource.
+
+    Without a `currency` it is in the one that the others are in.
+    """
 
     cpu: int | None = None
     gib: int | None = None
     others: Mapping[str, int] = field(default_factory=dict)
+    currency: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What someone says a cluster charges, and when that holds, in seconds since the epoch."""
+
+    cluster: str
+    price: Price
+    since: float | None = None
+    until: float | None = None

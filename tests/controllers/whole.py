@@ -8,7 +8,7 @@ from typing import Any
 
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
-from atoll.apiserver.karmada.kinds import karmada_kinds
+from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient
 from atoll.client.inprocess import InProcess
 from atoll.controllers.admitting import admit, report
@@ -66,7 +66,7 @@ async def plane_over(
     """A plane over a log, with members that go on by themselves when it ends."""
     async with AsyncExitStack() as stack:
         store = Store.open(log)
-        server = assemble(store, effects, kinds=karmada_kinds(effects))
+        server = assemble(store, effects, kinds=plane_kinds(effects))
         await run(Plane(store, server), effects, stack)
         transport = InProcess(server.handle, ADMINISTRATOR)
         hub = await stack.enter_async_context(controlling(transport, effects))

@@ -1,4 +1,4 @@
-"""A plane of ours in process, with Karmada's kinds, asked by plain calls."""
+"""A plane of ours in process, with Karmada's kinds and our own, asked by plain calls."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,24 +9,48 @@ import orjson
 
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
-from atoll.apiserver.karmada.kinds import karmada_kinds
+from atoll.apiserver.authorization import Authorize, authorize
+from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.inprocess import InProcess
-from atoll.client.transport import whole
+from atoll.client.transport import closing, whole
 from atoll.effects import system_effects
-from atoll.exchange import Peer, Request
+from atoll.exchange import Handler, Peer, Request
 from atoll.main import Plane, run
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 
 Object = dict[str, Any]
+ADMIN = Peer("admin", (MASTERS,))
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
 class Asking:
-    """A server, asked by path as its administrator."""
+    """A server, asked by path as its administrator, or as whoever else is named."""
 
-    def __init__(self, runner: asyncio.Runner, transport: InProcess) -> None:
-        self._runner, self._transport = runner, transport
+    def __init__(self, runner: asyncio.Runner, handle: Handler, user: Peer = ADMIN) -> None:
+        self._runner, self._handle = runner, handle
+        self._transport = InProcess(handle, user)
+
+    def by(self, user: str) -> "Asking":
+        return Asking(self._runner, self._handle, Peer(user, ()))
+
+    def first_frames(self, path: str, count: int) -> list[Object]:
+        """The first events of a watch."""
+        path, _, query = path.partition("?")
+        request = Request("GET", path, query, {"accept": "application/json"}, b"")
+
+        async def watch() -> list[Object]:
+            frames: list[Object] = []
+            response = await self._transport.send(request)
+            assert response.stream is not None, response.body
+            async with closing(response.stream):
+                async for chunk in response.stream:
+                    frames += map(orjson.loads, chunk.splitlines())
+                    if len(frames) >= count:
+                        break
+            return frames
+
+        return self._runner.run(watch())
 
     def ask(
         self, method: str, path: str, body: object = None, **headers: str
@@ -59,7 +83,9 @@ class Asking:
 
 
 @contextmanager
-def running(*, allow_no_execute: bool = False) -> Iterator[Asking]:
+def running(
+    *, allow_no_execute: bool = False, authorize: Authorize = authorize
+) -> Iterator[Asking]:
     """A plane with Karmada's kinds until the end of the block."""
     effects = system_effects()
     with asyncio.Runner() as runner:
@@ -67,10 +93,10 @@ def running(*, allow_no_execute: bool = False) -> Iterator[Asking]:
 
         async def start() -> Asking:
             store = Store.open(MemoryLog())
-            kinds = karmada_kinds(effects, allow_no_execute=allow_no_execute)
-            plane = Plane(store, assemble(store, effects, kinds=kinds))
+            kinds = plane_kinds(effects, allow_no_execute=allow_no_execute)
+            plane = Plane(store, assemble(store, effects, kinds=kinds, authorize=authorize))
             await run(plane, effects, stack)
-            return Asking(runner, InProcess(plane.server.handle, Peer("admin", (MASTERS,))))
+            return Asking(runner, plane.server.handle)
 
         try:
             yield runner.run(start())

@@ -1,10 +1,11 @@
-"""One object of each of Karmada's kinds, as small as a user would write it."""
+"""One object of each of Karmada's kinds and of ours, as small as a user would write it."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 Object = dict[str, Any]
 POLICY, WORK = "policy.karmada.io/v1alpha1", "work.karmada.io/v1alpha1"
+PLACEMENT = "placement.atoll.io/v1alpha1"
 BINDING, CONFIG = "work.karmada.io/v1alpha2", "config.karmada.io/v1alpha1"
 DEPLOYMENTS = {"apiVersion": "apps/v1", "kind": "Deployment"}
 RULE = {"overriders": {"labelsOverrider": [{"operator": "add", "value": {"a": "b"}}]}}
@@ -128,4 +129,35 @@ SAMPLES = (
         status={"observedGeneration": 1},
     ),
 )
+
+_OF = {"apiVersion": BINDING, "kind": "ResourceBinding", "name": "web-deployment", "uid": "u"}
+_OUTCOME = {"verdict": "Success", "summary": "2 replicas in 1 cluster: a 2"}
+_DECISION = {"time": "2026-05-01T10:00:00Z", "trigger": "replicasChanged", "outcome": _OUTCOME}
+_EXPLANATION = {"binding": _OF, "decisions": [_DECISION]}
+_EXPLANATION_COLUMNS = ("Name", "Outcome", "Trigger", "Cost", "Decided")
+
+OWN_SAMPLES = (
+    Sample(
+        *(PLACEMENT, "Explanation", "explanations", _EXPLANATION),
+        namespaced=True,
+        columns=_EXPLANATION_COLUMNS,
+        short=("why",),
+    ),
+    Sample(
+        *(PLACEMENT, "ClusterExplanation", "clusterexplanations", _EXPLANATION),
+        columns=_EXPLANATION_COLUMNS,
+        short=("cwhy",),
+    ),
+    Sample(
+        *(PLACEMENT, "ClusterPrice", "clusterprices"),
+        {"spec": {"currency": "EUR", "perCPUHour": "0.031"}},
+        status={"conditions": [{**CONDITION, "type": "InForce"}]},
+        columns=(
+            *("Name", "Cluster", "CPU-Hour", "GiB-Hour", "Currency", "In-Force", "Until"),
+            *("Source", "Age"),
+        ),
+        short=("price", "prices"),
+    ),
+)
 BY_KIND = {sample.kind: sample for sample in SAMPLES}
+OWN_BY_KIND = {sample.kind: sample for sample in OWN_SAMPLES}

@@ -12,6 +12,7 @@ import pytest
 
 from atoll.apiserver.karmada.additions import ADDITIONS
 from atoll.apiserver.karmada.definitions import definitions, for_kubernetes
+from atoll.apiserver.placement.definitions import own_definitions
 from atoll.apiserver.schemas.definitions import definition_errors, definition_warnings
 from scripts.crds import QUANTITY, described
 
@@ -123,7 +124,11 @@ def test_the_description_in_the_product_is_the_one_the_facts_give():
     assert described(CRDS, AGGREGATED) == written
 
 
-@pytest.mark.parametrize("definition", definitions(), ids=lambda one: one["metadata"]["name"])
+@pytest.mark.parametrize(
+    "definition",
+    [*definitions(), *own_definitions()],
+    ids=lambda one: one["metadata"]["name"],
+)
 def test_a_real_server_is_given_what_it_takes_and_can_convert(definition):
     manifest = for_kubernetes(definition)
     assert definition_errors(manifest) == []
@@ -141,8 +146,12 @@ def described_everywhere(schema: dict[str, Any]) -> bool:
 
 
 def test_every_field_of_our_own_and_every_kind_has_a_description():
-    assert "description" in ADDITIONS
-    assert described_everywhere(ADDITIONS)
+    schemas = [one["spec"]["versions"][0]["schema"] for one in own_definitions()]
+    for ours in (ADDITIONS, *(one["openAPIV3Schema"] for one in schemas)):
+        assert "description" in ours
+        head = {"apiVersion", "kind", "metadata"}
+        own = {key: one for key, one in ours["properties"].items() if key not in head}
+        assert described_everywhere({**ours, "properties": own})
     assert all(
         version["schema"]["openAPIV3Schema"]["description"] for _, version in SERVED.values()
     )

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from karmada_samples import SAMPLES, Sample
+from karmada_samples import OWN_SAMPLES, SAMPLES, Sample
 
 from testenv.cluster import Cluster
 
 pytestmark = pytest.mark.testenv
 ROOT = Path(__file__).parents[2]
+ALL = (*SAMPLES, *OWN_SAMPLES)
 
 
 def kubectl_on(cluster: Cluster, kubectl: Path, *arguments: str, given: str = "") -> str:
@@ -37,7 +38,7 @@ def installed(kubernetes: Cluster, kubectl: Path) -> Iterator[Cluster]:
     kubectl_on(kubernetes, kubectl, "delete", "--timeout=30s", *crds)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=[sample.kind for sample in SAMPLES])
+@pytest.mark.parametrize("sample", ALL, ids=[sample.kind for sample in ALL])
 def test_a_real_server_serves_every_kind(installed: Cluster, sample: Sample):
     body = json.dumps(sample.named("printed")).encode()
     headers = {"Content-Type": "application/json"}
@@ -49,3 +50,5 @@ def test_a_real_server_serves_every_kind(installed: Cluster, sample: Sample):
 def test_kubectl_explains_our_own_fields(installed: Cluster, kubectl: Path):
     about = kubectl_on(installed, kubectl, "explain", "propagationpolicy.spec.atoll.select.order")
     assert "Cheapest (the lowest" in about
+    about = kubectl_on(installed, kubectl, "explain", "clusterprice.spec")
+    assert "What a CPU costs per hour" in about

@@ -2,10 +2,10 @@
 
 import pytest
 from karmada_plane import TABLE, Asking
-from karmada_samples import BY_KIND, SAMPLES, Sample
+from karmada_samples import BY_KIND, OWN_SAMPLES, SAMPLES, Sample
 
-IDS = [sample.kind for sample in SAMPLES]
-every_kind = pytest.mark.parametrize("sample", SAMPLES, ids=IDS)
+ALL = (*SAMPLES, *OWN_SAMPLES)
+every_kind = pytest.mark.parametrize("sample", ALL, ids=[sample.kind for sample in ALL])
 MERGE = "application/merge-patch+json"
 BINDINGS = "/apis/work.karmada.io/v1alpha1/namespaces/default/resourcebindings"
 
@@ -62,7 +62,7 @@ def test_status_is_written_apart_where_karmada_has_it_apart(
 
 
 @every_kind
-def test_tables_have_karmadas_columns(plane: Asking, name: str, sample: Sample):
+def test_tables_have_their_columns(plane: Asking, name: str, sample: Sample):
     plane.done("POST", sample.path(), sample.named(name))
     table = plane.done("GET", sample.path(), accept=TABLE)
     assert tuple(column["name"] for column in table["columnDefinitions"]) == sample.columns

@@ -1,22 +1,23 @@
 """Every decision can be read about."""
 
-from base64 import b64decode
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from placing_world import EVEN, NOW, World, make_binding, make_cluster
 
 from atoll.dialects import json
-from atoll.model.action import NOTHING, Create, Delete, Plan
-from atoll.planning.placing.explaining import KEPT, SeenExplanations, explanation_name, keep
-from atoll.scheduling import stored
+from atoll.model.action import NOTHING, Create, Delete, Plan, Update
+from atoll.model.neighbour import Neighbour
+from atoll.planning.placing.explaining import KEPT, compact, expanded, keep, problems
+from atoll.planning.placing.telling import deflated, note, read_record
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import explain
+from atoll.scheduling.question import Surroundings
 from atoll.scheduling.trigger import Trigger
 
 PRICED = make_cluster("a", 10)
-PRICED["metadata"]["annotations"] = {"atoll.io/price": "cpu=0.25"}
+PRICED["metadata"]["annotations"] = {"atoll.io/price": "cpu=0.25, currency=EUR"}
 TAINTED = make_cluster("b", taints=[{"key": "gpu", "effect": "NoSchedule"}])
 
 
@@ -27,91 +28,152 @@ def decided(replicas: int = 2, *clusters: dict[str, Any]) -> tuple[World, Decisi
     return world, decision
 
 
-def created(plan: Plan) -> Any:
-    (found,) = (each.object for each in plan.actions if isinstance(each, Create))
+def written(plan: Plan) -> Any:
+    """What the one write of a plan would store."""
+    (found,) = (each.object for each in plan.actions if isinstance(each, Create | Update))
     return found
 
 
+def explained(replicas: int = 2, *clusters: dict[str, Any]) -> Any:
+    world, decision = decided(replicas, *clusters)
+    return written(keep(world.binding, None, [note(decision, Trigger.PLACEMENT_CHANGED, NOW)]))
+
+
 def test_an_explanation_says_what_was_decided_and_why() -> None:
-    world, decision = decided()
-    seen = SeenExplanations(world.binding)
-    told = created(keep(seen, decision, Trigger.PLACEMENT_CHANGED, NOW))
+    told = explained()
     assert told["apiVersion"] == "placement.atoll.io/v1alpha1"
     assert told["kind"] == "Explanation"
     assert told["metadata"]["namespace"] == "shop"
-    assert told["metadata"]["name"] == "web-deployment.1"
+    assert told["metadata"]["name"] == "web-deployment"
     assert told["metadata"]["ownerReferences"][0]["uid"] == "uid-web"
     assert told["binding"]["name"] == "web-deployment"
-    assert told["time"] == "2027-01-15T08:00:00Z"
-    assert told["trigger"] == "placementChanged"
-    assert told["outcome"]["verdict"] == "Success"
-    assert told["outcome"]["summary"] == "2 replicas in 1 cluster: a 2"
-    assert told["targets"] == [{"name": "a", "replicas": 2}]
-    assert told["cost"] == "0.5 per hour"
-    a, b = told["clusters"]
+    (decision,) = told["decisions"]
+    assert decision["time"] == "2027-01-15T08:00:00Z"
+    assert decision["trigger"] == "placementChanged"
+    assert decision["outcome"] == {"verdict": "Success", "summary": "2 replicas in 1 cluster: a 2"}
+    assert decision["targets"] == [{"name": "a", "replicas": 2}]
+    assert decision["cost"] == "0.5 EUR per hour"
+    assert "cost: 0.5 EUR per hour" in decision["sentences"]
+    a, b = decision["clusters"]
     assert (a["name"], a["chosen"], a["replicas"]) == ("a", True, 2)
     assert (b["name"], b["chosen"]) == ("b", False)
     assert "untolerated taint" in b["reason"]
-    assert any("by free capacity" in each for each in told["sentences"])
+    assert any("by free capacity" in each for each in decision["sentences"])
 
 
-def test_the_record_can_be_read_back() -> None:
-    world, decision = decided()
-    told = created(keep(SeenExplanations(world.binding), decision, Trigger.NONE, NOW))
-    names = np.array(told["record"]["clusters"], dtype=object)
-    report = explain(stored.decode(b64decode(told["record"]["data"]), names))
-    assert [each._asdict() for each in report.targets] == told["targets"]
+@pytest.mark.parametrize("clusters", [0, 2, 80], ids=["none", "few", "many"])
+def test_the_record_can_be_read_back(clusters: int) -> None:
+    world = World(make_binding(), *(make_cluster(f"x{n}", 10) for n in range(clusters)))
+    decision = world.look().decision
+    assert decision is not None
+    told = written(keep(world.binding, None, [note(decision, Trigger.NONE, NOW)]))
+    report = explain(read_record(told["decisions"][0]["record"]))
+    assert len(report.clusters) == clusters
+    assert [each._asdict() for each in report.targets] == told["decisions"][0].get("targets", [])
 
 
 def test_an_explanation_is_made_of_plain_values() -> None:
-    world, decision = decided()
-    told = created(keep(SeenExplanations(world.binding), decision, Trigger.NONE, NOW))
+    told = explained()
     assert json.read(json.written(told)) == told
 
 
 def test_a_refusal_is_explained_too() -> None:
-    world, decision = decided(2, TAINTED)
-    told = created(keep(SeenExplanations(world.binding), decision, Trigger.NONE, NOW))
+    (told,) = explained(2, TAINTED)["decisions"]
     assert told["outcome"]["verdict"] == "NoClusterFit"
     assert told["outcome"]["message"].startswith("0/1 clusters are available")
-    assert told["targets"] == []
-    assert told["cost"] == ""
+    assert "targets" not in told
+    assert "cost" not in told
 
 
 def test_of_many_clusters_only_those_chosen_are_told_one_by_one() -> None:
-    world, decision = decided(2, PRICED, *(make_cluster(f"x{n}", 0) for n in range(80)))
-    told = created(keep(SeenExplanations(world.binding), decision, Trigger.NONE, NOW))
+    (told,) = explained(2, PRICED, *(make_cluster(f"x{n}", 0) for n in range(80)))["decisions"]
     assert [each["name"] for each in told["clusters"]] == ["a"]
     assert sum(each["count"] for each in told["reasons"]) == 80
-    assert "clusters" not in told["record"]
 
 
-def test_a_cluster_wide_binding_has_cluster_wide_explanations() -> None:
-    world, decision = decided()
-    binding = {**world.binding, "kind": "ClusterResourceBinding"}
-    binding["metadata"] = {"name": "role-clusterrole", "uid": "u"}
-    told = created(keep(SeenExplanations(binding), decision, Trigger.NONE, NOW))
-    assert told["kind"] == "ClusterExplanation"
+def test_a_cluster_wide_binding_has_a_cluster_wide_explanation() -> None:
+    _, decision = decided()
+    binding = {
+        "apiVersion": "work.karmada.io/v1alpha2",
+        "kind": "ClusterResourceBinding",
+        "metadata": {"name": "role-clusterrole", "uid": "u"},
+    }
+    told = written(keep(binding, None, [note(decision, Trigger.NONE, NOW)]))
+    assert (told["kind"], told["metadata"]["name"]) == ("ClusterExplanation", "role-clusterrole")
     assert "namespace" not in told["metadata"]
 
 
-def test_the_last_ten_are_kept() -> None:
-    known: tuple[Any, ...] = ()
-    for turn in range(25):
-        world, decision = decided(1 + turn % 2)
-        plan = keep(SeenExplanations(world.binding, known), decision, Trigger.NONE, NOW + turn)
-        gone = {each.uid for each in plan.actions if isinstance(each, Delete)}
-        one = created(plan)
-        one = {**one, "metadata": {**one["metadata"], "uid": f"e{one['sequence']}"}}
-        known = tuple(each for each in (one, *known) if each["metadata"]["uid"] not in gone)
-        seen = SeenExplanations(world.binding, known)
-        assert keep(seen, decision, Trigger.NONE, NOW + turn + 1) is NOTHING
-    assert sorted(each["sequence"] for each in known) == list(range(26 - KEPT, 26))
+def test_others_of_its_group_are_named_apart() -> None:
+    world, decision = decided()
+    near = Neighbour("shop", "near", anti_affinity_group="g", targets=frozenset({"b", "a"}))
+    others = (
+        near,
+        Neighbour("shop", "unrelated", anti_affinity_group="h"),
+        Neighbour("elsewhere", "far", anti_affinity_group="g"),
+    )
+    binding = replace(decision.binding, anti_affinity_group="g")
+    grouped = decision._replace(binding=binding, surroundings=Surroundings(neighbours=others))
+    told = written(keep(world.binding, None, [note(grouped, Trigger.NONE, NOW)]))
+    assert told["decisions"][0]["others"] == [
+        {
+            "kind": "ResourceBinding",
+            "namespace": "shop",
+            "name": "near",
+            "because": "it is of the same anti-affinity group",
+            "clusters": ["a", "b"],
+        }
+    ]
 
 
-@pytest.mark.parametrize("length", [1, 250, 251, 252, 253, 400])
-def test_names_are_never_too_long_and_never_the_same_for_two(length: int) -> None:
-    name, other = "a" * length, "a" * (length - 1) + "b"
-    assert len(explanation_name(name, 7)) <= 253
-    assert explanation_name(name, 7) != explanation_name(other, 7)
-    assert explanation_name(name, 7) != explanation_name(name, 8)
+class TestTheLastTen:
+    def test_are_kept_in_one_object_by_one_write_each(self) -> None:
+        known: Any = None
+        for turn in range(25):
+            world, decision = decided(1 + turn % 2)
+            noted = [note(decision, Trigger.NONE, NOW + turn)]
+            plan = keep(world.binding, known, noted)
+            assert len(plan.actions) == 1
+            known = written(plan)
+            assert keep(world.binding, known, noted) is NOTHING
+        shown = expanded(known)["decisions"]
+        assert len(shown) == KEPT
+        times = [each["time"] for each in shown]
+        assert times == sorted(times, reverse=True)
+        assert [each["replicas"] for each in shown] == [1, 2] * (KEPT // 2)
+        assert ["record" in each for each in shown] == [True] + [False] * (KEPT - 1)
+
+    def test_that_were_made_before_there_was_time_are_told_together(self) -> None:
+        world, one = decided(1)
+        _, two = decided(2)
+        noted = [note(each, Trigger.NONE, NOW) for each in (one, one, two, two, one)]
+        shown = expanded(written(keep(world.binding, None, noted)))["decisions"]
+        assert [each["replicas"] for each in shown] == [1, 2, 1]
+
+    def test_of_a_binding_that_was_made_anew_are_its_own(self) -> None:
+        world, decision = decided()
+        noted = [note(decision, Trigger.NONE, NOW)]
+        known = written(keep(world.binding, None, noted))
+        known = {**known, "metadata": {**known["metadata"], "uid": "old"}}
+        metadata = {**world.binding["metadata"], "uid": "another"}
+        plan = keep({**world.binding, "metadata": metadata}, known, noted)
+        assert [type(each) for each in plan.actions] == [Delete, Create]
+        assert written(plan)["binding"]["uid"] == "another"
+        assert len(expanded(written(plan))["decisions"]) == 1
+
+
+class TestTheStoredForm:
+    def test_is_shown_whole_and_stored_small_whichever_is_given(self) -> None:
+        shown = {"decisions": [{"time": str(each), "outcome": {}} for each in range(KEPT)]}
+        assert expanded(compact(shown)) == shown
+        assert compact(compact(shown)) == compact(shown)
+        assert len(compact(shown)["decisions"]) == 1
+
+    @pytest.mark.parametrize("earlier", ["", "no base64", "AAAA", deflated(b"[1]"), deflated(b"{")])
+    def test_that_nobody_wrote_is_refused_and_shown_as_it_is(self, earlier: str) -> None:
+        (problem,) = problems({"earlier": earlier})
+        assert (problem.field, "leave it out" in problem.problem) == ("earlier", True)
+        assert expanded({"earlier": earlier}) == {"earlier": earlier}
+
+    def test_does_not_blow_up(self) -> None:
+        bomb = deflated(b"[" + b" " * (20 * 2**20) + b"]")
+        assert len(list(problems({"earlier": bomb}))) == 1

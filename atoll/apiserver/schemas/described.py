@@ -39,6 +39,11 @@ def whole(about: str, least: int = 0, most: int = INT32) -> Schema:
     return {"description": about, **kind, **({"maximum": most} if most < INT32 else {})}
 
 
+def number(about: str) -> Schema:
+    """Any whole number."""
+    return {"description": about, "type": "integer", "format": "int64"}
+
+
 def choice(about: str, *known: str) -> Schema:
     """One of these words."""
     return {"description": about, "type": "string", "enum": list(known)}
@@ -52,3 +57,13 @@ def flag(about: str) -> Schema:
 def text(about: str) -> Schema:
     """Text that is not empty."""
     return {"description": about, "type": "string", "minLength": 1}
+
+
+def prose(about: str) -> Schema:
+    """Any text."""
+    return {"description": about, "type": "string"}
+
+
+def moment(about: str) -> Schema:
+    """A time."""
+    return {"description": about, "type": "string", "format": "date-time"}

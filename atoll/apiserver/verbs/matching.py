@@ -21,6 +21,8 @@ def served(resource: Resource, record: Record) -> bytes:
     """The record's object in the bytes this resource serves; most are served as they are stored."""
     if resource.serves_as_stored:
         return record.value
+    if not resource.shared:
+        return kept_bytes(resource.from_stored(orjson.loads(record.value)))
     renditions = view_of(record).renditions
     value = renditions.get(resource)
     if value is None:

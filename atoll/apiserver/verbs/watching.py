@@ -133,7 +133,7 @@ class Watching:
         return self._left(before, event.revision)
 
     def _shared(self, event: Event, change: str, record: Record) -> bytes:
-        if not self._shaper.shareable:
+        if not (self._shaper.shareable and self._selection.resource.shared):
             return self._encode(change, record)
         key = (self._selection.resource, change, self._shaper.key)
         encoded = event.frames.get(key)

@@ -6,23 +6,23 @@
     atoll.io/sets:        production, eu-customers
 
 Entries are separated by commas or line breaks. A price is per CPU-hour (`cpu`), per GiB-hour of
-memory (`gib`) and per unit-hour of every other resource, with up to nine places.
+memory (`gib`) and per unit-hour of every other resource, with up to nine places; `currency=EUR`
+says in what. Where a ClusterPrice is about the cluster, the annotation does not count.
 """
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from functools import lru_cache
 
+from atoll.dialects.prices import currency, nanos
 from atoll.errors import Invalid
 from atoll.model.amount import MEMORY
-from atoll.model.price import NANO, Price
+from atoll.model.price import Price
 from atoll.model.selector import as_integer
 
 PRICE, PROPERTIES = "atoll.io/price", "atoll.io/properties"
 SCORES, SETS = "atoll.io/scores", "atoll.io/sets"
 SCORE_MAX = 1_000_000  # sums of weighted scores stay exact in 64 bits
-_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", flags=re.ASCII)
 
 
 def price(annotations: Mapping[str, str]) -> Price | None:
@@ -62,17 +62,17 @@ def _pairs(annotation: str, written: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=4096)
 def _price(written: str) -> Price:
-    found = {key: _nanos(key, value) for key, value in _pairs(PRICE, written).items()}
-    if MEMORY in found:
-        raise Invalid(_path(PRICE), MEMORY, "memory is priced per GiB-hour; write gib")
-    return Price(cpu=found.pop("cpu", None), gib=found.pop("gib", None), others=found)
-
-
-def _nanos(key: str, value: str) -> int:
-    if not _NUMBER.fullmatch(value):
-        problem = f"the price of {key} must be a decimal number, not negative, of up to nine places"
-        raise Invalid(_path(PRICE), value, problem)
-    return int(Decimal(value) * NANO)
+    path, pairs = _path(PRICE), dict(_pairs(PRICE, written))
+    if MEMORY in pairs:
+        raise Invalid(path, MEMORY, "memory is priced per GiB-hour; write gib")
+    named = pairs.pop("currency", "")
+    found = {key: nanos(value, path, key) for key, value in pairs.items()}
+    return Price(
+        cpu=found.pop("cpu", None),
+        gib=found.pop("gib", None),
+        others=found,
+        currency=currency(named, path) if named else "",
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -1,153 +1,112 @@
-"""Why a binding was placed as it was: each decision as an object of our own, for people to read.
+"""Why a binding was placed as it was: its last ten decisions in one object, for people to read.
 
-A decision and the explanations there are come in; one more goes out, and the oldest go, so that the
-last ten of each binding are kept. A decision that says what the last one said is not told again.
-An explanation is in its binding's namespace and goes with it. Who may read it is not known here.
+Notes of decisions and the explanation there is come in; at most one write goes out, none if the
+decisions say what the last one said. The newest decision is stored whole, the earlier ones
+compressed; they are shown as one list. An explanation has its binding's namespace and name, and
+goes with it. How a decision is told is known to `telling`; who may read it is not known here.
 """
 
-from base64 import b64encode
-from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import Decimal
-from hashlib import sha256
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from atoll.model.action import NOTHING, Action, Create, Delete, Object, Plan, Ref
-from atoll.planning.placing.standing import written_time
-from atoll.scheduling import stored
-from atoll.scheduling.cluster_report import ClusterReport
-from atoll.scheduling.decision import Decision
-from atoll.scheduling.explain import Report, explain
-from atoll.scheduling.recording import record
-from atoll.scheduling.sentences import MANY, outcome, sentences
-from atoll.scheduling.trigger import Trigger
+from atoll.dialects import json
+from atoll.dialects.prices import API_VERSION
+from atoll.errors import Invalid
+from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Ref, Update
+from atoll.planning.placing.telling import RECORD, Note, deflated, inflated, says, told
 
-API_VERSION = "placement.atoll.io/v1alpha1"
 NAMESPACED, CLUSTER_WIDE = "Explanation", "ClusterExplanation"
 KEPT = 10
-NAME_MOST = 253
-_NEWS = ("outcome", "replicas", "targets")
-_NANO = Decimal(10) ** 9
+_EARLIER, _DECISIONS = "earlier", "decisions"
 
 
-@dataclass(frozen=True, slots=True)
-class SeenExplanations:
-    """A binding and the explanations of its decisions, in any order."""
-
-    binding: Object
-    explanations: tuple[Object, ...] = ()
+def explanation_of(binding: Ref) -> Ref:
+    """The explanation that a binding has once it is decided about."""
+    kind = NAMESPACED if binding.namespace else CLUSTER_WIDE
+    return Ref(API_VERSION, kind, binding.namespace, binding.name)
 
 
-def keep(seen: SeenExplanations, decision: Decision, why: Trigger, now: float) -> Plan:
-    """Note why a decision fell out as it did, and forget the oldest notes."""
-    known = sorted(seen.explanations, key=_sequence)
-    said = _said(decision, why)
-    actions: list[Action] = []
-    if not known or any(known[-1].get(key) != said[key] for key in _NEWS):
-        sequence = _sequence(known[-1]) + 1 if known else 1
-        actions.append(Create({**_identity(seen.binding, sequence, now), **said}))
-    oldest = known[: max(0, len(known) + len(actions) - KEPT)]
-    actions += [Delete(Ref.of(old), str(old["metadata"].get("uid", ""))) for old in oldest]
-    return Plan(tuple(actions)) if actions else NOTHING
+def keep(binding: Object, known: Object | None, notes: Sequence[Note]) -> Plan:
+    """Add decisions, the oldest first, to what is told of a binding; the oldest told are let go."""
+    before = list((expanded(known) if known else {}).get(_DECISIONS) or ())
+    same = known is not None and (known.get("binding") or {}).get("uid") == _uid(binding)
+    decisions = before if same else []
+    for each in notes:
+        if not decisions or says(each) != _said(decisions[0]):
+            earlier = [{key: one[key] for key in one if key != RECORD} for one in decisions]
+            decisions = [told(each), *earlier]
+    if decisions is before:
+        return NOTHING
+    wanted = compact({**_about(binding), _DECISIONS: decisions})
+    if known is None:
+        return Plan((Create(wanted),))
+    if not same:  # of a binding that is no more, and about to go with it
+        gone = Delete(Ref.of(known), str(known["metadata"].get("uid", "")))
+        return Plan((gone, Create(wanted)))
+    return Plan((Update({**wanted, "metadata": known["metadata"]}),))
 
 
-def _identity(binding: Object, sequence: int, now: float) -> Mapping[str, Any]:
-    """Which decision of which binding it is about; it is removed with its binding."""
+def expanded(explanation: Object) -> dict[str, Any]:
+    """An explanation as it is shown: all decisions in one list."""
+    shown = dict(explanation)
+    earlier = _read(shown.get(_EARLIER))
+    if earlier is not None:
+        del shown[_EARLIER]
+        shown[_DECISIONS] = [*(shown.get(_DECISIONS) or ()), *earlier]
+    return shown
+
+
+def compact(explanation: Object) -> dict[str, Any]:
+    """An explanation as it is stored: the newest decision, and the others compressed."""
+    shown = expanded(explanation)
+    decisions = shown.get(_DECISIONS) or []
+    if len(decisions) > 1:
+        earlier = deflated(json.written(decisions[1:KEPT]).encode())
+        shown |= {_DECISIONS: decisions[:1], _EARLIER: earlier}
+    return shown
+
+
+def problems(explanation: Object) -> Iterator[Invalid]:
+    """What is wrong with an explanation that someone writes."""
+    earlier = explanation.get(_EARLIER)
+    if earlier is not None and _read(earlier) is None:
+        problem = "cannot be read: it is not what Atoll wrote; leave it out"
+        yield Invalid(_EARLIER, f"{len(earlier)} characters", problem)
+
+
+def _read(earlier: Any) -> list[Any] | None:
+    """The decisions in their compressed form; None if it is none."""
+    if not isinstance(earlier, str):
+        return None
+    try:
+        found = json.read(inflated(earlier).decode())
+    except (Invalid, UnicodeDecodeError):
+        return None
+    good = isinstance(found, list) and all(isinstance(each, dict) for each in found)
+    return found if good else None
+
+
+def _about(binding: Object) -> Mapping[str, Any]:
+    """Which binding it is about; it is removed with it."""
     about = Ref.of(binding)
-    uid = (binding.get("metadata") or {}).get("uid", "")
-    of = {"apiVersion": about.api_version, "kind": about.kind, "name": about.name, "uid": uid}
+    of = {"apiVersion": about.api_version, "kind": about.kind, "name": about.name}
+    of["uid"] = _uid(binding)
     where = {"namespace": about.namespace} if about.namespace else {}
-    name = {"name": explanation_name(about.name, sequence), "ownerReferences": [of]}
+    named = explanation_of(about)
     return {
-        "apiVersion": API_VERSION,
-        "kind": NAMESPACED if about.namespace else CLUSTER_WIDE,
-        "metadata": {**name, **where},
+        "apiVersion": named.api_version,
+        "kind": named.kind,
+        "metadata": {"name": named.name, **where, "ownerReferences": [of]},
         "binding": {**of, **where},
-        "sequence": sequence,
-        "time": written_time(now),
     }
 
 
-def explanation_name(binding: str, sequence: int) -> str:
-    """The name of an explanation; a name that would be too long is cut, and told by its hash."""
-    name = f"{binding}.{sequence}"
-    if len(name) <= NAME_MOST:
-        return name
-    ending = f"-{sha256(binding.encode()).hexdigest()[:16]}.{sequence}"
-    return binding[: NAME_MOST - len(ending)].rstrip("-.") + ending
+def _uid(binding: Object) -> str:
+    return str((binding.get("metadata") or {}).get("uid", ""))
 
 
-def _said(decision: Decision, why: Trigger) -> Mapping[str, Any]:
-    """What a decision says, and how it was reached."""
-    kept = record(decision)
-    report = explain(kept, cost=_cost(decision))
-    said: dict[str, Any] = {
-        "trigger": str(why),
-        "outcome": {
-            "verdict": str(report.verdict),
-            "message": report.message,
-            "summary": outcome(report),
-            "affinityName": decision.term,
-        },
-        "replicas": report.replicas,
-        "targets": [{"name": each.name, "replicas": each.replicas} for each in report.targets],
-        "clusters": _clusters(report),
-        "reasons": [
-            {"count": count, "fate": str(reason.fate), "reason": reason.text}
-            for count, reason in report.decisive.reasons
-        ],
-        "sentences": sentences(report),
-        "cost": report.cost,
-    }
-    names = kept.roll.names.tolist()
-    said["record"] = {
-        "data": b64encode(stored.encode(kept)).decode(),
-        "fleet": kept.roll.fingerprint,
-        **({"clusters": names} if len(names) <= MANY else {}),
-    }
-    return said
-
-
-def _clusters(report: Report) -> list[Mapping[str, Any]]:
-    """Every cluster, as long as they are few; of many, those that were chosen."""
-    if len(report.decisive.record.roll.names) <= MANY:
-        return [_cluster(each) for each in report.clusters]
-    return [_cluster(report.cluster(each.name)) for each in report.targets[:MANY]]
-
-
-def _cluster(report: ClusterReport) -> Mapping[str, Any]:
-    """One cluster's part; what was not reached is left out."""
-    told = {
-        "name": report.name,
-        "chosen": report.chosen,
-        "replicas": report.replicas,
-        "before": report.before,
-        "fate": str(report.reason.fate),
-        "reason": report.reason.text,
-        "alsoTurnedAwayBy": [
-            {"filter": each.filter, "reason": each.said} for each in report.turned_away
-        ],
-        "rank": report.rank,
-        "score": report.score,
-        "room": report.room,
-        "estimates": [
-            {"from": name, "replicas": answer}
-            for name, answer in report.estimates
-            if answer is not None
-        ],
-    }
-    return {key: value for key, value in told.items() if value not in (None, "", [])}
-
-
-def _cost(decision: Decision) -> str:
-    """What it costs per hour, as far as that is known."""
-    found = decision.cost
-    if len(found.unknown) == len(found.by_cluster):
-        return ""
-    told = f"{Decimal(found.known) / _NANO:f} per hour"
-    return f"{told}, without {', '.join(found.unknown)}" if found.unknown else told
-
-
-def _sequence(explanation: Object) -> int:
-    found = explanation.get("sequence")
-    return found if isinstance(found, int) else 0
+def _said(last: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The same of a decision that was told as `says` has it of one that was not yet."""
+    about = last.get("outcome") or {}
+    said = (about.get("verdict"), about.get("message", ""), about.get("affinityName", ""))
+    return *said, last.get("replicas", 0), last.get("targets", [])

@@ -1,0 +1,1 @@
+"""Atoll's own kinds on the embedded API server: explanations and prices."""

@@ -1,0 +1,97 @@
+"""Atoll's own kinds for a plane: the resources it serves for them, and the rules of admission.
+
+An explanation is stored small and shown whole; it is read by whoever may read its binding, and
+names other bindings only to those who may read them.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+from atoll.apiserver.admission import Admission, Hooks, Kinds
+from atoll.apiserver.authorization import Attributes
+from atoll.apiserver.custom import resources_of
+from atoll.apiserver.fields.error import invalid as invalid_field
+from atoll.apiserver.karmada.admission import Rules
+from atoll.apiserver.karmada.kinds import karmada_kinds
+from atoll.apiserver.placement.definitions import own_definitions
+from atoll.apiserver.resource import Object, Reading, Resource, unconverted
+from atoll.apiserver.status import invalid
+from atoll.dialects import prices
+from atoll.effects import Effects
+from atoll.planning.placing import explaining
+
+_BINDINGS = "work.karmada.io"
+_EXPLAINED = {
+    explaining.NAMESPACED: "resourcebindings",
+    explaining.CLUSTER_WIDE: "clusterresourcebindings",
+}
+_PLURALS = {"ResourceBinding": "resourcebindings"}
+_HIDDEN = "another binding"
+
+
+def plane_kinds(effects: Effects, *, allow_no_execute: bool = False) -> Kinds:
+    """All kinds of a plane beyond Kubernetes' own: Karmada's and ours."""
+    karmada = karmada_kinds(effects, allow_no_execute=allow_no_execute)
+    rules = Rules(effects, frozenset(each.collection for each in _resources()))
+    return Kinds(
+        (*karmada.resources, *_resources()),
+        Hooks(
+            mutating=(*karmada.hooks.mutating, _default),
+            validating=(*karmada.hooks.validating, rules.keep_definitions, _check),
+        ),
+    )
+
+
+@cache
+def _resources() -> tuple[Resource, ...]:
+    found = (each for definition in own_definitions() for each in resources_of(definition))
+    return tuple(map(_served, found))
+
+
+def _served(resource: Resource) -> Resource:
+    plural = _EXPLAINED.get(resource.kind)
+    if plural is None:
+        return replace(resource, from_stored=unconverted)
+    return replace(
+        resource,
+        from_stored=explaining.expanded,
+        to_stored=explaining.compact,
+        reading=Reading(_BINDINGS, plural, _shown),
+    )
+
+
+def _shown(explanation: Object, may: Callable[[Attributes], bool]) -> Object:
+    """An explanation without the names of bindings that this reader may not read."""
+
+    def other(told: Object) -> Object:
+        plural = _PLURALS.get(told.get("kind", ""), "clusterresourcebindings")
+        place = told.get("namespace", ""), told.get("name", "")
+        if may(Attributes("get", _BINDINGS, plural, *place)):
+            return told
+        return {"name": _HIDDEN, "because": told.get("because", "")}
+
+    decisions = [
+        {**each, "others": [other(told) for told in each["others"]]} if "others" in each else each
+        for each in explanation.get("decisions") or ()
+    ]
+    return {**explanation, **({"decisions": decisions} if decisions else {})}
+
+
+def _default(seen: Admission) -> Object:
+    """The mutating hook that fills in the cluster of a price."""
+    assert seen.object is not None
+    if seen.resource.group != prices.GROUP or seen.resource.kind != prices.KIND:
+        return seen.object
+    return dict(prices.defaulted(seen.object))
+
+
+def _check(seen: Admission) -> None:
+    """The validating hook: ApiError 422 with everything that is wrong."""
+    new, resource = seen.object, seen.resource
+    if new is None or seen.subresource or resource.group != prices.GROUP:
+        return
+    of = prices.problems if resource.kind == prices.KIND else explaining.problems
+    errors = [invalid_field(one.field, one.value, one.problem) for one in of(new)]
+    if errors:
+        raise invalid(resource.kind, resource.group, seen.name, errors)

@@ -1,0 +1,175 @@
+"""A decision told: in words, and as data that a program can read without knowing how it was made.
+
+A decision comes in and a note of it goes out, small enough to wait until there is time; of a note
+comes what is told. Other bindings are named in `others` and nowhere else, so that their names can
+be kept from who may not read them.
+"""
+
+import zlib
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from atoll.errors import Invalid
+from atoll.model.price import NANO
+from atoll.planning.placing.standing import written_time
+from atoll.scheduling import stored
+from atoll.scheduling.cluster_report import ClusterReport
+from atoll.scheduling.decision import Decision
+from atoll.scheduling.explain import Report, explain
+from atoll.scheduling.recording import Record, record
+from atoll.scheduling.sentences import MANY, outcome, sentences
+from atoll.scheduling.trigger import Trigger
+
+Told = Mapping[str, Any]
+RECORD = "record"
+_LARGEST = 16 * 2**20
+"""More bytes than ten decisions ever have: so far what is compressed is read, and no further."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Note:
+    """What is kept of a decision until it is told: all that explains it."""
+
+    record: Record
+    trigger: Trigger
+    at: float
+    targets: list[Told]
+    cost: str
+    others: list[Told]
+
+
+def note(decision: Decision, why: Trigger, now: float) -> Note:
+    """What to keep of a decision made at this moment."""
+    targets: list[Told] = [
+        {"name": each.name, "replicas": each.replicas} for each in decision.targets
+    ]
+    return Note(record(decision), why, now, targets, _cost(decision), _others(decision))
+
+
+def says(each: Note) -> tuple[Any, ...]:
+    """What of a decision would be news if it were different."""
+    kept = each.record
+    return str(kept.verdict), kept.message, kept.term, kept.replicas, each.targets
+
+
+def told(each: Note) -> Told:
+    """A decision and how it was reached, in words and as data; what is empty is left out."""
+    kept = each.record
+    report = explain(kept, cost=each.cost)
+    about = {
+        "verdict": str(report.verdict),
+        "message": report.message,
+        "summary": outcome(report),
+        "affinityName": kept.term,
+    }
+    said: dict[str, Any] = {
+        "time": written_time(each.at),
+        "trigger": str(each.trigger),
+        "outcome": _filled(about),
+        "replicas": report.replicas,
+        "targets": each.targets,
+        "cost": report.cost,
+        "sentences": sentences(report),
+        "clusters": _clusters(report),
+        "reasons": [
+            {"count": count, "fate": str(reason.fate), "reason": reason.text}
+            for count, reason in report.decisive.reasons
+        ],
+        "others": each.others,
+    }
+    names = "\n".join(kept.roll.names.tolist()).encode()
+    return _filled(said) | {RECORD: deflated(names + b"\0" + stored.encode(kept))}
+
+
+def _filled(said: Told) -> dict[str, Any]:
+    return {key: value for key, value in said.items() if value not in (None, "", [])}
+
+
+def _clusters(report: Report) -> list[Told]:
+    """Every cluster, as long as they are few; of many, those that were chosen."""
+    if len(report.decisive.record.roll.names) <= MANY:
+        return [_cluster(each) for each in report.clusters]
+    return [_cluster(report.cluster(each.name)) for each in report.targets[:MANY]]
+
+
+def _cluster(report: ClusterReport) -> Told:
+    """One cluster's part; what was not reached is left out."""
+    part = {
+        "name": report.name,
+        "chosen": report.chosen,
+        "replicas": report.replicas,
+        "before": report.before,
+        "fate": str(report.reason.fate),
+        "reason": report.reason.text,
+        "alsoTurnedAwayBy": [
+            {"filter": each.filter, "reason": each.said} for each in report.turned_away
+        ],
+        "rank": report.rank,
+        "score": report.score,
+        "room": report.room,
+        "estimates": [
+            {"from": name, "replicas": answer}
+            for name, answer in report.estimates
+            if answer is not None
+        ],
+    }
+    return _filled(part)
+
+
+def _cost(decision: Decision) -> str:
+    """What it costs per hour, as far as that is known."""
+    found, fleet = decision.cost, decision.fleet
+    if len(found.unknown) == len(found.by_cluster):
+        return ""
+    prices = (fleet.clusters[fleet.rows[name]].price for name, _ in found.by_cluster)
+    currency = next((f" {each.currency}" for each in prices if each and each.currency), "")
+    told = f"{Decimal(found.known) / NANO:f}{currency} per hour"
+    return f"{told}, without {', '.join(found.unknown)}" if found.unknown else told
+
+
+def _others(decision: Decision) -> list[Told]:
+    """The bindings that a workload wants to be with, or apart from."""
+    binding, found = decision.binding, list[Told]()
+    groups = (
+        ("affinity_group", "it is of the same affinity group"),
+        ("anti_affinity_group", "it is of the same anti-affinity group"),
+    )
+    for each in decision.surroundings.neighbours:
+        if each.namespace != binding.resource.namespace or each.key == binding.key:
+            continue
+        for group, because in groups:
+            if getattr(binding, group) and getattr(each, group) == getattr(binding, group):
+                named = {"kind": "ResourceBinding", "namespace": each.namespace, "name": each.name}
+                where = {"because": because, "clusters": sorted(each.targets)}
+                found.append(named | where)
+    return found
+
+
+def read_record(written: str) -> Record:
+    """The record of a decision, from the form it has in an explanation."""
+    names, _, rest = inflated(written).partition(b"\0")
+    listed = names.decode().split("\n") if names else []
+    return stored.decode(rest, np.array(listed, dtype=object))
+
+
+def deflated(data: bytes) -> str:
+    """Bytes, compressed, as text."""
+    return b64encode(zlib.compress(data, 6)).decode()
+
+
+def inflated(written: str) -> bytes:
+    """The bytes that were written so; Invalid if they were not."""
+    try:
+        unpacking = zlib.decompressobj()
+        data = unpacking.decompress(b64decode(written, validate=True), _LARGEST)
+    except (NotBase64, ValueError, zlib.error) as error:
+        raise Invalid("explanation", f"{len(written)} characters", "cannot be read") from error
+    if not unpacking.eof:
+        raise Invalid("explanation", f"{len(written)} characters", "is cut off, or far too large")
+    return data
