@@ -6,10 +6,14 @@ import signal
 import ssl
 import subprocess
 import sys
+import time
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 
 @dataclass
@@ -68,19 +72,40 @@ class Shell:
     def clean_up(self) -> None:
         self.atoll("down", "--force")
 
-    def request(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask the API as the administrator."""
-        pki = self.data / "pki"
+    def url(self, cluster: str) -> str:
+        """Where a simulated member is found."""
+        path = self.data / "members" / cluster / "kubeconfig"
+        found: str = yaml.safe_load(path.read_text())["clusters"][0]["cluster"]["server"]
+        return found
+
+    def request(self, method: str, path: str, body: Any = None, *, cluster: str = "") -> Any:
+        """Ask the API of the plane, or of a simulated member, as its administrator."""
+        pki = (self.data / "members" / cluster if cluster else self.data) / "pki"
         context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
         context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
         request = urllib.request.Request(
-            self.note()["url"] + path,
+            (self.url(cluster) if cluster else self.note()["url"]) + path,
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, context=context, timeout=10) as response:
+        with urllib.request.urlopen(request, context=context, timeout=30) as response:
             return json.loads(response.read())
+
+    def kubectl(self, binary: Path, *words: str, cluster: str = "") -> str:
+        """What kubectl prints, with the kubeconfig that `atoll kubeconfig` names."""
+        member = ["--cluster", cluster] if cluster else []
+        path = self.atoll("kubeconfig", "path", *member).out.strip()
+        done = subprocess.run(
+            [str(binary), "--kubeconfig", path, *words],
+            env=self.env(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def create(self, name: str) -> None:
         obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
@@ -89,3 +114,11 @@ class Shell:
     def names(self) -> list[str]:
         listing = self.request("GET", "/api/v1/namespaces/default/configmaps")
         return [item["metadata"]["name"] for item in listing["items"]]
+
+
+def until(holds: Callable[[], object], what: str, within_s: float = 120.0) -> None:
+    """Wait for a condition; its limit is for a machine that has other things to do."""
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {within_s:g} s: {what}"
+        time.sleep(0.05)
