@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from atoll.client.api import Wire
 from atoll.controllers.hub import WORK, Hub, meant_otherwise
+from atoll.controllers.webhooks import Webhooks
+from atoll.interpreting import webhooks
 from atoll.interpreting.customizing import layer, target
 from atoll.interpreting.kinds import Kind, kind_of
 from atoll.interpreting.operations import Interpreters
@@ -18,6 +20,7 @@ from atoll.planning.working import manifests
 
 CONFIG = "config.karmada.io/v1alpha1"
 CUSTOMIZATION = "ResourceInterpreterCustomization"
+CONFIGURATION = "ResourceInterpreterWebhookConfiguration"
 
 
 class Interpretation:
@@ -27,15 +30,21 @@ class Interpretation:
         self._hub = hub
         self._behind = hub.interpreters.layers
         self._scripts = Scripts(Pool())
+        self._webhooks = Webhooks(hub)
         hub.hear(CUSTOMIZATION, self._customization_changed)
+        hub.hear(CONFIGURATION, self._configuration_changed)
 
     async def start(self) -> None:
         """Know what users say; the hub must know the plane already."""
-        await self._hub.plane.follow(CONFIG, CUSTOMIZATION)
+        for kind in (CUSTOMIZATION, CONFIGURATION):
+            await self._hub.plane.follow(CONFIG, kind)
 
     async def run(self) -> None:
         """Keep what is needed to ask, until the plane ends."""
-        await self._scripts.keep()
+        try:
+            await self._scripts.keep()
+        finally:
+            await self._webhooks.close()
 
     def _customization_changed(self, before: Wire | None, after: Wire | None) -> None:
         if not meant_otherwise(before, after):
@@ -44,10 +53,20 @@ class Interpretation:
         kinds = {target(each) for each in (before, after) if each is not None}
         self._look_again(kinds.__contains__)
 
+    def _configuration_changed(self, before: Wire | None, after: Wire | None) -> None:
+        if not meant_otherwise(before, after):
+            return
+        self._put_together()
+        known = webhooks.hooks(each for each in (before, after) if each is not None)
+        self._look_again(lambda kind: any(hook.is_for(kind) for hook in known))
+
     def _put_together(self) -> None:
-        customizations = self._hub.plane.all(CONFIG, CUSTOMIZATION)
-        users = layer(customizations, self._scripts.run)
-        self._hub.interpreters = Interpreters((users, *self._behind))
+        """First scripts, then webhooks, then what Atoll itself knows: the order of Karmada."""
+        plane = self._hub.plane
+        scripts = layer(plane.all(CONFIG, CUSTOMIZATION), self._scripts.run)
+        asked = webhooks.hooks(plane.all(CONFIG, CONFIGURATION))
+        behind = (webhooks.Webhooks(asked, self._webhooks.call), *self._behind)
+        self._hub.interpreters = Interpreters((scripts, *behind))
 
     def _look_again(self, is_meant: Callable[[Kind], bool]) -> None:
         """Have all objects and Works of some kinds looked at again."""

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from atoll.dialects.karmada import demand
-from atoll.dialects.wire import INT32, Wire, checked, count, elements, name, part, parts, text
+from atoll.dialects.wire import INT32, Wire, part, text
 from atoll.errors import Invalid
+from atoll.interpreting import answers
 from atoll.interpreting.fields import inner
-from atoll.interpreting.kinds import Kind, kind_of, named
+from atoll.interpreting.kinds import Kind, named
 from atoll.interpreting.operations import Dependency, Interpretation, Item, Layer, Replicas
-from atoll.interpreting.quantities import normal
 from atoll.interpreting.shapes import restored
 from atoll.model.action import Object
 
@@ -146,24 +145,12 @@ def _replicas(script: Script, run: Run, template: Object) -> Replicas:
     if needs is not None and not isinstance(needs, dict) and needs != []:
         problem = f"must return a table of requirements or nil second, not {_said(needs)}"
         raise script.wrong(problem)
-    if not needs:
-        return Replicas(int(found))
     try:
-        requirements = _requirements(restored(needs, (template,)), "requirement")
-        each = demand.decode(requirements, "requirement", named(template, "namespace"))
+        return answers.replicas(
+            int(found), needs and restored(needs, (template,)), template, "requirement"
+        )
     except Invalid as error:
         raise script.wrong(str(error)) from error
-    return Replicas(int(found), requirements, each)
-
-
-def _requirements(needs: Wire, path: str) -> Wire:
-    """What a replica needs, with quantities as the API writes them."""
-    requests = part(needs, "resourceRequest", path)
-    if not requests:
-        return needs
-    here = f"{path}.resourceRequest"
-    written = {key: normal(value, f"{here}[{key}]") for key, value in requests.items()}
-    return {**needs, "resourceRequest": written}
 
 
 def _components(script: Script, run: Run, template: Object) -> tuple[Wire, ...]:
@@ -172,23 +159,10 @@ def _components(script: Script, run: Run, template: Object) -> tuple[Wire, ...]:
         return ()
     if not isinstance(found, list):
         raise script.wrong(f"must return a list of components, not {_said(found)}")
-    listed = parts({"components": restored(found, (template,))}, "components", "")
     try:
-        return tuple(_component(each, here) for here, each in listed)
+        return answers.components(restored(found, (template,)))
     except Invalid as error:
         raise script.wrong(str(error)) from error
-
-
-def _component(wire: Wire, path: str) -> Wire:
-    name(wire, "name", path)
-    count(wire, "replicas", path)
-    here = f"{path}.replicaRequirements"
-    needs = part(wire, "replicaRequirements", path)
-    if needs is None:
-        return wire
-    written = _requirements(needs, here)
-    demand.decode(written, here)
-    return {**wire, "replicaRequirements": written}
 
 
 def _revised(script: Script, run: Run, template: Object, replicas: int) -> Object:
@@ -202,23 +176,18 @@ def _retained(script: Script, run: Run, desired: Object, observed: Object) -> Ob
 
 
 def _same_object(script: Script, found: Any, template: Object) -> Object:
-    """The object itself, if it is still the one it was made from."""
     if not isinstance(found, dict):
         raise script.wrong(f"must return the object, not {_said(found)}")
     try:
-        for what in (kind_of, partial(named, key="namespace"), partial(named, key="name")):
-            if what(found) != what(template):
-                problem = f"must not change what the object is: {what(template)!r}"
-                raise script.wrong(f"{problem} became {what(found)!r}")
+        return answers.same_object(found, template)
     except Invalid as error:
-        raise error if error.value == script.function else script.wrong(str(error)) from error
-    return found
+        raise script.wrong(str(error)) from error
 
 
 def _aggregated(
     script: Script, run: Run, template: Object, items: tuple[Item, ...]
 ) -> Object | None:
-    listed = [_wire(each) for each in items]
+    listed = [answers.item_wire(each) for each in items]
     # Where nothing was reported there is no list, as in Karmada.
     found = script.table(run, template, listed or None)
     if not isinstance(found, dict):
@@ -229,11 +198,6 @@ def _aggregated(
     if status is not None and not isinstance(status, dict):
         raise script.wrong(f"must return an object whose status is a table, not {_said(status)}")
     return status
-
-
-def _wire(item: Item) -> dict[str, Any]:
-    wire: dict[str, Any] = {"clusterName": item.cluster, "health": item.health.value}
-    return wire | {"applied": item.applied} | ({"status": item.status} if item.status else {})
 
 
 def _reflected(script: Script, run: Run, observed: Object) -> Object | None:
@@ -258,34 +222,22 @@ def _dependencies(all_of: list[Script], run: Run, template: Object) -> tuple[Dep
     for script in all_of:
         listed = script.table(run, template)
         try:
-            for index, each in enumerate(elements({"dependencies": listed}, "dependencies", "")):
-                dependency = _dependency(each, f"dependencies[{index}]")
-                if dependency not in found:
-                    found.append(dependency)
+            found += answers.dependencies(_with_selectors(listed))
         except Invalid as error:
             raise script.wrong(str(error)) from error
-    return tuple(sorted(found, key=lambda each: (each.api_version, each.kind, *_place(each))))
+    return answers.in_order(found)
 
 
-def _place(dependency: Dependency) -> tuple[str, str, str]:
-    return dependency.namespace, dependency.name, repr(dependency.selector)
-
-
-def _dependency(value: Any, path: str) -> Dependency:
-    wire = checked(value, path)
-    # An empty selector, which means everything, comes out of Lua as an empty list.
-    selector = {} if wire.get("labelSelector") == [] else part(wire, "labelSelector", path)
-    selector = selector and restored(selector, ())
-    chosen = text(wire, "name", path)
-    if not chosen and selector is None:
-        raise Invalid(path, dict(wire), "must have a name or a labelSelector")
-    return Dependency(
-        name(wire, "apiVersion", path),
-        name(wire, "kind", path),
-        text(wire, "namespace", path),
-        chosen,
-        selector,
-    )
+def _with_selectors(listed: Any) -> Any:
+    """Dependencies whose selectors are objects: the empty one, for everything, comes as a list."""
+    if not isinstance(listed, list):
+        return listed
+    return [
+        {**each, "labelSelector": restored(each["labelSelector"] or {}, ())}
+        if isinstance(each, dict) and isinstance(each.get("labelSelector"), dict | list)
+        else each
+        for each in listed
+    ]
 
 
 def _said(value: Any) -> str:

@@ -23,10 +23,14 @@ LONGEST_PAUSE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was answered, as JSON. A failure says more of who was asked than of the question."""
+    """What was answered, as JSON. A failure says more of who was asked than of the question.
+
+    `again_in`: it is worth asking again after so many seconds.
+    """
 
     answer: bytes
     failed: bool = False
+    again_in: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ class Asking:
                 asked.is_tried = False
         if not reply.failed:
             asked.failures = 0
-            return Known(reply.answer)
+            return Known(reply.answer, reply.again_in)
         pause_s = min(FIRST_PAUSE_S * 2.0 ** min(asked.failures, 30), LONGEST_PAUSE_S)
         asked.failures += 1
         asked.failure, asked.due = reply.answer, clock() + pause_s

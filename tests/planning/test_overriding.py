@@ -10,7 +10,7 @@ from atoll.model.cluster import Cluster
 from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.images import parsed
 from atoll.planning.overriding.overriding import Policies, override
-from atoll.planning.overriding.patches import Operation, Pointer, patched, read
+from atoll.dialects.patches import Operation, Pointer, patched, read
 
 HERE = Cluster(name="here")
 DIGEST = "sha256:" + "0123456789abcdef" * 4

@@ -7,10 +7,7 @@ points. Init containers are left alone, as in Karmada.
 from collections.abc import Callable
 from typing import Any
 
-from atoll.dialects.wire import Wire, at, checked, elements, part, text, texts
-from atoll.model.action import Object
-from atoll.planning.overriding import images
-from atoll.planning.overriding.patches import (
+from atoll.dialects.patches import (
     ADD,
     REMOVE,
     REPLACE,
@@ -20,6 +17,9 @@ from atoll.planning.overriding.patches import (
     patched,
     read,
 )
+from atoll.dialects.wire import Wire, at, checked, elements, part, text, texts
+from atoll.model.action import Object
+from atoll.planning.overriding import images
 
 _IN_A_TEMPLATE = ("spec", "template", "spec")
 _POD_SPECS = {

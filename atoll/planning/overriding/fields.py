@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.dialects import json
+from atoll.dialects.patches import REPLACE, Operation, Pointer, operation, patched, read
 from atoll.dialects.wire import Wire, at, parts, text
 from atoll.errors import Invalid
 from atoll.model.action import Object
-from atoll.planning.overriding.patches import REPLACE, Operation, Pointer, operation, patched, read
 
 
 @dataclass(frozen=True, slots=True)

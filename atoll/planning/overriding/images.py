@@ -7,9 +7,9 @@ a digest after an `@`. As in Karmada, of a tag and a digest together only the ta
 import re
 from dataclasses import dataclass, replace
 
+from atoll.dialects.patches import ADD, OPERATORS, REMOVE, operator
 from atoll.dialects.wire import Wire, at, text
 from atoll.errors import Invalid
-from atoll.planning.overriding.patches import ADD, OPERATORS, REMOVE, operator
 
 REGISTRY, REPOSITORY, TAG = "Registry", "Repository", "Tag"
 

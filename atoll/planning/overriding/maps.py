@@ -6,9 +6,9 @@ Only a key that is there is changed or taken away; one that is not is passed ove
 from collections.abc import Mapping
 from functools import partial
 
+from atoll.dialects.patches import ADD, OPERATORS, REMOVE, operator
 from atoll.dialects.wire import Wire, part, text_by_name
 from atoll.model.action import Object
-from atoll.planning.overriding.patches import ADD, OPERATORS, REMOVE, operator
 
 
 def _overridden(key: str, manifest: Object, overrider: Wire, path: str) -> Object:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from atoll.dialects import json
+from atoll.dialects.patches import operation, patched
 from atoll.dialects.wire import Wire, at, checked, part, parts, text, text_by_name
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref
 from atoll.model.cluster import Cluster
 from atoll.planning.overriding import containers, fields, maps
 from atoll.planning.overriding.fields import Texts
-from atoll.planning.overriding.patches import operation, patched
 from atoll.planning.overriding.selecting import Rule, Unsuitable, in_order, rules
 
 Overrider = Callable[[Object, Wire, str], Object]

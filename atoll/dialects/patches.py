@@ -1,4 +1,4 @@
-"""Operations on a JSON value: add, remove and replace what a JSON pointer leads to (RFC 6902).
+"""JSON patch (RFC 6902): operations on what JSON pointers lead to, one at a time or all of a patch.
 
 A value and an operation come in; a new value goes out that shares with the old one all that was
 not touched. As in Karmada, a negative index counts from the end.
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.dialects.wire import Wire, at, text
+from atoll.dialects.wire import Wire, at, parts, text
 from atoll.errors import Invalid
 
 ADD, REMOVE, REPLACE = "add", "remove", "replace"
@@ -133,3 +133,24 @@ def _no_container(pointer: Pointer, depth: int) -> Invalid:
 
 def _where(pointer: Pointer, depth: int) -> str:
     return "/".join(pointer.path.split("/")[: depth + 1]) or "the object"
+
+
+def patched_by_all(value: Any, patch: Any, path: str) -> Any:
+    """The value with a whole JSON patch carried out, of which `path` is the name."""
+    for here, wire in parts({"patch": patch}, "patch", ""):
+        field = path + here.removeprefix("patch")
+        target = Pointer(text(wire, "path", field), at(field, "path"))
+        match text(wire, "op", field):
+            case "add" | "remove" | "replace" as simple:
+                value = patched(value, Operation(simple, target, wire.get("value")))
+            case "copy" | "move" as carried:
+                source = Pointer(text(wire, "from", field), at(field, "from"))
+                found = read(value, source)
+                left = patched(value, Operation(REMOVE, source)) if carried == "move" else value
+                value = patched(left, Operation(ADD, target, found))
+            case "test":
+                if read(value, target) != wire.get("value"):
+                    raise Invalid(at(field, "value"), wire.get("value"), "is not what stands there")
+            case unknown:
+                raise Invalid(at(field, "op"), unknown, "is no operation of a JSON patch")
+    return value
