@@ -47,7 +47,9 @@ class Hooks:
     def mutated(self, admission: Admission) -> Object:
         """The object after every mutating hook has had its say."""
         for hook in self.mutating:
-            admission = replace(admission, object=hook(admission))
+            wanted = hook(admission)
+            if wanted is not admission.object:
+                admission = replace(admission, object=wanted)
         assert admission.object is not None, "only creations and updates are mutated"
         return admission.object
 

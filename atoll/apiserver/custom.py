@@ -8,6 +8,7 @@ the business of whoever holds the catalog.
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from atoll.apiserver.fields import error as fields
@@ -84,6 +85,7 @@ def _strategy(
 ) -> Strategy:
     subresources = version.get("subresources") or {}
     scale = _scale(subresources.get("scale"))
+    status, raw_status = _only_status(schema, raw)
     return Strategy(
         tracks_generation=True,
         has_status=subresources.get("status") is not None,
@@ -92,7 +94,15 @@ def _strategy(
         selectable=_selectable(version),
         default=fill_in_place(schema),
         errors=_errors(schema, raw, kind, api_version, scale=scale),
+        status_errors=_errors(status, raw_status, kind, api_version, scale=scale),
     )
+
+
+def _only_status(schema: Schema, raw: Object) -> tuple[Schema, Object]:
+    """A schema that looks into the status and into no other field."""
+    inside = {key: child for key, child in schema.fields.items() if key == "status"}
+    said = {key: rules for key, rules in raw.get("properties", {}).items() if key == "status"}
+    return replace(schema, fields=inside), {**raw, "properties": said}
 
 
 def _errors(

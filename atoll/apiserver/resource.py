@@ -85,6 +85,7 @@ class Strategy:
     selectable: Mapping[str, Path] = field(default_factory=dict)  # beyond metadata.name/namespace
     default: Callable[[Object], None] = nothing  # fills in what the user left out, in place
     errors: Callable[[Object], list[FieldError]] = no_errors
+    status_errors: Callable[[Object], list[FieldError]] = no_errors  # where nothing else may differ
     update_errors: Callable[[Object, Object], list[FieldError]] = no_update_errors  # (new, old)
     warnings: Callable[[Object], list[str]] = no_warnings  # what its writer should be told
     prepare_create: Callable[[Object], None] = nothing  # in place: what a user may not set at birth

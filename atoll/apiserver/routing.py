@@ -43,7 +43,7 @@ def route(path: str) -> Route | None:
     if segments[-1] == "":  # clients write /apis/ and /version/
         segments.pop()
     try:
-        parts = tuple(unquote(segment, errors="strict") for segment in segments)
+        parts = tuple(segments if "%" not in path else map(_decoded, segments))
     except UnicodeDecodeError:
         return None
     if "" in parts:
@@ -54,6 +54,10 @@ def route(path: str) -> Route | None:
         case ("apis", group, version, first, *rest):
             return _resource(group, version, (first, *rest))
     return DocumentRoute(parts)
+
+
+def _decoded(segment: str) -> str:
+    return unquote(segment, errors="strict")
 
 
 def _resource(group: str, version: str, parts: tuple[str, ...]) -> ResourceRoute:

@@ -5,8 +5,6 @@ here works over HTTPS too. A handler that raises is a bug, and the caller is sho
 """
 
 import asyncio
-from dataclasses import replace
-
 from atoll.client.transport import Unreachable, closing
 from atoll.exchange import Handler, Peer, Request, Response
 
@@ -25,11 +23,12 @@ class InProcess:
         await asyncio.sleep(0)
         if self._closed:
             raise Unreachable("the transport is closed")
+        method, path, query, body = request.method, request.path, request.query, request.body
         headers = {name.lower(): value for name, value in request.headers.items()}
-        response = await self._handler(replace(request, headers=headers, peer=self._peer))
+        response = await self._handler(Request(method, path, query, headers, body, self._peer))
         lowered = {name.lower(): value for name, value in response.headers.items()}
-        if request.method != "HEAD" and response.status not in _BODILESS:
-            return replace(response, headers=lowered)
+        if method != "HEAD" and response.status not in _BODILESS:
+            return Response(response.status, lowered, response.body, response.stream)
         if response.stream is not None:
             async with closing(response.stream):
                 pass

@@ -4,6 +4,7 @@ Its objects are structs, so an empty `status: {}` or `replicas: 0` is there in e
 fields these are is in the schema (`default`, taken from OpenAPI).
 """
 
+from functools import cache
 from typing import Any
 
 from atoll.apiserver.schemas.schema import ABSENT, Schema
@@ -22,14 +23,25 @@ def fill_zeros(schema: Schema, value: Any) -> None:
 
 
 def _fill_object(schema: Schema, value: dict[str, Any]) -> None:
-    for key, field in schema.fields.items():
-        there = value.get(key)
-        if there is None:
-            if field.default is ABSENT or _unwritten(schema, key, field):
-                continue
-            there = value[key] = {} if field.default == {} else field.default
-        if field.type in _NESTING:
+    zeros, nesting = _plan(schema)
+    for key, zero in zeros:
+        if value.get(key) is None:
+            value[key] = {} if zero == {} else zero
+    for key, there in value.items():
+        field = nesting.get(key)
+        if field is not None:
             fill_zeros(field, there)
+
+
+@cache
+def _plan(schema: Schema) -> tuple[list[tuple[str, Any]], dict[str, Schema]]:
+    """The fields that are never absent, with their zero values; and those to look into."""
+    zeros = [
+        (key, field.default)
+        for key, field in schema.fields.items()
+        if field.default is not ABSENT and not _unwritten(schema, key, field)
+    ]
+    return zeros, {key: field for key, field in schema.fields.items() if field.type in _NESTING}
 
 
 def _unwritten(schema: Schema, key: str, field: Schema) -> bool:

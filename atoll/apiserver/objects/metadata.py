@@ -4,6 +4,7 @@ Functions give new objects or lists of broken rules; they never change what they
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from atoll.apiserver.fields import error as fields
@@ -160,10 +161,16 @@ def _common_errors(meta: Object) -> list[FieldError]:
     ]
 
 
+@lru_cache(maxsize=4096)
+def _key_faults(key: str) -> tuple[str, ...]:
+    """Why a key is not a qualified name; the same few keys are on very many objects."""
+    return tuple(qualified_faults(key))
+
+
 def _label_errors(labels: Object, where: str) -> list[FieldError]:
     errors = []
     for key, value in labels.items():
-        errors += [fields.invalid(where, key, reason) for reason in qualified_faults(key)]
+        errors += [fields.invalid(where, key, reason) for reason in _key_faults(key)]
         errors += [fields.invalid(where, value, reason) for reason in label_value_faults(value)]
     return errors
 
@@ -173,7 +180,7 @@ def _annotation_errors(annotations: Object) -> list[FieldError]:
     errors = [
         fields.invalid(where, key, reason)
         for key in annotations
-        for reason in qualified_faults(key.lower())
+        for reason in _key_faults(key.lower())
     ]
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > ANNOTATIONS_MAX:
@@ -206,7 +213,7 @@ def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
     errors = []
     for index, name in enumerate(finalizers):
         where = f"metadata.finalizers[{index}]"
-        errors += [fields.invalid(where, name, reason) for reason in qualified_faults(name)]
+        errors += [fields.invalid(where, name, reason) for reason in _key_faults(name)]
         if "/" not in name and name not in _STANDARD_FINALIZERS and not subdomain_faults(name):
             why = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(fields.invalid(where, name, why))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 
 def rfc3339(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).isoformat(timespec="seconds")[:-6] + "Z"
 
 
 def parse_rfc3339(text: str) -> datetime | None:

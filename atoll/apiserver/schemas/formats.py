@@ -9,6 +9,7 @@ import ipaddress
 import unicodedata
 from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 import re2
@@ -54,6 +55,7 @@ def _is_date(text: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=1024)
 def _is_date_time(text: str) -> bool:
     return _date_time.fullmatch(text) is not None and _is_date(text[:10])
 

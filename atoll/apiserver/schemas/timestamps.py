@@ -6,6 +6,7 @@ of Go's time package. The clock is not here.
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
@@ -42,6 +43,7 @@ class NotATime(Exception):
     """The text is no time; the message is Go's."""
 
 
+@lru_cache(maxsize=1024)
 def canonical_time(text: str) -> str:
     """The time in UTC, whole seconds."""
     moment = _parse(text, _form, _LAYOUT)

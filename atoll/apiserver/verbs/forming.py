@@ -101,7 +101,9 @@ def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     if not form.call.subresource:
         resource.strategy.prepare_update(obj, old)
     obj = with_generation(obj, old, resource)
-    errors = errors_of_update(obj, old) + resource.strategy.errors(obj)
+    on_status = form.call.subresource == "status"
+    rules = resource.strategy.status_errors if on_status else resource.strategy.errors
+    errors = errors_of_update(obj, old) + rules(obj)
     errors += resource.strategy.update_errors(obj, old)
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj)["name"], errors)

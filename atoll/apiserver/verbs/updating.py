@@ -23,7 +23,6 @@ async def update(api: Api, call: Call) -> Written:
     check_namespace(call, proposed)
     check_name(call, proposed)
     form = Form(api, call, options)
-    uid = api.effects.chance.uuid("uid")
 
     def decide(old: Object | None) -> Verdict:
         if old is not None:
@@ -31,7 +30,7 @@ async def update(api: Api, call: Call) -> Written:
             return formed_update(form, proposed, old)
         if call.subresource or not call.resource.strategy.creates_on_update:
             raise not_found(call.resource.plural, call.resource.group, call.name)
-        return Save(formed_new(form, proposed, uid=uid))
+        return Save(formed_new(form, proposed, uid=api.effects.chance.uuid("uid")))
 
     return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
 
