@@ -5,6 +5,7 @@ here works over HTTPS too. A handler that raises is a bug, and the caller is sho
 """
 
 import asyncio
+
 from atoll.client.transport import Unreachable, closing
 from atoll.exchange import Handler, Peer, Request, Response
 
