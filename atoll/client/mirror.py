@@ -49,6 +49,10 @@ class Mirror:
                 _file(shelves, sorter, None, wire)
         return list(shelves.get(value, {}).values())
 
+    def within(self, namespace: str) -> list[Wire]:
+        """The objects of one namespace."""
+        return self.by(_namespace, namespace)
+
     def listen(self, listener: Listener) -> None:
         """Be told of every change from now on, as the object before and the object after."""
         self._listeners.append(listener)
@@ -137,6 +141,10 @@ def _file(
             shelves.pop(value, None)
     for value in sorter(after) if after is not None else ():
         shelves.setdefault(value, {})[_key(after or {})] = after or {}
+
+
+def _namespace(wire: Wire) -> tuple[str]:
+    return (wire["metadata"].get("namespace", ""),)
 
 
 def _key(wire: Wire) -> Key:

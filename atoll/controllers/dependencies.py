@@ -108,13 +108,9 @@ def _meant(hub: Hub, needed: Dependency) -> list[Wire]:
     selector = label_selector(needed.selector or {}, "labelSelector")
     return [
         each
-        for each in hub.plane.mirror(collection).by(_namespace, needed.namespace)
+        for each in hub.plane.mirror(collection).within(needed.namespace)
         if selector.matches(each["metadata"].get("labels") or {})
     ]
-
-
-def _namespace(wire: Wire) -> tuple[str]:
-    return (wire["metadata"].get("namespace", ""),)
 
 
 def _who_needs(hub: Hub, wire: Wire) -> list[Wire]:

@@ -150,7 +150,7 @@ class Execution:
     def _wake_all(self, name: str) -> None:
         """Look at all Works of a cluster again."""
         mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
-        for work in mirror.by(_namespace, names.execution_namespace(name)):
+        for work in mirror.within(names.execution_namespace(name)):
             self._wake((work["metadata"]["namespace"], work["metadata"]["name"]))
 
     def _member_changed(self, before: Wire | None, after: Wire | None) -> None:
@@ -163,10 +163,6 @@ class Execution:
 
 def _manifests(work: Object) -> list[Wire]:
     return [each for each in working.manifests(work) if isinstance(each, dict)]
-
-
-def _namespace(wire: Wire) -> list[str]:
-    return [wire["metadata"].get("namespace", "")]
 
 
 def _is_ready(cluster: Object | None) -> bool | None:

@@ -14,6 +14,7 @@ from atoll.client.transport import Transport
 from atoll.controllers.insisting import insist
 from atoll.controllers.performing import Performer
 from atoll.controllers.site import Site
+from atoll.dialects import prices
 from atoll.effects import Effects
 from atoll.interpreting.native import NATIVE_ONLY
 from atoll.interpreting.operations import Interpreters
@@ -38,10 +39,12 @@ OWN_KINDS = (
     (BINDING, "ClusterResourceBinding"),
     (WORK, "Work"),
     (APPS, "WorkloadRebalancer"),
+    (prices.API_VERSION, prices.KIND),
 )
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
 _LOOK_AGAIN_S = 30.0
+_OWN_GROUPS = ("karmada.io", prices.GROUP)
 _NO_TEMPLATES = {"Event", "Lease"}
 
 Hear = Callable[[Wire | None, Wire | None], None]
@@ -87,7 +90,7 @@ class Hub:
 
     def in_namespace(self, kind: str, namespace: str) -> list[Wire]:
         """The policies of a kind in one namespace."""
-        return self.plane.mirror(self.plane.collection(POLICY, kind)).by(_namespaces, namespace)
+        return self.plane.mirror(self.plane.collection(POLICY, kind)).within(namespace)
 
     def cluster(self, name: str) -> Cluster | None:
         row = self.fleet.rows.get(name)
@@ -124,7 +127,7 @@ class Hub:
         return [
             each
             for each in self.plane.directory.deletable
-            if not each.api_version.partition("/")[0].endswith("karmada.io")
+            if not each.api_version.partition("/")[0].endswith(_OWN_GROUPS)
             and each.kind not in _NO_TEMPLATES
         ]
 
@@ -177,10 +180,6 @@ class Hub:
         _note_kinds(site, before, after)
         for hearer in self._of_members:
             hearer(before, after)
-
-
-def _namespaces(wire: Wire) -> tuple[str]:
-    return (wire["metadata"].get("namespace", ""),)
 
 
 async def _read_kinds(site: Site) -> None:

@@ -4,6 +4,7 @@ What the server stored is learnt at once. A write that comes too late is no erro
 it is told to look again.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,11 +14,13 @@ from atoll.client.api import Missing, Refused, Stale, Taken, Wire
 from atoll.client.transport import Unreachable
 from atoll.controllers.levels import Level
 from atoll.controllers.site import Site
+from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.effects import Chance
 from atoll.errors import AtollError
 from atoll.model.action import PLANE, Action, Create, Delete, Ref, Tell, Update
 from atoll.runtime.worklist import Turns, Worklist
 
+_NAMED_MOST = 200
 _TOLD_MOST = 4096
 _UNTOLD_MOST = 16384
 
@@ -155,7 +158,7 @@ class Performer:
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{ref.name[:200]}.{suffix}", "namespace": namespace},
+            "metadata": {"name": f"{_nameable(ref.name)}.{suffix}", "namespace": namespace},
             "involvedObject": {
                 "apiVersion": ref.api_version,
                 "kind": ref.kind,
@@ -172,6 +175,13 @@ class Performer:
             "lastTimestamp": moment,
             "count": 1,
         }
+
+
+def _nameable(name: str) -> str:
+    """A name as an event may begin with it: not all that objects have is allowed there."""
+    if len(name) <= _NAMED_MOST and not subdomain_faults(name):
+        return name
+    return re.sub("[^a-z0-9]+", "-", name.lower())[:_NAMED_MOST].strip("-")
 
 
 def _told(action: Tell) -> Told:

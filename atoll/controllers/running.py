@@ -8,6 +8,7 @@ from atoll.controllers.dependencies import dependencies
 from atoll.controllers.detection import detection
 from atoll.controllers.execution import Execution
 from atoll.controllers.hub import Hub
+from atoll.controllers.idle import IdlePolicies
 from atoll.controllers.interpretation import Interpretation
 from atoll.controllers.namespaces import namespaces
 from atoll.controllers.placement import Placement
@@ -37,7 +38,13 @@ async def controlling(plane: Transport, effects: Effects) -> AsyncIterator[Hub]:
 async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
     placement, execution = Placement(hub), Execution(hub)
-    by_ref = (*detection(hub), *propagation(hub), dependencies(hub), rebalancing(hub))
+    by_ref = (
+        *detection(hub),
+        *propagation(hub),
+        dependencies(hub),
+        rebalancing(hub),
+        IdlePolicies(hub).loop,
+    )
     by_name = namespaces(hub)
     interpretation = Interpretation(hub)
     await hub.start()
@@ -45,6 +52,8 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     services: dict[str, Callable[[], Awaitable[None]]] = {
         f"{placement.name}'s reports": placement.report,
         "events": hub.performer.run,
+        placement.explanations.name: placement.explanations.run,
+        placement.prices.loop.name: placement.prices.loop.run,
         "execution": execution.run,
         "interpreters": interpretation.run,
     }

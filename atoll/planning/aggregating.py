@@ -19,6 +19,7 @@ from atoll.planning.conditions import Condition
 Aggregate = Callable[[Object, tuple[Item, ...]], Object | None]
 
 FULLY_APPLIED = "FullyApplied"
+NOT_APPLIED = "SyncFailed"
 _ALL = Condition(
     FULLY_APPLIED, True, "FullyAppliedSuccess", "All works have been successfully applied"
 )
@@ -56,6 +57,7 @@ def plan(seen: SeenStatuses, now: float) -> Plan:
     fresh = {**status, "aggregatedStatus": items, "conditions": stated}
     actions: list[Action] = []
     if fresh != {"aggregatedStatus": [], **status}:
+        actions += _failures(seen, items)
         actions.append(Update({**binding, "status": fresh}, subresource="status"))
     return Plan((*actions, *_sum(seen, items)))
 
@@ -85,6 +87,20 @@ def targets(binding: Object) -> frozenset[str]:
         if each.get("purgeMode") not in _AT_ONCE
     ]
     return frozenset([*(each["name"] for one in lists for each in one or ()), *leaving])
+
+
+def _failures(seen: SeenStatuses, items: Sequence[Mapping[str, Any]]) -> list[Action]:
+    """What clusters refuse, told where the owner of the template will look."""
+    known = (seen.binding.get("status") or {}).get("aggregatedStatus") or ()
+    before = [each.get("appliedMessage") for each in known]
+    said = [each["appliedMessage"] for each in items if each.get("appliedMessage")]
+    about = [each for each in (seen.binding, seen.template) if each is not None]
+    return [
+        Tell(each, NOT_APPLIED, message, warning=True)
+        for message in said
+        for each in about
+        if message not in before
+    ]
 
 
 def _is_complete(binding: Object, items: Sequence[Mapping[str, Any]]) -> bool:

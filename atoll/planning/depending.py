@@ -55,7 +55,7 @@ def plan(seen: SeenDependencies) -> Plan:
         return Plan((Tell(seen.template, UNKNOWN, seen.problem, warning=True),))
     if seen.dependencies is None or not (_clusters(binding) or _is_held(binding)):
         return NOTHING
-    wanted = {key_for(each, binding): each for each in seen.objects}
+    wanted = {key_for(each, binding): each for each in seen.objects if not _too_long(each)}
     orphans = [
         each
         for each in _attached(seen)
@@ -69,7 +69,9 @@ def plan(seen: SeenDependencies) -> Plan:
             again_in = _GARBAGE_S
         else:
             attached += _attach(seen, key, dependency, there)
-    return Plan((*_hold(seen), *_detach(seen, orphans), *attached), again_in=again_in)
+    return Plan(
+        (*_hold(seen), *_left_behind(seen), *_detach(seen, orphans), *attached), again_in=again_in
+    )
 
 
 def recorded(binding: Object) -> tuple[Dependency, ...]:
@@ -142,6 +144,22 @@ def _hold(seen: SeenDependencies) -> list[Action]:
     if seen.template is not None and needed:
         actions.append(Tell(seen.template, KNOWN, f"Get dependencies({listed}) succeed."))
     return actions
+
+
+def _too_long(dependency: Object) -> str:
+    ref = Ref.of(dependency)
+    return names.too_long(ref.kind, ref.name, ref.namespace)
+
+
+def _left_behind(seen: SeenDependencies) -> list[Action]:
+    """What is said of dependencies that cannot have a binding."""
+    about = seen.template or seen.binding
+    problems = [(Ref.of(each), _too_long(each)) for each in seen.objects]
+    return [
+        Tell(about, UNKNOWN, f"{ref} cannot go along: {problem}", warning=True)
+        for ref, problem in problems
+        if problem
+    ]
 
 
 def _let_go(binding: Object) -> list[Action]:

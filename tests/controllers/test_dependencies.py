@@ -1,14 +1,12 @@
 """What a workload refers to goes where it goes, and leaves when nobody refers to it any more."""
 
 import asyncio
-from contextlib import suppress
 from typing import Any
 
 from sites import until
 from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
 from whole import Whole, whole
 
-from atoll.client.api import Stale
 from atoll.controllers.hub import BINDING, WORK
 from atoll.dialects.karmada import names
 from atoll.interpreting.native import NATIVE_ONLY
@@ -73,18 +71,6 @@ async def until_in(it: Whole, ref: Ref, *clusters: str) -> None:
             await asyncio.sleep(0.005)
 
 
-async def changed(it: Whole, ref: Ref, **spec: Any) -> None:
-    """Write an object's spec on top of what it says now."""
-    async with asyncio.timeout(20):
-        while True:
-            wire = await it.api.get(
-                it.hub.plane.collection(ref.api_version, ref.kind).path(ref.namespace, ref.name)
-            )
-            with suppress(Stale):
-                await it.replace({**wire, "spec": {**wire["spec"], **spec}})
-                return
-
-
 def test_dependencies_go_where_their_workload_goes_and_move_with_it() -> None:
     async def story() -> None:
         async with whole(["m1", "m2", "m3"]) as it:
@@ -109,7 +95,7 @@ def test_dependencies_go_where_their_workload_goes_and_move_with_it() -> None:
             }
             assert names.DEPENDENCIES_FINALIZER in parent["metadata"]["finalizers"]
             assert "password" in parent["metadata"]["annotations"][names.DEPENDENCIES]
-            await changed(it, Ref.of(written), placement=policy("m3")["spec"]["placement"])
+            await it.change(Ref.of(written), placement=policy("m3")["spec"]["placement"])
             for ref in (NGINX, *ALL):
                 await until_in(it, ref, "m3")
             await until(lambda: ready(it) == 1)
@@ -135,7 +121,7 @@ def test_a_dependency_stays_in_the_old_cluster_for_as_long_as_its_workload() -> 
                     order.append(manifest["kind"])
 
             it.hub.hear("Work", gone)
-            await changed(it, Ref.of(written), placement=policy("m2")["spec"]["placement"])
+            await it.change(Ref.of(written), placement=policy("m2")["spec"]["placement"])
             await until_in(it, NGINX, "m2")
             await until_in(it, SETTINGS, "m2")
             await until(lambda: len(order) == 2, within_s=20)
@@ -200,7 +186,7 @@ def test_a_dependency_that_comes_later_changes_or_is_dropped_is_followed() -> No
                 return (it.hub.sites["m1"].find(SETTINGS) or {}).get("data") or {}
 
             await until(lambda: data() == {"a": "2"})
-            await changed(it, NGINX, **workload(needs=(PASSWORD,))["spec"])
+            await it.change(NGINX, **workload(needs=(PASSWORD,))["spec"])
             await until_in(it, SETTINGS)
             await until_in(it, PASSWORD, "m1")
             await it.delete(secret)
@@ -242,7 +228,7 @@ def test_a_policy_that_stops_carrying_leaves_the_workload_alone() -> None:
             written = await it.create(carrying("m1"))
             await it.create(workload(needs=(SETTINGS,)))
             await until_in(it, SETTINGS, "m1")
-            await changed(it, Ref.of(written), propagateDeps=False)
+            await it.change(Ref.of(written), propagateDeps=False)
             await until_in(it, SETTINGS)
             parent = binding(it, NGINX) or {}
             await until(

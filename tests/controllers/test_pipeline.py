@@ -95,17 +95,14 @@ def test_a_deployment_is_divided_delivered_and_its_status_is_summed_up() -> None
 def test_a_policy_that_comes_later_changes_or_scales_moves_what_runs() -> None:
     async def story() -> None:
         async with whole(["m1", "m2"]) as it:
-            made = await it.create(deployment(2))
+            await it.create(deployment(2))
             written = await it.create(policy("m1"))
             await until(lambda: replicas_in(it, "m1") == 2)
             await until(lambda: ready(it) == 2)
-            written = it.hub.plane.find(Ref.of(written)) or written
-            moved = {**written, "spec": policy("m2")["spec"]}
-            await it.replace(moved)
+            await it.change(Ref.of(written), **policy("m2")["spec"])
             await until(lambda: replicas_in(it, "m2") == 2)
             await until(lambda: replicas_in(it, "m1") is None)
-            made = it.hub.plane.find(Ref.of(made)) or made
-            await it.replace({**made, "spec": {**made["spec"], "replicas": 5}})
+            await it.change(NGINX, replicas=5)
             await until(lambda: replicas_in(it, "m2") == 5)
             await until(lambda: ready(it) == 5)
             works = it.hub.plane.all(WORK, "Work")
@@ -146,10 +143,7 @@ def test_overrides_differ_by_cluster_and_drift_is_corrected() -> None:
             await until(lambda: image(it, "m1") and image(it, "m2"))
             assert image(it, "m1") == "nginx"
             assert image(it, "m2") == "mirror.io/nginx"
-            site = it.hub.sites["m1"]
-            drifted = dict(site.find(NGINX) or {})
-            drifted["spec"] = {**drifted["spec"], "replicas": 7}
-            await site.api.replace(site.collection("apps/v1", "Deployment"), drifted)
+            await it.change(NGINX, at="m1", replicas=7)
             await until(lambda: replicas_in(it, "m1") == 1)
 
     asyncio.run(story())

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from sites import until
-from test_dependencies import changed
 from test_pipeline import deployment, policy, replicas_in
 from whole import Whole, whole
 
@@ -58,11 +57,11 @@ def test_a_divided_workload_uses_a_cluster_that_came_back_once_it_is_asked_to() 
     async def story() -> None:
         async with whole(["m1", "m2"]) as it:
             second = Ref(CLUSTER, "Cluster", "", "m2")
-            await changed(it, second, taints=[TAINT])
+            await it.change(second, taints=[TAINT])
             await it.create(by_room("m1", "m2"))
             await it.create(deployment(4))
             await until(lambda: replicas_in(it, "m1") == 4)
-            await changed(it, second, taints=[])
+            await it.change(second, taints=[])
             await until(lambda: _scheduled_at(it) is not None)
             # Both moments are told in whole seconds.
             await until(lambda: int(it.hub.now) > (_scheduled_at(it) or 0))
@@ -95,13 +94,13 @@ def test_workloads_listed_later_are_asked_for_and_the_list_ends_with_its_time() 
             await until(lambda: all(it.hub.plane.find(each) for each in bindings))
             await it.create(rebalancer("a", "missing"))
             await until(lambda: results(it).keys() == {"a", "missing"})
-            await changed(it, AGAIN, workloads=rebalancer("b")["spec"]["workloads"])
+            await it.change(AGAIN, workloads=rebalancer("b")["spec"]["workloads"])
             await until(lambda: results(it).keys() == {"a", "b"})
             assert all(
                 "rescheduleTriggeredAt" in (it.hub.plane.find(each) or {})["spec"]
                 for each in bindings
             )
-            await changed(it, AGAIN, ttlSecondsAfterFinished=0)
+            await it.change(AGAIN, ttlSecondsAfterFinished=0)
             await until(lambda: it.hub.plane.find(AGAIN) is None)
             assert it.hub.plane.find(bindings[0]), "what was placed anew stays"
 

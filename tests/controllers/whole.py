@@ -1,7 +1,7 @@
 """A whole plane with simulated members, in one process, with all controllers running."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.placement.kinds import plane_kinds
-from atoll.client.api import ApiClient
+from atoll.client.api import ApiClient, Stale
 from atoll.client.inprocess import InProcess
 from atoll.controllers.admitting import admit, report
 from atoll.controllers.hub import Hub
@@ -17,6 +17,7 @@ from atoll.controllers.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer
 from atoll.main import Plane, run
+from atoll.model.action import PLANE, Ref
 from atoll.simulated.member import Member, build, running
 from atoll.simulated.summary import summary
 from atoll.store.log import Log
@@ -42,6 +43,16 @@ class Whole:
     async def replace(self, wire: dict[str, Any]) -> dict[str, Any]:
         plane = self.hub.plane
         return await plane.api.replace(plane.collection(wire["apiVersion"], wire["kind"]), wire)
+
+    async def change(self, ref: Ref, at: str = PLANE, **spec: Any) -> None:
+        """Write into the spec of an object here or in a member, on whatever it says by then."""
+        site = self.hub.sites[at]
+        collection = site.collection(ref.api_version, ref.kind)
+        while True:
+            wire = await site.api.get(collection.path(ref.namespace, ref.name))
+            with suppress(Stale):
+                await site.api.replace(collection, {**wire, "spec": {**wire["spec"], **spec}})
+                return
 
     async def delete(self, wire: dict[str, Any]) -> None:
         plane = self.hub.plane

@@ -211,11 +211,25 @@ def test_a_sum_that_cannot_be_made_is_told_and_the_binding_is_written_all_the_sa
         raise Invalid("spec.customizations.statusAggregation", "script", "did not end in 100 ms")
 
     seen = SeenStatuses(binding("m1"), [work("m1", ready=2)], template(), broken)
-    write, event = aggregating.plan(seen, NOW).actions
+    write, *events = aggregating.plan(seen, NOW).actions
     assert Ref.of(getattr(write, "object", {})) == BINDING
-    assert isinstance(event, Tell)
-    assert event.reason == "AggregateStatusFailed"
-    assert "did not end in 100 ms" in event.message
+    assert [Ref.of(getattr(each, "about", {})) for each in events] == [BINDING, TEMPLATE]
+    for event in events:
+        assert isinstance(event, Tell)
+        assert event.reason == "AggregateStatusFailed"
+        assert "did not end in 100 ms" in event.message
+
+
+def test_what_a_cluster_refuses_is_told_once_on_the_binding_and_on_the_template() -> None:
+    world = World()
+    world.put(binding("m1", "m2"))
+    world.put(template())
+    works = [work("m1", ready=2), work("m2", applied=False)]
+    settle(world, lambda: planned(world, works))
+    works[0] = work("m1", ready=3)
+    settle(world, lambda: planned(world, works))
+    told_of = [(Ref.of(each.about), each.reason, each.message) for each in world.told]
+    assert told_of == [(each, "SyncFailed", "said by m2") for each in (BINDING, TEMPLATE)]
 
 
 CLUSTERS = st.lists(st.sampled_from(["m1", "m2", "m3"]), unique=True)

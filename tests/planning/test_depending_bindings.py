@@ -452,3 +452,17 @@ def _ends(plane: Plane) -> list[Wire]:
         resource = {k: v for k, v in spec.get("resource", {}).items() if k != "resourceVersion"}
         ends.append({"name": name, **wire, "spec": {**spec, "resource": resource, "by": by}})
     return ends
+
+
+def test_a_dependency_whose_name_is_too_long_is_left_behind_and_the_others_go() -> None:
+    long = "x" * 250
+    plane = carrying("m1")
+    plane.needs[WEB] = needs(long, "settings")
+    plane.world.put(config(long))
+    for action in plane.plan().actions:
+        plane.world.perform(action)
+    assert plane.binding(CONFIG)["spec"]["requiredBy"]
+    [told] = plane.world.told
+    assert told.reason == "GetDependenciesFailed"
+    assert f"ConfigMap shop/{long} cannot go along: the name has 250 characters" in told.message
+    assert "use one that is 8 shorter" in told.message

@@ -52,6 +52,7 @@ DEPENDENCIES_FINALIZER = "karmada.io/binding-dependencies-distributor"
 EXECUTION_FINALIZER = "karmada.io/execution-controller"
 CLUSTER_FINALIZER = "karmada.io/cluster-controller"
 
+NAME_MAX = 253
 _FNV_OFFSET, _FNV_PRIME = 2166136261, 16777619
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
@@ -83,6 +84,18 @@ def work_name(kind: str, name: str, namespace: str = "") -> str:
     parts = (namespace, name, kind) if namespace else (name, kind)
     hashed = _safe(str(_fnv("-".join(parts).lower())))
     return f"{name.lower().replace(':', '.')}-{hashed}"
+
+
+def too_long(kind: str, name: str, namespace: str = "") -> str:
+    """What is wrong with a name from which the others cannot be derived; nothing if they can."""
+    derived = (binding_name(kind, name), work_name(kind, name, namespace))
+    excess = max(map(len, derived)) - NAME_MAX
+    if excess <= 0:
+        return ""
+    return (
+        f"the name has {len(name)} characters, and names derived from it may have {NAME_MAX}; "
+        f"use one that is {excess} shorter"
+    )
 
 
 def depended_by(namespace: str, name: str) -> str:

@@ -15,11 +15,15 @@ from atoll.planning.detecting.matching import POLICY, Closeness, closeness
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The policy a template belongs to, and from which one it was taken by preemption."""
+    """The policy a template belongs to, and from which one it was taken by preemption.
+
+    `rivals`: others that select it too, and come to nothing.
+    """
 
     policy: Object
     claim: Claim
     taken_from: Claim | None = None
+    rivals: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,19 @@ def choose(
     current = claim_of(template)
     holder = next((each for each in candidates if each.claim == current), None)
     if holder is None:
-        best = candidates[0] if candidates else None
-        return Choice(best.policy, best.claim) if best else None
+        return _chosen(candidates[0], candidates) if candidates else None
     if preemption:
         for each in candidates:
             if _may_take(each, holder) and ready(each.policy):
-                return Choice(each.policy, each.claim, taken_from=holder.claim)
-    return Choice(holder.policy, holder.claim)
+                return _chosen(each, candidates, taken_from=holder.claim)
+    return _chosen(holder, candidates)
+
+
+def _chosen(
+    chosen: _Candidate, candidates: list[_Candidate], taken_from: Claim | None = None
+) -> Choice:
+    rivals = tuple(each.claim for each in candidates if each is not chosen)
+    return Choice(chosen.policy, chosen.claim, taken_from, rivals)
 
 
 def _candidates(template: Object, policies: Iterable[Object]) -> Iterable[_Candidate]:

@@ -31,7 +31,7 @@ from atoll.planning.detecting.matching import POLICY, Rules, is_template
 
 APPLIED, NOT_APPLIED = "ApplyPolicySucceed", "ApplyPolicyFailed"
 PREEMPTED = "PreemptPolicySucceed"
-NAME_MAX = 253
+RIVALS_TOLD = 3
 AGAIN = 30.0
 """Seconds after which to look again for what no watch announces."""
 
@@ -125,7 +125,15 @@ def _binding(seen: SeenTemplate, template: Object, choice: Choice) -> tuple[Acti
     if wanted == binding:
         return ()
     write = Create(wanted) if binding is None else Update(wanted)
-    return write, Tell(template, APPLIED, f"{choice.claim} is applied")
+    return write, Tell(template, APPLIED, _applied(choice))
+
+
+def _applied(choice: Choice) -> str:
+    """Which policy it is; and, since their owners may wonder, which it is not."""
+    others = ", ".join(str(each) for each in choice.rivals[:RIVALS_TOLD])
+    if not others:
+        return f"{choice.claim} is applied"
+    return f"{choice.claim} is applied; not applied, though selecting this too: {others}"
 
 
 def _missing_overrides(seen: SeenTemplate, policy: Object) -> str:
@@ -147,17 +155,14 @@ def _obstacle(seen: SeenTemplate, template: Object, choice: Choice) -> str:
     """Why there cannot be a binding as wanted, in words that say what to do about it."""
     kind, name = template["kind"], template["metadata"]["name"]
     namespace = template["metadata"].get("namespace") or ""
-    derived = (names.binding_name(kind, name), names.work_name(kind, name, namespace))
-    excess = max(len(each) for each in derived) - NAME_MAX
-    if excess > 0:
-        return (
-            f"the name has {len(name)} characters, and names derived from it may have {NAME_MAX}; "
-            f"use one that is {excess} shorter"
-        )
+    too_long = names.too_long(kind, name, namespace)
+    if too_long:
+        return too_long
     stranger = seen.binding and _stranger(seen.binding, template)
     if stranger:
+        binding = names.binding_name(kind, name)
         return (
-            f"the binding {derived[0]} belongs to {stranger.get('kind')} {stranger.get('name')} "
+            f"the binding {binding} belongs to {stranger.get('kind')} {stranger.get('name')} "
             f"with uid {stranger.get('uid')}; it is made anew when that one is gone"
         )
     if seen.interpreted.problem:
