@@ -1,20 +1,24 @@
 """Bindings and clusters: where each binding goes, and again when the fleet changes.
 
 Room that was just given away is known to the next decision: it is noted with the decision itself,
-and only then is the decision written, several at a time.
+and only then is the decision written, several at a time. Prices are looked at before each decision.
 """
 
 import asyncio
 import logging
+from dataclasses import replace
 
 from atoll.client.api import Refused, Wire
 from atoll.client.transport import Unreachable
+from atoll.controllers.explanations import Explanations
 from atoll.controllers.hub import BINDING, Hub, meant_otherwise
 from atoll.controllers.levels import Level
 from atoll.controllers.performing import LookAgain
+from atoll.controllers.prices import Prices
 from atoll.dialects.karmada import cluster as clusters
 from atoll.errors import Invalid
 from atoll.model.action import Ref, Tell
+from atoll.model.cluster import Cluster
 from atoll.model.decision import Verdict
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
@@ -43,6 +47,8 @@ class Placement:
         self._queue: Queue[Ref] = Queue(by_priority=by_priority)
         self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
         self._more = asyncio.Event()
+        self.prices = Prices(hub, self._more.set)
+        self.explanations = Explanations(hub)
         hub.hear("Cluster", self._cluster_changed)
         for kind in KINDS:
             hub.hear(kind, self._binding_changed)
@@ -51,6 +57,7 @@ class Placement:
         """Place what waits, for ever."""
         while True:
             self._more.clear()
+            self._look_at_prices()
             key = self._queue.next(self._hub.now)
             if key is not None:
                 try:
@@ -60,10 +67,11 @@ class Placement:
                     self._queue.failed(key, Verdict.SCHEDULER_ERROR, self._hub.now)
                 await asyncio.sleep(0)
                 continue
-            due = self._queue.wake(self._hub.now)
-            pause_s = _LOOK_AT_LEAST_EVERY_S if due is None else due - self._hub.now
+            now = self._hub.now
+            due = [each for each in (self._queue.wake(now), self.prices.until) if each is not None]
+            pause_s = min([_LOOK_AT_LEAST_EVERY_S, *(each - now for each in due)])
             try:
-                async with asyncio.timeout(max(0.0, min(pause_s, _LOOK_AT_LEAST_EVERY_S))):
+                async with asyncio.timeout(max(0.0, pause_s)):
                     await self._more.wait()
             except TimeoutError:
                 self._ledger.expire(self._hub.now)
@@ -96,6 +104,8 @@ class Placement:
             self._ledger.restore(key, held)
             self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
             return
+        if placed.decision is not None and placed.plan.actions:
+            self.explanations.note(key, placed.decision, placed.trigger)
         if placed.retry and placed.verdict is not None:
             self._queue.failed(key, placed.verdict, now)
         else:
@@ -110,6 +120,7 @@ class Placement:
         if after is None:
             self._ledger.release(key)
             self._queue.forget(key)
+            self.explanations.forget(key)
             return
         self._ledger.seen_healthy(key, healthy_in(after))
         if _asks_otherwise(before, after):
@@ -126,13 +137,31 @@ class Placement:
         except Invalid as problem:
             log.warning("Cluster %s stays as it was: %s", name, problem)
             return
-        hub.fleet = hub.fleet.without(name) if is_now is None else hub.fleet.with_cluster(is_now)
+        self.prices.learn(name, None if is_now is None else is_now.price)
+        if is_now is not None:
+            is_now = replace(is_now, price=self.prices.of(name))
         self._ledger.reported(name, hub.now)
-        match affected.change(was, is_now):
-            case affected.Change.FACTS:
-                self._wake(affected.affected(self._watching(), was, is_now))
-            case affected.Change.ROOM:
-                self._wake(self._queue.wants_room())
+        self._take(name, was, is_now)
+
+    def _look_at_prices(self) -> None:
+        for name in self.prices.settle():
+            cluster = self._hub.cluster(name)
+            if cluster is not None:
+                self._take(name, cluster, replace(cluster, price=self.prices.of(name)))
+
+    def _take(self, name: str, was: Cluster | None, is_now: Cluster | None) -> None:
+        """Go by a cluster as it is now, and look again at whom that matters to."""
+        hub = self._hub
+        hub.fleet = hub.fleet.without(name) if is_now is None else hub.fleet.with_cluster(is_now)
+        change = affected.change(was, is_now)
+        if affected.Change.FACTS in change:
+            self._wake(affected.affected(self._watching(), was, is_now))
+            return
+        if affected.Change.PRICE in change:
+            by_price = affected.by_price(self._watching())
+            self._wake(affected.affected(by_price, was, is_now))
+        if affected.Change.ROOM in change:
+            self._wake(self._queue.wants_room())
 
     def _watching(self) -> list[affected.Watching[Ref]]:
         bindings = [wire for kind in KINDS for wire in self._hub.plane.all(BINDING, kind)]

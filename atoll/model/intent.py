@@ -240,3 +240,22 @@ class Intent:
 
     def __hash__(self) -> int:
         return self._hash
+
+    @property
+    def by_price(self) -> bool:
+        """Whether clusters are selected or filled by their price."""
+        return any(
+            isinstance(each, Pick | Fill) and each.order is Order.PRICE
+            for each in (self.selection, self.division)
+        )
+
+    @property
+    def follows_price(self) -> bool:
+        """Whether what runs is moved when prices change: by price, and nothing was to stay."""
+        match self.selection:
+            case Pick(order=Order.PRICE, sticky=False):
+                return True
+        match self.division:
+            case Fill(order=Order.PRICE, keep=False):
+                return True
+        return False

@@ -1,7 +1,8 @@
 """Must a binding be decided anew? The first reason that holds counts, as in Karmada.
 
 A divided workload is left alone when labels, taints or capacity of clusters change: only its own
-policy, its replicas, a request to reschedule, or a target that is going away moves it.
+policy, its replicas, a request to reschedule, or a target that is going away moves it. One whose
+policy asks for the cheapest clusters, and for nothing to stay, goes where these are now.
 """
 
 from enum import StrEnum
@@ -21,6 +22,7 @@ class Trigger(StrEnum):
     RESCHEDULE_TRIGGERED = "rescheduleTriggered"
     DUPLICATED = "duplicated"
     TERMINATING_TARGET = "terminatingTarget"
+    FOLLOWS_PRICE = "followsPrice"
     NONE = "none"
 
 
@@ -38,7 +40,7 @@ def trigger(
         return Trigger.DUPLICATED
     if any(_going_away(target.name, fleet) for target in binding.targets):
         return Trigger.TERMINATING_TARGET
-    return Trigger.NONE
+    return Trigger.FOLLOWS_PRICE if binding.intent.follows_price else Trigger.NONE
 
 
 def placement_changed(applied: Intent, binding: Binding) -> bool:

@@ -1,5 +1,6 @@
 """Whom a cluster's change matters to."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,11 +8,23 @@ from placing_world import World, make_binding, make_cluster
 
 from atoll.dialects.karmada import binding, cluster
 from atoll.model.cluster import Cluster
-from atoll.planning.placing.affected import Change, Watching, affected, change, watched
+from atoll.model.price import Price
+from atoll.planning.placing.affected import (
+    Change,
+    Watching,
+    affected,
+    by_price,
+    change,
+    watched,
+)
 
 
 def made(*given: Any, **facts: Any) -> Cluster:
     return cluster.decode(make_cluster(*given, **facts))
+
+
+def priced(name: str, cpu: int, *given: Any) -> Cluster:
+    return replace(made(name, *given), price=Price(cpu=cpu))
 
 
 def watching(key: str, *, settled: bool = True, observed: str = "", **facts: Any) -> Watching[str]:
@@ -45,6 +58,11 @@ TERMS = {
         pytest.param(made("a"), made("a", labels={"x": "y"}), Change.FACTS, id="labels"),
         pytest.param(made("a"), made("a", region="eu"), Change.FACTS, id="spec"),
         pytest.param(made("a"), made("a", deleting=True), Change.FACTS, id="leaving"),
+        pytest.param(made("a"), priced("a", 1), Change.PRICE, id="price"),
+        pytest.param(priced("a", 2), priced("a", 1), Change.PRICE, id="cheaper"),
+        pytest.param(
+            priced("a", 2, 4), priced("a", 1, 5), Change.PRICE | Change.ROOM, id="price-and-room"
+        ),
         pytest.param(None, made("a"), Change.FACTS, id="joined"),
         pytest.param(made("a"), None, Change.FACTS, id="left"),
         pytest.param(None, None, Change.NONE, id="never-there"),
@@ -74,6 +92,19 @@ def test_the_affinity_is_tested_with_the_old_and_the_new_cluster() -> None:
     assert affected(all_there_are, before, after) == ["anywhere", "old", "new", "runs there"]
     assert affected(all_there_are, None, after) == ["anywhere", "new", "runs there"]
     assert affected(all_there_are, before, None) == ["anywhere", "old", "runs there"]
+
+
+def test_only_those_who_choose_by_price_care_for_prices() -> None:
+    all_there_are = [
+        watching("karmada"),
+        watching("best", atoll={"select": {"order": "Best"}}),
+        watching("cheapest", atoll={"select": {"order": "Cheapest"}}),
+        watching("filled", atoll={"divide": {"order": "Cheapest"}}),
+        watching("elsewhere", placement=by_label("x"), atoll={"select": {"order": "Cheapest"}}),
+    ]
+    assert [each.key for each in by_price(all_there_are)] == ["cheapest", "filled", "elsewhere"]
+    before, after = priced("a", 2), priced("a", 1)
+    assert affected(by_price(all_there_are), before, after) == ["cheapest", "filled"]
 
 
 @pytest.mark.parametrize(

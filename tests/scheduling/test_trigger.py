@@ -7,7 +7,7 @@ from builders import make_binding, make_cluster
 
 from atoll.model.affinity import Affinity, Term
 from atoll.model.binding import Binding
-from atoll.model.intent import Available, Duplicated, Intent
+from atoll.model.intent import Available, Duplicated, Fill, Intent, Order, Pick
 from atoll.model.taint import Toleration
 from atoll.scheduling.features import Features
 from atoll.scheduling.fleet import Fleet
@@ -95,6 +95,34 @@ def test_the_first_reason_that_holds_counts(
     binding: Binding, applied: Intent | None, expected: Trigger
 ) -> None:
     assert trigger(binding, applied, FLEET) is expected
+
+
+@pytest.mark.parametrize(
+    ("intent", "expected"),
+    [
+        pytest.param(Intent(selection=Pick(order=Order.PRICE)), Trigger.NONE, id="sticky"),
+        pytest.param(
+            Intent(selection=Pick(order=Order.PRICE, sticky=False)),
+            Trigger.FOLLOWS_PRICE,
+            id="selected-anew",
+        ),
+        pytest.param(
+            Intent(selection=Pick(order=Order.FREE, sticky=False)), Trigger.NONE, id="by-room"
+        ),
+        pytest.param(Intent(division=Fill(order=Order.PRICE)), Trigger.NONE, id="kept-running"),
+        pytest.param(
+            Intent(division=Fill(order=Order.PRICE, keep=False)),
+            Trigger.FOLLOWS_PRICE,
+            id="filled-anew",
+        ),
+    ],
+)
+def test_what_is_to_be_cheap_and_need_not_stay_follows_the_price(
+    intent: Intent, expected: Trigger
+) -> None:
+    divided = intent if isinstance(intent.division, Fill) else replace(intent, division=Available())
+    settled = make_binding(3, intent=divided, on={"a": 1, "b": 2})
+    assert trigger(settled, divided, FLEET) is expected
 
 
 def test_components_that_run_nowhere_are_decided_where_sets_are_scheduled() -> None:

@@ -2,13 +2,14 @@
 
 A cluster as it was and as it is come in, with the bindings there are; those it may matter to come
 out, as in Karmada: the affinity is tested with the old cluster and with the new one. We go further
-than Karmada: a cluster that joins counts, one that is gone counts, and so do the APIs it serves,
-its price and its properties; tiers of overflow are looked at, and terms after the observed one.
+than Karmada: a cluster that joins counts, one that is gone counts, and so do the APIs it serves and
+its properties; its price counts for those who choose by price; tiers of overflow are looked at, and
+terms after the observed one.
 """
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from enum import Enum
+from enum import Flag, auto
 from typing import Generic, TypeVar
 
 from atoll.errors import Invalid
@@ -30,12 +31,13 @@ from atoll.scheduling.traits import Traits, trait_facts
 K = TypeVar("K", bound=Hashable)
 
 
-class Change(Enum):
+class Change(Flag):
     """How much a change of a cluster matters."""
 
-    NONE = "none"
-    ROOM = "room"  # there is more room: only who lacked room cares
-    FACTS = "facts"
+    NONE = 0
+    ROOM = auto()  # there is more room: only who lacked room cares
+    PRICE = auto()  # only who chooses by price cares
+    FACTS = auto()  # everybody cares, whatever else has changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ def change(before: Cluster | None, after: Cluster | None) -> Change:
         return Change.NONE if before is after else Change.FACTS
     if _facts(before) != _facts(after):
         return Change.FACTS
-    return Change.ROOM if _has_more_room(before, after) else Change.NONE
+    room = Change.ROOM if _has_more_room(before, after) else Change.NONE
+    return room | Change.PRICE if before.price != after.price else room
 
 
 def affected(
@@ -78,6 +81,11 @@ def affected(
     tested = [Fleet.of([each]).traits for each in (before, after) if each is not None]
     names = {each.name for each in (before, after) if each is not None}
     return [each.key for each in watching if _is_affected(each, tested, names)]
+
+
+def by_price(watching: Iterable[Watching[K]]) -> list[Watching[K]]:
+    """Those that choose clusters by their price."""
+    return [each for each in watching if each.binding.intent.by_price]
 
 
 def _is_affected(watching: Watching[K], tested: list[Traits], names: set[str]) -> bool:
@@ -96,7 +104,7 @@ def _meets(term: Term, traits: Traits) -> bool:
 
 
 def _facts(cluster: Cluster) -> tuple[object, ...]:
-    return trait_facts(cluster), cluster.grades, cluster.price
+    return trait_facts(cluster), cluster.grades
 
 
 def _has_more_room(before: Cluster, after: Cluster) -> bool:
