@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from atoll.client.api import Collection, Wire
+from atoll.client.api import Wire
+from atoll.client.mirror import Mirror
 from atoll.controllers.detection import RULES
 from atoll.controllers.hub import Hub, meant_otherwise
 from atoll.controllers.levels import Level
@@ -37,23 +38,25 @@ class IdlePolicies:
         if policy is None or since is None:
             return None
         selectors = (policy.get("spec") or {}).get("resourceSelectors") or ()
-        found = {Ref.of(each): each for one in selectors for each in self._meant(policy, one)}
-        unknown = [each for each in selectors if self._kind(each) is None]
+        mirrors = [self._mirror(each) for each in selectors]
+        known = [each for each in mirrors if each is not None]
+        if not all(each.ready.is_set() for each in known):
+            # Nobody knows yet what there is: the moment begins when that is known.
+            since = self._since[ref] = self._hub.now
+        found = {Ref.of(each): each for mirror in known for each in _meant(policy, mirror)}
+        unknown = [one for one, mirror in zip(selectors, mirrors, strict=True) if mirror is None]
         return idle.SeenPolicy(policy, since, tuple(found.values()), unknown)
 
-    def _meant(self, policy: Wire, selector: Object) -> Iterator[Wire]:
-        """The templates that a selector of a policy may mean."""
-        collection = self._kind(selector)
-        if collection is None:
-            return
-        mirror = self._hub.plane.mirror(collection)
-        within = policy["metadata"].get("namespace", "") if policy["kind"] == POLICY else ""
-        for each in mirror.within(within) if within else mirror:
-            if is_template(each, RULES) and closeness(policy, each) > Closeness.NOT_MEANT:
-                yield each
-
-    def _kind(self, selector: Object) -> Collection | None:
-        """The collection of a selector's kind, if it can be propagated from here at all."""
+    def _mirror(self, selector: Object) -> Mirror | None:
+        """The mirror of a selector's kind, if it can be propagated from here at all."""
         plane = self._hub.plane
         found = plane.directory.find(selector.get("apiVersion", ""), selector.get("kind", ""))
-        return found if found in self._hub.template_collections() else None
+        return plane.mirror(found) if found in self._hub.template_collections() else None
+
+
+def _meant(policy: Wire, mirror: Mirror) -> Iterator[Wire]:
+    """The templates of a kind that a policy selects."""
+    within = policy["metadata"].get("namespace", "") if policy["kind"] == POLICY else ""
+    for each in mirror.within(within) if within else mirror:
+        if is_template(each, RULES) and closeness(policy, each) > Closeness.NOT_MEANT:
+            yield each

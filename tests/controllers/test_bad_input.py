@@ -1,0 +1,242 @@
+"""What users get wrong: each is told where they will look, and everything else goes on."""
+
+import asyncio
+from typing import Any
+
+from sites import until
+from test_dependencies import carrying, thing, until_in, workload
+from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
+from whole import Whole, whole
+
+from atoll.controllers.hub import BINDING, POLICY
+from atoll.dialects.karmada import names
+from atoll.model.action import Ref
+
+Wire = dict[str, Any]
+
+OF_NGINX = Ref(BINDING, "ResourceBinding", "default", "nginx-deployment")
+BAD = Ref(POLICY, "OverridePolicy", "default", "bad")
+GOOD = Ref("apps/v1", "Deployment", "default", "good")
+MIB = 1024 * 1024
+
+
+async def events(it: Whole, about: Ref, reason: str) -> list[Wire]:
+    wires, _ = await it.api.list(it.hub.plane.collection("v1", "Event"))
+    found = it.hub.plane.find(about) or {}
+    uid = found.get("metadata", {}).get("uid")
+    return [
+        each
+        for each in wires
+        if each["involvedObject"].get("uid") == uid and each["reason"] == reason
+    ]
+
+
+async def told(it: Whole, about: Ref, reason: str) -> str:
+    """The message of a warning on an object, as soon as there is one."""
+    async with asyncio.timeout(20):
+        while True:
+            found = await events(it, about, reason)
+            if found:
+                assert found[0]["type"] == "Warning"
+                assert found[0]["involvedObject"]["kind"] == about.kind
+                return str(found[0]["message"])
+            await asyncio.sleep(0.01)
+
+
+def override(path: str, value: Any, cluster: str = "m2") -> Wire:
+    patch = {"path": path, "operator": "replace", "value": value}
+    return {
+        "apiVersion": POLICY,
+        "kind": "OverridePolicy",
+        "metadata": {"namespace": "default", "name": "bad"},
+        "spec": {
+            "resourceSelectors": [
+                {"apiVersion": "apps/v1", "kind": "Deployment", "name": "nginx"},
+            ],
+            "overrideRules": [
+                {
+                    "targetCluster": {"clusterNames": [cluster]},
+                    "overriders": {"plaintext": [patch]},
+                }
+            ],
+        },
+    }
+
+
+def named(wire: Wire, name: str, **spec: Any) -> Wire:
+    return {
+        **wire,
+        "metadata": {**wire["metadata"], "name": name},
+        "spec": {**wire["spec"], **spec},
+    }
+
+
+def of_config_maps(*clusters: str) -> Wire:
+    return named(
+        policy(*clusters), "config", resourceSelectors=[{"apiVersion": "v1", "kind": "ConfigMap"}]
+    )
+
+
+async def others_go_on(it: Whole, *clusters: str) -> None:
+    """A workload that comes now arrives, and its status comes back."""
+    await it.create(deployment(1, "good"))
+    await until(lambda: all(replicas_in(it, each, GOOD) == 1 for each in clusters), 20)
+    await until(lambda: ready(it, GOOD) == len(clusters), 20)
+
+
+def test_a_template_that_a_member_refuses() -> None:
+    async def story() -> None:
+        async with whole(["m1", "m2"]) as it:
+            await it.create(override("/spec/replicas", -1))
+            await it.create(policy("m1", "m2"))
+            await it.create(deployment(2))
+            for about in (NGINX, OF_NGINX):
+                message = await told(it, about, "SyncFailed")
+                assert "cluster m2 refused Deployment default/nginx" in message
+                assert "spec.replicas: Invalid value: -1" in message
+            binding = it.hub.plane.find(OF_NGINX) or {}
+            assert condition(binding, "FullyApplied") == "FullyAppliedFailed"
+            [refused] = [
+                each
+                for each in binding["status"]["aggregatedStatus"]
+                if each["clusterName"] == "m2"
+            ]
+            assert "spec.replicas" in refused["appliedMessage"]
+            await until(lambda: replicas_in(it, "m1") == 2)
+            await others_go_on(it, "m1", "m2")
+            await it.change(BAD, **override("/spec/replicas", 3)["spec"])
+            await until(lambda: replicas_in(it, "m2") == 3, 20)
+            await until(
+                lambda: (
+                    condition(it.hub.plane.find(OF_NGINX), "FullyApplied") == "FullyAppliedSuccess"
+                )
+            )
+
+    asyncio.run(story())
+
+
+def test_an_override_with_a_path_that_does_not_exist() -> None:
+    async def story() -> None:
+        async with whole(["m1", "m2"]) as it:
+            await it.create(override("/spec/nowhere/x", 1))
+            await it.create(policy("m1", "m2"))
+            await it.create(deployment(2))
+            for about in (NGINX,):
+                message = await told(it, about, "ApplyOverridePolicyFailed")
+                assert "cluster(m2)" in message
+                assert "spec.overrideRules[0].overriders.plaintext[0].path" in message
+                assert "/spec has no field 'nowhere'" in message
+            await until(lambda: replicas_in(it, "m1") == 2)
+            await others_go_on(it, "m1", "m2")
+            assert replicas_in(it, "m2") is None
+            await it.change(BAD, **override("/spec/replicas", 3)["spec"])
+            await until(lambda: replicas_in(it, "m2") == 3)
+
+    asyncio.run(story())
+
+
+def test_a_policy_that_matches_nothing() -> None:
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            mistyped = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "ngnix"}
+            await it.create(deployment(1, "good"))
+            made = await it.create(named(policy("m1"), "mine", resourceSelectors=[mistyped]))
+            await it.create(named(policy("m1"), "right"))
+            await until(lambda: ready(it, GOOD) == 1, 20)
+            message = await told(it, Ref.of(made), "NothingSelected")
+            assert "no Deployment of apps/v1 named ngnix in namespace default" in message
+            right = Ref(POLICY, "PropagationPolicy", "default", "right")
+            assert await events(it, right, "NothingSelected") == []
+            # What it looks for may come at any time.
+            await it.create(deployment(2, "ngnix"))
+            late = Ref("apps/v1", "Deployment", "default", "ngnix")
+            await until(lambda: replicas_in(it, "m1", late) == 2)
+            assert len(await events(it, Ref.of(made), "NothingSelected")) == 1
+
+    asyncio.run(story())
+
+
+def test_two_policies_that_fight() -> None:
+    async def story() -> None:
+        async with whole(["m1", "m2"]) as it:
+            first = await it.create(named(policy("m1"), "first"))
+            await it.create(deployment(2))
+            await until(lambda: ready(it) == 2)
+            second = await it.create(named(policy("m2"), "second", priority=5))
+            message = await told(it, Ref.of(second), "HeldByOthers")
+            assert "Deployment default/nginx is held by policy default/first" in message
+            assert await events(it, Ref.of(first), "HeldByOthers") == []
+            assert replicas_in(it, "m2") is None
+            before = it.hub.performer.writes
+            await others_go_on(it, "m2")  # a new one goes to the higher priority
+            [applied] = await events(it, GOOD, "ApplyPolicySucceed")
+            assert "policy default/second is applied" in applied["message"]
+            assert (
+                "not applied, though selecting this too: policy default/first"
+                in (applied["message"])
+            )
+            assert it.hub.performer.writes - before < 100, "nobody writes in circles"
+            await it.delete(first)
+            await until(lambda: replicas_in(it, "m2") == 2)
+            await until(lambda: replicas_in(it, "m1") is None)
+
+    asyncio.run(story())
+
+
+def test_an_object_of_a_megabyte() -> None:
+    async def story() -> None:
+        async with whole(["m1", "m2"]) as it:
+            await it.create(of_config_maps("m1", "m2"))
+            await it.create(named(policy("m1", "m2"), "right"))
+            big = Ref("v1", "ConfigMap", "default", "big")
+            text = "x" * (MIB - 1)
+            await it.create(thing(big, data={"a": text}))
+            await until_in(it, big, "m1", "m2")
+            for cluster in ("m1", "m2"):
+                assert (it.hub.sites[cluster].find(big) or {})["data"]["a"] == text
+            await others_go_on(it, "m1", "m2")
+
+    asyncio.run(story())
+
+
+LONG = ("a-" * 150)[:252] + "b"
+
+
+def test_names_of_253_characters() -> None:
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            await it.create(of_config_maps("m1"))
+            await it.create(named(policy("m1"), "right"))
+            longest = Ref("v1", "ConfigMap", "default", LONG)
+            assert len(longest.name) == 253
+            await it.create(thing(longest))
+            message = await told(it, longest, "ApplyPolicyFailed")
+            assert "the name has 253 characters" in message
+            fitting = next(
+                name
+                for name in (LONG[cut:] for cut in range(0, 40, 2))
+                if not names.too_long("ConfigMap", name, "default")
+            )
+            assert len(fitting) >= 241
+            await it.create(thing(Ref("v1", "ConfigMap", "default", fitting)))
+            await until_in(it, Ref("v1", "ConfigMap", "default", fitting), "m1")
+            await others_go_on(it, "m1")
+
+    asyncio.run(story())
+
+
+def test_a_dependency_whose_name_is_too_long() -> None:
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            long = Ref("v1", "ConfigMap", "default", LONG)
+            short = Ref("v1", "ConfigMap", "default", "settings")
+            for each in (long, short):
+                await it.create(thing(each))
+            await it.create(carrying("m1"))
+            await it.create(workload(needs=(long, short)))
+            await until_in(it, short, "m1")
+            message = await told(it, NGINX, "GetDependenciesFailed")
+            assert "cannot go along: the name has 253 characters" in message
+            await others_go_on(it, "m1")
+
+    asyncio.run(story())
