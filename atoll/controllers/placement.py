@@ -18,7 +18,6 @@ from atoll.controllers.prices import Prices
 from atoll.dialects.karmada import cluster as clusters
 from atoll.errors import Invalid
 from atoll.model.action import Ref, Tell
-from atoll.model.cluster import Cluster
 from atoll.model.decision import Verdict
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
@@ -140,28 +139,23 @@ class Placement:
         self.prices.learn(name, None if is_now is None else is_now.price)
         if is_now is not None:
             is_now = replace(is_now, price=self.prices.of(name))
+        hub.fleet = hub.fleet.without(name) if is_now is None else hub.fleet.with_cluster(is_now)
         self._ledger.reported(name, hub.now)
-        self._take(name, was, is_now)
+        match affected.change(was, is_now):
+            case affected.Change.FACTS:
+                self._wake(affected.affected(self._watching(), was, is_now))
+            case affected.Change.ROOM:
+                self._wake(self._queue.wants_room())
 
     def _look_at_prices(self) -> None:
-        for name in self.prices.settle():
-            cluster = self._hub.cluster(name)
-            if cluster is not None:
-                self._take(name, cluster, replace(cluster, price=self.prices.of(name)))
-
-    def _take(self, name: str, was: Cluster | None, is_now: Cluster | None) -> None:
-        """Go by a cluster as it is now, and look again at whom that matters to."""
+        """Go by the prices that count now, and look again at whom they matter to."""
         hub = self._hub
-        hub.fleet = hub.fleet.without(name) if is_now is None else hub.fleet.with_cluster(is_now)
-        change = affected.change(was, is_now)
-        if affected.Change.FACTS in change:
-            self._wake(affected.affected(self._watching(), was, is_now))
-            return
-        if affected.Change.PRICE in change:
-            by_price = affected.by_price(self._watching())
-            self._wake(affected.affected(by_price, was, is_now))
-        if affected.Change.ROOM in change:
-            self._wake(self._queue.wants_room())
+        clusters = [each for each in map(hub.cluster, self.prices.settle()) if each is not None]
+        if clusters:
+            hub.fleet = hub.fleet.priced(
+                {each.name: self.prices.of(each.name) for each in clusters}
+            )
+            self._wake(affected.by_price(self._watching(), clusters))
 
     def _watching(self) -> list[affected.Watching[Ref]]:
         bindings = [wire for kind in KINDS for wire in self._hub.plane.all(BINDING, kind)]

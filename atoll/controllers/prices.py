@@ -21,6 +21,7 @@ class Prices:
     def __init__(self, hub: Hub, changed: Callable[[], None]) -> None:
         self._hub = hub
         self._changed = changed
+        self._said: dict[str, pricing.Said] = {}
         self._own: dict[str, Price] = {}
         self._now = pricing.Pricing()
         self._stale = False
@@ -56,10 +57,7 @@ class Prices:
         if not self._stale and (due is None or self._hub.now < due):
             return []
         self._stale = False
-        objects = {
-            each["metadata"]["name"]: each for each in self._hub.plane.all(API_VERSION, KIND)
-        }
-        before, self._now = self._now, pricing.pricing(objects, self._own, self._hub.now)
+        before, self._now = self._now, pricing.pricing(self._said, self._own, self._hub.now)
         for name, finding in self._now.findings.items():
             if before.findings.get(name) != finding:
                 self.loop.wake(Ref(API_VERSION, KIND, "", name), Level.TELL)
@@ -71,10 +69,15 @@ class Prices:
         self._changed()
 
     def _price_changed(self, before: Wire | None, after: Wire | None) -> None:
-        if meant_otherwise(before, after):
-            self._ask_anew()
-            if after is not None:
-                self.loop.wake(Ref.of(after), Level.TELL)
+        if not meant_otherwise(before, after):
+            return
+        ref = Ref.of(after or before or {})
+        if after is None:
+            self._said.pop(ref.name, None)
+        else:
+            self._said[ref.name] = pricing.read(after)
+            self.loop.wake(ref, Level.TELL)
+        self._ask_anew()
 
     def _observe(self, ref: Ref) -> pricing.SeenPrice | None:
         wire, finding = self._hub.plane.find(ref), self._now.findings.get(ref.name)

@@ -40,6 +40,10 @@ class Finding:
     message: str
 
 
+Said = Quote | Finding
+"""What a ClusterPrice says, or that it cannot be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pricing:
     """Prices at one moment.
@@ -53,14 +57,18 @@ class Pricing:
     until: float | None = None
 
 
-def pricing(objects: Mapping[str, Object], own: Mapping[str, Price], now: float) -> Pricing:
+def read(wire: Object) -> Said:
+    """What a ClusterPrice says, or why nobody can tell."""
+    try:
+        return decode(wire)
+    except Invalid as problem:
+        return Finding(Reason.UNREADABLE, str(problem))
+
+
+def pricing(objects: Mapping[str, Said], own: Mapping[str, Price], now: float) -> Pricing:
     """The prices that count: of ClusterPrices by name, and of annotations by cluster."""
-    findings, quotes = dict[str, Finding](), dict[str, Quote]()
-    for name, wire in objects.items():
-        try:
-            quotes[name] = decode(wire)
-        except Invalid as problem:
-            findings[name] = Finding(Reason.UNREADABLE, str(problem))
+    quotes = {name: each for name, each in objects.items() if isinstance(each, Quote)}
+    findings = {name: each for name, each in objects.items() if isinstance(each, Finding)}
     said = {quote.cluster for quote in quotes.values()}
     chosen = _chosen(quotes, now, findings)
     prices = {cluster: price for cluster, price in own.items() if cluster not in said}

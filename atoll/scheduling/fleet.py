@@ -6,9 +6,11 @@ changes capacity leaves the traits, and every mask computed from them, as they w
 never changed; one changed cluster gives a new fleet in which one row differs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from atoll.model.cluster import Cluster
+from atoll.model.price import Price
 from atoll.scheduling.capacity import Capacity
 from atoll.scheduling.columns import Rows
 from atoll.scheduling.traits import Traits, trait_facts
@@ -41,6 +43,14 @@ class Fleet:
         same = trait_facts(before) == trait_facts(cluster)
         traits = self.traits if same else self.traits.replaced(row, before, cluster)
         return Fleet(clusters, traits, self.capacity.replaced(row, cluster))
+
+    def priced(self, prices: Mapping[str, Price | None]) -> "Fleet":
+        """This fleet with other prices of some clusters; nothing else changes with them."""
+        clusters = list(self.clusters)
+        for name, price in prices.items():
+            row = self.rows[name]
+            clusters[row] = replace(clusters[row], price=price)
+        return Fleet(tuple(clusters), self.traits, self.capacity)
 
     def without(self, name: str) -> "Fleet":
         """This fleet after a cluster has left it."""

@@ -23,8 +23,8 @@ def made(*given: Any, **facts: Any) -> Cluster:
     return cluster.decode(make_cluster(*given, **facts))
 
 
-def priced(name: str, cpu: int, *given: Any) -> Cluster:
-    return replace(made(name, *given), price=Price(cpu=cpu))
+def priced(name: str, cpu: int) -> Cluster:
+    return replace(made(name), price=Price(cpu=cpu))
 
 
 def watching(key: str, *, settled: bool = True, observed: str = "", **facts: Any) -> Watching[str]:
@@ -58,11 +58,7 @@ TERMS = {
         pytest.param(made("a"), made("a", labels={"x": "y"}), Change.FACTS, id="labels"),
         pytest.param(made("a"), made("a", region="eu"), Change.FACTS, id="spec"),
         pytest.param(made("a"), made("a", deleting=True), Change.FACTS, id="leaving"),
-        pytest.param(made("a"), priced("a", 1), Change.PRICE, id="price"),
-        pytest.param(priced("a", 2), priced("a", 1), Change.PRICE, id="cheaper"),
-        pytest.param(
-            priced("a", 2, 4), priced("a", 1, 5), Change.PRICE | Change.ROOM, id="price-and-room"
-        ),
+        pytest.param(priced("a", 2), priced("a", 1), Change.NONE, id="price"),
         pytest.param(None, made("a"), Change.FACTS, id="joined"),
         pytest.param(made("a"), None, Change.FACTS, id="left"),
         pytest.param(None, None, Change.NONE, id="never-there"),
@@ -102,9 +98,10 @@ def test_only_those_who_choose_by_price_care_for_prices() -> None:
         watching("filled", atoll={"divide": {"order": "Cheapest"}}),
         watching("elsewhere", placement=by_label("x"), atoll={"select": {"order": "Cheapest"}}),
     ]
-    assert [each.key for each in by_price(all_there_are)] == ["cheapest", "filled", "elsewhere"]
-    before, after = priced("a", 2), priced("a", 1)
-    assert affected(by_price(all_there_are), before, after) == ["cheapest", "filled"]
+    assert by_price(all_there_are, [made("a"), made("b")]) == ["cheapest", "filled"]
+    assert by_price(all_there_are, [made("a", labels={"env": "x"})]) == [
+        *("cheapest", "filled", "elsewhere")
+    ]
 
 
 @pytest.mark.parametrize(

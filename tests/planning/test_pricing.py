@@ -1,5 +1,6 @@
 """Which price of a cluster counts, and what the others are told."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 
 from atoll.model.action import NOTHING, Update
 from atoll.model.price import NANO, Price
-from atoll.planning.pricing import SeenPrice, plan, pricing
+from atoll.planning.pricing import Pricing, SeenPrice, plan, read
+from atoll.planning.pricing import pricing as pricing_of
 
 NOW = 1_800_000_000.0
 BEFORE, AFTER = "2026-01-01T00:00:00Z", "2028-01-01T00:00:00Z"
@@ -17,6 +19,10 @@ BEFORE, AFTER = "2026-01-01T00:00:00Z", "2028-01-01T00:00:00Z"
 def price(cluster: str = "a", cpu: str = "1", **spec: Any) -> dict[str, Any]:
     own = {"cluster": cluster, "currency": "EUR", "perCPUHour": cpu, **spec}
     return {"metadata": {"name": "p"}, "spec": own}
+
+
+def pricing(objects: dict[str, Any], own: Mapping[str, Price], now: float) -> Pricing:
+    return pricing_of({name: read(wire) for name, wire in objects.items()}, own, now)
 
 
 def cpu_of(objects: dict[str, Any], cluster: str = "a", **own: Price) -> int | None:

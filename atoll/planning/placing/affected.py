@@ -9,7 +9,7 @@ terms after the observed one.
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from enum import Flag, auto
+from enum import Enum
 from typing import Generic, TypeVar
 
 from atoll.errors import Invalid
@@ -31,13 +31,12 @@ from atoll.scheduling.traits import Traits, trait_facts
 K = TypeVar("K", bound=Hashable)
 
 
-class Change(Flag):
+class Change(Enum):
     """How much a change of a cluster matters."""
 
-    NONE = 0
-    ROOM = auto()  # there is more room: only who lacked room cares
-    PRICE = auto()  # only who chooses by price cares
-    FACTS = auto()  # everybody cares, whatever else has changed
+    NONE = "none"
+    ROOM = "room"  # there is more room: only who lacked room cares
+    FACTS = "facts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +64,15 @@ def watched(key: K, wire: Object, scheduler: str = DEFAULT_SCHEDULER) -> Watchin
 
 
 def change(before: Cluster | None, after: Cluster | None) -> Change:
-    """How much it matters that a cluster changed so; None: it was not there, or is no more."""
+    """How much it matters that a cluster changed so; None: it was not there, or is no more.
+
+    Whatever it costs: see `by_price`.
+    """
     if before is None or after is None:
         return Change.NONE if before is after else Change.FACTS
     if _facts(before) != _facts(after):
         return Change.FACTS
-    room = Change.ROOM if _has_more_room(before, after) else Change.NONE
-    return room | Change.PRICE if before.price != after.price else room
+    return Change.ROOM if _has_more_room(before, after) else Change.NONE
 
 
 def affected(
@@ -83,9 +84,11 @@ def affected(
     return [each.key for each in watching if _is_affected(each, tested, names)]
 
 
-def by_price(watching: Iterable[Watching[K]]) -> list[Watching[K]]:
-    """Those that choose clusters by their price."""
-    return [each for each in watching if each.binding.intent.by_price]
+def by_price(watching: Iterable[Watching[K]], clusters: Iterable[Cluster]) -> list[K]:
+    """The keys of bindings that choose by price, and may choose among these clusters."""
+    fleet = Fleet.of(clusters)
+    those = (each for each in watching if each.binding.intent.by_price)
+    return [each.key for each in those if _is_affected(each, [fleet.traits], {*fleet.rows})]
 
 
 def _is_affected(watching: Watching[K], tested: list[Traits], names: set[str]) -> bool:
