@@ -236,7 +236,8 @@ def _told(
     for cluster, error in failures.items():
         if isinstance(error, Unsuitable):
             message = f"Apply {_named(error.policy)} for cluster({cluster}) failed: {error}"
-            yield Tell(template, "ApplyOverridePolicyFailed", message, warning=True)
+            for about in (template, error.written):
+                yield Tell(about, "ApplyOverridePolicyFailed", message, warning=True)
     if failures:
         message = "; ".join(f"cluster {cluster}: {error}" for cluster, error in failures.items())
         yield Tell(binding, "SyncWorkFailed", message, warning=True)

@@ -121,7 +121,7 @@ def test_an_override_with_a_path_that_does_not_exist() -> None:
             await it.create(override("/spec/nowhere/x", 1))
             await it.create(policy("m1", "m2"))
             await it.create(deployment(2))
-            for about in (NGINX,):
+            for about in (NGINX, BAD):
                 message = await told(it, about, "ApplyOverridePolicyFailed")
                 assert "cluster(m2)" in message
                 assert "spec.overrideRules[0].overriders.plaintext[0].path" in message

@@ -333,6 +333,7 @@ def test_an_override_that_fails_in_one_cluster_is_told_and_the_others_go_on():
     assert kinds(plan) == ["create karmada-es-a"]
     assert told(plan, warning=True) == [
         ("Deployment", "ApplyOverridePolicyFailed"),
+        ("OverridePolicy", "ApplyOverridePolicyFailed"),
         ("ResourceBinding", "SyncWorkFailed"),
         ("Deployment", "SyncWorkFailed"),
     ]
@@ -340,9 +341,10 @@ def test_an_override_that_fails_in_one_cluster_is_told_and_the_others_go_on():
         "OverridePolicy shop/p: spec.overrideRules[0].overriders.plaintext[0].path: "
         "'/spec/none/x': /spec has no field 'none'"
     )
-    assert messages(plan, "ApplyOverridePolicyFailed") == [
-        f"Apply override policy(shop/p) for cluster(b) failed: {reason}"
-    ]
+    assert (
+        messages(plan, "ApplyOverridePolicyFailed")
+        == [f"Apply override policy(shop/p) for cluster(b) failed: {reason}"] * 2
+    )
     assert messages(plan, "SyncWorkFailed") == [f"cluster b: {reason}"] * 2
     assert kinds(plane.plan()) == []
 

@@ -75,7 +75,7 @@ def _carried_out(
                 manifest = _ruled(manifest, rule, overriders)
                 applied.append(rule)
         except Invalid as error:
-            raise Unsuitable(Ref.of(policy), error) from None
+            raise Unsuitable(policy, error) from None
     return manifest, tuple(applied)
 
 

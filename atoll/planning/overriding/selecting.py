@@ -28,9 +28,10 @@ class Rule:
 class Unsuitable(Invalid):
     """A policy cannot be carried out on this object: which one, and where it says so."""
 
-    def __init__(self, policy: Ref, error: Invalid) -> None:
-        super().__init__(f"{policy}: {error.field}", error.value, error.problem)
-        self.policy = policy
+    def __init__(self, policy: Object, error: Invalid) -> None:
+        super().__init__(f"{Ref.of(policy)}: {error.field}", error.value, error.problem)
+        self.policy = Ref.of(policy)
+        self.written = policy
 
 
 def selects(policy: Object, resource: Object) -> bool:
