@@ -120,7 +120,7 @@ class ApiServer:
         known = self.api.catalog.find(target.group, target.version, target.plural)
         reading = known.reading if known is not None else None
         authorize_as(reading, self.authorize, identity, _attributes(verb, target))
-        resource = self._find(target)
+        resource = self._checked(known, target)
         if resource is None:
             return self.documents.missing()
         if reading is not None:
@@ -142,12 +142,10 @@ class ApiServer:
             raise method_not_allowed()
         return await serve(self.api, call)
 
-    def _find(self, target: ResourceRoute) -> Resource | None:
+    def _checked(self, resource: Resource | None, target: ResourceRoute) -> Resource | None:
         """The resource a path names; None if its group is not served, ApiError if it is."""
-        catalog = self.api.catalog
-        resource = catalog.find(target.group, target.version, target.plural)
         if resource is None:
-            if not catalog.versions(target.group):
+            if not self.api.catalog.versions(target.group):
                 return None
             raise unknown_resource()
         if (target.namespace and not resource.namespaced) or target.rest:

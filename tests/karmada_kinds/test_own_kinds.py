@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from karmada_plane import TABLE, Asking
-from karmada_samples import OWN_BY_KIND
+from karmada_samples import BY_KIND, OWN_BY_KIND
 
 PRICE, WHY = OWN_BY_KIND["ClusterPrice"], OWN_BY_KIND["Explanation"]
 
@@ -117,3 +117,24 @@ def test_every_field_is_explained(plane: Asking):
     why = schemas["io.atoll.placement.v1alpha1.Explanation"]["properties"]
     told = why["decisions"]["items"]["properties"]
     assert told["sentences"]["description"].startswith("The whole explanation for people")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        pytest.param("price", "cpu=cheap", "the price of cpu must be a decimal number", id="price"),
+        pytest.param("price", "cpu=1, currency=euro", "such as EUR", id="currency"),
+        pytest.param("properties", "fast", "must be written key=value", id="properties"),
+        pytest.param("scores", "latency=high", "must be a whole number", id="scores"),
+    ],
+)
+def test_an_annotation_of_ours_that_cannot_be_read_is_refused(
+    plane: Asking, name: str, key: str, value: str, said: str
+):
+    cluster = BY_KIND["Cluster"]
+    written = cluster.named(name)
+    written["metadata"]["annotations"] = {f"atoll.io/{key}": value}
+    refusal = plane.refused("POST", cluster.path(), written, 422)
+    (cause,) = refusal["details"]["causes"]
+    assert cause["field"] == f"metadata.annotations[atoll.io/{key}]"
+    assert said in cause["message"]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from atoll.dialects.karmada import annotations
 from atoll.dialects.karmada.admission import NO_NAME
 from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
 from atoll.dialects.wire import Wire, parts
@@ -48,9 +49,20 @@ def cluster(new: Object) -> Iterator[Invalid]:
                 yield Invalid(f"spec.{key}.{inner}", "", "must be given")
     if spec.get("proxyURL"):
         yield from _proxy(spec["proxyURL"])
+    yield from _own_annotations(new)
     yield from _places(spec)
     yield from _taints(spec)
     yield from _models(spec)
+
+
+def _own_annotations(new: Object) -> Iterator[Invalid]:
+    """What nobody could read of Atoll's own annotations: the cluster would stay as it was."""
+    own = new["metadata"].get("annotations") or {}
+    for read in (annotations.price, annotations.properties, annotations.scores):
+        try:
+            read(own)
+        except Invalid as problem:
+            yield problem
 
 
 def _endpoint(written: str) -> Iterator[Invalid]:
