@@ -12,6 +12,7 @@ from atoll.client.mirror import Mirror
 from atoll.controllers.detection import binding_of, template_of
 from atoll.controllers.hub import BINDING, Hub, meant_otherwise
 from atoll.controllers.loop import Controller, Loop
+from atoll.controllers.refusals import tell_owner
 from atoll.dialects.karmada import names
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.errors import Invalid
@@ -27,7 +28,12 @@ Shelf = tuple[str, str, str, str]
 
 def dependencies(hub: Hub) -> Loop[Ref]:
     """The loop of dependencies, by the binding that needs them."""
-    controller = Controller("dependencies", partial(_observe, hub), depending.plan)
+    controller = Controller(
+        "dependencies",
+        partial(_observe, hub),
+        depending.plan,
+        tell_owner(hub, depending.UNKNOWN, template_of),
+    )
     loop = Loop(controller, hub.performer, hub.turns)
 
     def binding_changed(before: Wire | None, after: Wire | None) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 from atoll.client.api import Wire
 from atoll.controllers.hub import BINDING, POLICY, Hub, meant_otherwise
 from atoll.controllers.loop import Controller, Loop
+from atoll.controllers.refusals import tell_owner
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
@@ -20,7 +21,12 @@ RULES = Rules()
 
 def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     """The loops of templates and of policies."""
-    detector = Controller("detector", partial(_observe_template, hub), templates.plan)
+    detector = Controller(
+        "detector",
+        partial(_observe_template, hub),
+        templates.plan,
+        tell_owner(hub, templates.NOT_APPLIED, template_behind),
+    )
     releaser = Controller("policies", partial(_observe_policy, hub), policies.plan)
     looking = Loop(detector, hub.performer, hub.turns)
     releasing = Loop(releaser, hub.performer, hub.turns)
@@ -63,6 +69,12 @@ def template_of(binding: Object) -> Ref:
     return Ref(
         resource["apiVersion"], resource["kind"], resource.get("namespace", ""), resource["name"]
     )
+
+
+def template_behind(wire: Object) -> Ref:
+    """The template that a binding is for, or the template itself."""
+    is_binding = wire["apiVersion"] == BINDING
+    return template_of(wire) if is_binding else Ref.of(wire)
 
 
 def binding_of(template: Ref) -> Ref:

@@ -10,6 +10,7 @@ from atoll.controllers.detection import binding_of, template_of
 from atoll.controllers.hub import BINDING, POLICY, WORK, Hub, meant_otherwise
 from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
+from atoll.controllers.refusals import tell_owner
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
@@ -25,7 +26,12 @@ from atoll.planning.sending import cluster_of, has_arrived
 def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     """The loops of Works and of statuses, both by binding."""
     sending = Loop(
-        Controller("works", partial(_observe_binding, hub), lambda seen: works.plan(seen, hub.now)),
+        Controller(
+            "works",
+            partial(_observe_binding, hub),
+            lambda seen: works.plan(seen, hub.now),
+            tell_owner(hub, works.NOT_SENT, partial(_template_behind, hub)),
+        ),
         hub.performer,
         hub.turns,
     )
@@ -74,6 +80,12 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     hub.hear("Work", work_changed)
     hub.hear_templates(template_changed)
     return sending, telling
+
+
+def _template_behind(hub: Hub, wire: Object) -> Ref | None:
+    """The template that a binding is for, or a Work."""
+    known = [wire] if wire["apiVersion"] == BINDING else map(hub.plane.find, work_bindings(wire))
+    return next((template_of(each) for each in known if each is not None), None)
 
 
 def _arrived(work: Wire | None) -> tuple[bool, bool]:

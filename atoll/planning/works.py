@@ -27,6 +27,7 @@ from atoll.planning.rendering import (
 from atoll.planning.sending import Sending, cluster_of, has_arrived, is_going, is_of
 from atoll.scheduling.ordinals import Range
 
+NOT_SENT = "SyncWorkFailed"
 MOVE_LIMIT_S = 600.0
 _AT_ONCE = ("Directly", "Immediately")
 _NANOSECONDS = 1_000_000_000
@@ -240,8 +241,8 @@ def _told(
                 yield Tell(about, "ApplyOverridePolicyFailed", message, warning=True)
     if failures:
         message = "; ".join(f"cluster {cluster}: {error}" for cluster, error in failures.items())
-        yield Tell(binding, "SyncWorkFailed", message, warning=True)
-        yield Tell(template, "SyncWorkFailed", message, warning=True)
+        yield Tell(binding, NOT_SENT, message, warning=True)
+        yield Tell(template, NOT_SENT, message, warning=True)
     elif changed:
         ref = Ref.of(binding)
         name = f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name

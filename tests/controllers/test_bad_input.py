@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import orjson
 from sites import until
 from test_dependencies import carrying, thing, until_in, workload
 from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
@@ -195,6 +196,22 @@ def test_an_object_of_a_megabyte() -> None:
             for cluster in ("m1", "m2"):
                 assert (it.hub.sites[cluster].find(big) or {})["data"]["a"] == text
             await others_go_on(it, "m1", "m2")
+
+    asyncio.run(story())
+
+
+def test_an_object_that_just_fits_into_the_plane_has_no_room_for_what_is_noted_on_it() -> None:
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            await it.create(named(policy("m1"), "right"))
+            wire = deployment(1)
+            [container] = wire["spec"]["template"]["spec"]["containers"]
+            size = 3 * MIB - len(orjson.dumps(wire)) - 100
+            container["args"] = ["x" * size]
+            await it.create(wire)
+            message = await told(it, NGINX, "ApplyPolicyFailed")
+            assert "the plane refused Deployment default/nginx: Request entity too large" in message
+            await others_go_on(it, "m1")
 
     asyncio.run(story())
 
