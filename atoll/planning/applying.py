@@ -13,6 +13,7 @@ from typing import Any
 from atoll.dialects.karmada import names
 from atoll.errors import AtollError
 from atoll.model.action import Create, Object, Ref, Update
+from atoll.planning import splitting
 
 Retain = Callable[[Object, Object], Object]
 
@@ -40,6 +41,7 @@ _OUR_ANNOTATIONS = (
     names.WORK_NAMESPACE,
     names.WORK_NAME,
     names.CONFLICT_RESOLUTION,
+    splitting.STEP,
 )
 
 

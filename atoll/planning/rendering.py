@@ -19,6 +19,7 @@ from atoll.model.binding import Target
 from atoll.model.cluster import Cluster
 from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.overriding import Overridden, Policies, override
+from atoll.planning.splitting import range_of
 from atoll.scheduling import webster
 from atoll.scheduling.ordinals import Range
 
@@ -48,7 +49,8 @@ class SeenRendering:
     clusters: Mapping[str, Cluster]
     means: Means
     policies: Policies = field(default_factory=Policies)
-    ordinals: Mapping[str, Range] = field(default_factory=dict)
+    ordinals: Mapping[str, Range] | None = None
+    """Which ordinals the clusters get where those are divided; then no other gets anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,9 @@ class Rendered:
     overridden: Overridden
     conflict_resolution: str
 
-    def identified(self, work_id: str) -> Object:
+    def identified(self, work_id: str, notes: Mapping[str, str] | None = None) -> Object:
         """The manifest with its Work's id, and lists of the labels and annotations we manage."""
-        marked = _with_metadata(self.manifest, {names.WORK_ID: work_id}, {})
+        marked = _with_metadata(self.manifest, {names.WORK_ID: work_id}, notes or {})
         own = (names.MANAGED_LABELS, names.MANAGED_ANNOTATIONS)
         lists = {
             names.MANAGED_LABELS: ",".join(_keys(marked, "labels")),
@@ -82,6 +84,8 @@ class Rendered:
 def render(seen: SeenRendering) -> dict[str, Rendered | AtollError]:
     """What each target gets, or why it gets nothing; one that fails does not stop the others."""
     targets = targets_of(seen.binding)
+    if seen.ordinals is not None:
+        targets = tuple(Target(name, each.count) for name, each in seen.ordinals.items())
     completions = _completions(seen, targets)
     found: dict[str, Rendered | AtollError] = {}
     for target in targets:
@@ -125,6 +129,8 @@ def _rendered(seen: SeenRendering, target: Target, completions: int | None) -> R
         raise Invalid("spec.clusters", target.name, "there is no such cluster")
     revised = _revised(seen, target, completions)
     overridden = override(revised, cluster, seen.policies, seen.means.texts)
+    if seen.ordinals is not None:
+        _check_ordinals(overridden.manifest, seen.ordinals[target.name])
     ref = Ref.of(overridden.manifest)
     work = Ref(
         WORK_API,
@@ -144,17 +150,25 @@ _work_name = lru_cache(maxsize=4096)(names.work_name)
 def _revised(seen: SeenRendering, target: Target, completions: int | None) -> Object:
     """With the replicas, completions and ordinals of this cluster."""
     manifest = seen.template
-    ordinals = seen.ordinals.get(target.name) if manifest.get("kind") == "StatefulSet" else None
-    if _is_workload(seen.binding):
-        count = target.replicas if ordinals is None else ordinals.count
+    ordinals = None if seen.ordinals is None else seen.ordinals[target.name]
+    if _is_workload(seen.binding) or ordinals is not None:
         # Where none are asked for, whoever depends on it brings none along either.
-        asked = (seen.binding.get("spec") or {}).get("replicas")
-        manifest = seen.means.revise(manifest, 0 if asked == 0 else count)
+        none = ordinals is None and (seen.binding.get("spec") or {}).get("replicas") == 0
+        manifest = seen.means.revise(manifest, 0 if none else target.replicas)
     if completions is not None:
         manifest = _with_spec(manifest, completions=completions)
     if ordinals is not None:
         manifest = _with_spec(manifest, ordinals={"start": ordinals.start})
     return manifest
+
+
+def _check_ordinals(manifest: Object, wanted: Range) -> None:
+    """Refuse an override that would run ordinals which may run elsewhere."""
+    found = range_of(manifest, wanted.cluster)
+    if found != wanted:
+        problem = f"must stay {wanted.count} from {wanted.start}, as its ordinals are divided"
+        said = f"{found.count} from {found.start}"
+        raise Invalid("spec.replicas and spec.ordinals", said, f"{problem}; correct the override")
 
 
 def _is_workload(binding: Object) -> bool:

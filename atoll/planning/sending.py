@@ -13,19 +13,22 @@ from atoll.model.action import Object, Ref
 from atoll.planning import conditions
 from atoll.planning.overriding.overriding import listed
 from atoll.planning.rendering import Marks, Rendered, marks_of
+from atoll.planning.splitting import STEP, TOLD, telling
+from atoll.scheduling.ordinals import Range
 
 APPLIED = "Applied"
 UNHEALTHY = "Unhealthy"
-_OVERRIDES = (names.APPLIED_OVERRIDES, names.APPLIED_CLUSTER_OVERRIDES)
+_TOLD_ANEW = (names.APPLIED_OVERRIDES, names.APPLIED_CLUSTER_OVERRIDES, TOLD)
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What is to be sent to a cluster on behalf of a binding."""
+    """What is to be sent to a cluster on behalf of a binding, and its ordinals if divided."""
 
     cluster: str
     binding: Object
     rendered: Rendered
+    ordinals: Range | None = None
 
     def work(self, standing: Object | None, new_id: str) -> Object:
         """The Work as it should be: the one that stands, changed only where it must be."""
@@ -35,12 +38,15 @@ class Sending:
         kept = {
             key: value
             for key, value in (metadata.get("annotations") or {}).items()
-            if key not in _OVERRIDES
+            if key not in _TOLD_ANEW
         }
         finalizers = metadata.get("finalizers") or []
         if names.EXECUTION_FINALIZER not in finalizers:
             finalizers = [*finalizers, names.EXECUTION_FINALIZER]
         where = self.rendered.work
+        split = None if self.ordinals is None else telling(standing, self.ordinals)
+        noted = {} if split is None else {TOLD: split.note}
+        step = {} if split is None else {STEP: str(split.step)}
         return {
             **(standing or {"apiVersion": where.api_version, "kind": where.kind}),
             "metadata": {
@@ -53,9 +59,9 @@ class Sending:
                     **marks.labels,
                     names.WORK_ID: work_id,
                 },
-                "annotations": {**kept, **marks.annotations, **self._told()},
+                "annotations": {**kept, **marks.annotations, **self._told(), **noted},
             },
-            "spec": self._spec(work_id),
+            "spec": self._spec(work_id, step),
         }
 
     def _told(self) -> dict[str, str]:
@@ -68,10 +74,10 @@ class Sending:
             told[names.APPLIED_OVERRIDES] = listed(overridden.namespaced)
         return told
 
-    def _spec(self, work_id: str) -> dict[str, Any]:
+    def _spec(self, work_id: str, notes: Mapping[str, str]) -> dict[str, Any]:
         spec = self.binding.get("spec") or {}
         return {
-            "workload": {"manifests": [self.rendered.identified(work_id)]},
+            "workload": {"manifests": [self.rendered.identified(work_id, notes)]},
             "suspendDispatching": _is_suspended(spec.get("suspension") or {}, self.cluster),
             "preserveResourcesOnDeletion": bool(spec.get("preserveResourcesOnDeletion")),
         }

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from atoll.dialects.karmada import names
 from atoll.dialects.wire import instant
 from atoll.errors import AtollError, Invalid
-from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Ref, Tell, Update
+from atoll.model.action import NOTHING, Action, Create, Delete, Object, Plan, Ref, Tell, Update
 from atoll.model.cluster import Cluster
 from atoll.planning.overriding.overriding import Policies
 from atoll.planning.overriding.selecting import Unsuitable
@@ -25,6 +25,7 @@ from atoll.planning.rendering import (
     targets_of,
 )
 from atoll.planning.sending import Sending, cluster_of, has_arrived, is_going, is_of
+from atoll.planning.splitting import is_split, split
 from atoll.scheduling.ordinals import Range
 
 NOT_SENT = "SyncWorkFailed"
@@ -48,7 +49,6 @@ class SeenBinding:
     means: Means
     works: tuple[Object, ...] = ()
     policies: Policies = field(default_factory=Policies)
-    ordinals: Mapping[str, Range] = field(default_factory=dict)
     new_id: str = ""
     knows_health: bool = True
     needed_in: frozenset[str] = frozenset()
@@ -76,6 +76,8 @@ def plan(seen: SeenBinding, now: float) -> Plan:
     first = () if binding == seen.binding else (Update(binding),)
     targets = frozenset(target.name for target in targets_of(binding))
     own = _own(seen)
+    if is_split(binding):
+        return Plan((*first, *_split(seen, binding, own)))
     purged = [work for work in own if cluster_of(work) in _evicted(binding, targets, at_once=True)]
     if blocking := [work for work in purged if not _is_overdue(work, seen, now)]:
         # A purge is asked for where two copies at a time would do harm: nothing is sent meanwhile.
@@ -95,6 +97,22 @@ def plan(seen: SeenBinding, now: float) -> Plan:
     withdrawn = () if left is None or left > 0 else tuple(_deletes(orphans))
     again_in = left if left is not None and 0 < left < float("inf") else None
     return Plan((*first, *sent.writes, *sent.told, *withdrawn), again_in=again_in)
+
+
+def _split(seen: SeenBinding, binding: Object, own: list[Object]) -> Iterator[Action]:
+    """What may be done now for a StatefulSet whose ordinals are divided."""
+    targets = [target.name for target in targets_of(binding)]
+    found = split(binding, targets, own, seen.clusters)
+    if found is None or seen.template is None:
+        return
+    sent = _sent(seen, binding, seen.template, found.told)
+    yield from sent.writes
+    yield from sent.told
+    if found.held:
+        message = f"Ordinals wait until they are gone elsewhere: {'; '.join(found.held)}"
+        yield Tell(binding, "OrdinalsWaiting", message)
+        yield Tell(seen.template, "OrdinalsWaiting", message)
+    yield from _deletes(list(found.ended))
 
 
 def _ended(seen: SeenBinding) -> Plan:
@@ -160,7 +178,12 @@ def _until_overdue(works: list[Object], seen: SeenBinding, now: float) -> float 
     return max(going) + seen.move_limit_s - now if len(going) == len(works) else None
 
 
-def _sent(seen: SeenBinding, binding: Object, template: Object) -> _Sent:
+def _sent(
+    seen: SeenBinding,
+    binding: Object,
+    template: Object,
+    ordinals: Mapping[str, Range] | None = None,
+) -> _Sent:
     """What each target lacks, and what there is to tell about it."""
     rendered = render(
         SeenRendering(
@@ -169,7 +192,7 @@ def _sent(seen: SeenBinding, binding: Object, template: Object) -> _Sent:
             clusters=seen.clusters,
             means=seen.means,
             policies=seen.policies,
-            ordinals=seen.ordinals,
+            ordinals=ordinals,
         )
     )
     standing, marks = {Ref.of(work): work for work in seen.works}, marks_of(binding)
@@ -188,7 +211,8 @@ def _sent(seen: SeenBinding, binding: Object, template: Object) -> _Sent:
         if work is not None and not is_of(work, marks):
             failures[cluster] = _taken(work)
         elif work is None or not is_going(work):
-            wanted = Sending(cluster, binding, found).work(work, f"{seen.new_id}-{index}")
+            sending = Sending(cluster, binding, found, (ordinals or {}).get(cluster))
+            wanted = sending.work(work, f"{seen.new_id}-{index}")
             if wanted != work:
                 writes.append(Create(wanted) if work is None else Update(wanted))
                 overridden.append((cluster, found))

@@ -120,6 +120,7 @@ class Plane:
         self.policies = policies
         self.more = more
         self.now = MADE_S
+        self.fleet = CLUSTERS
         self.ref = Ref.of(binding)
         self.world.put(binding)
 
@@ -134,7 +135,7 @@ class Plane:
         seen = SeenBinding(
             self.binding,
             self.template,
-            CLUSTERS,
+            self.fleet,
             MEANS,
             works,
             sorted_policies(self.policies),

@@ -22,7 +22,8 @@ from atoll.dialects import json
 from atoll.dialects.karmada import names
 from atoll.model.action import NOTHING
 from atoll.model.decision import Verdict
-from atoll.planning.placing.standing import MARK, noted_ordinals
+from atoll.planning.placing.standing import MARK
+from atoll.planning.splitting import NOTED, noted
 from atoll.scheduling.ordinals import Range
 from atoll.scheduling.trigger import Trigger
 
@@ -232,17 +233,31 @@ def stateful_cluster(name: str, cpu: int) -> dict[str, Any]:
 def test_the_ordinals_of_a_divided_stateful_set_are_noted_with_its_targets() -> None:
     clusters = [stateful_cluster("a", 4), stateful_cluster("b", 8)]
     world = placed_world(stateful(6, {"ordinals": {}}), *clusters)
-    before = {each.cluster: each for each in noted_ordinals(world.binding)}
+    before = {each.cluster: each for each in noted(world.binding) or ()}
     assert {name: each.count for name, each in before.items()} == world.targets == {"a": 2, "b": 4}
     assert sorted(number for each in before.values() for number in ordinals_of(each)) == [*range(6)]
     assert world.look().plan is NOTHING
     world.edit(replicas=8)
     world.settle()
-    after = {each.cluster: each for each in noted_ordinals(world.binding)}
+    after = {each.cluster: each for each in noted(world.binding) or ()}
     assert sorted(number for each in after.values() for number in ordinals_of(each)) == [*range(8)]
     world.edit(atoll={})
     world.settle()
-    assert noted_ordinals(world.binding) == ()
+    assert noted(world.binding) is None
+
+
+def test_ordinals_are_noted_where_everybody_can_read_them_and_again_when_that_is_lost() -> None:
+    world = placed_world(stateful(3, {"ordinals": {}}), stateful_cluster("a", 9))
+    note = '{"a":{"replicas":3,"start":0}}'
+    assert world.binding["metadata"]["annotations"][NOTED] == note
+    for junk in ("{", "[]", '{"a":{"start":-1,"replicas":2}}', '{"a":1}', None):
+        annotations = {**world.binding["metadata"]["annotations"], NOTED: junk}
+        annotations = {key: value for key, value in annotations.items() if value is not None}
+        metadata = {**world.binding["metadata"], "annotations": annotations}
+        world.binding = {**world.binding, "metadata": metadata}
+        world.settle()
+        assert world.binding["metadata"]["annotations"][NOTED] == note
+        assert world.targets == {"a": 3}
 
 
 def ordinals_of(given: Range) -> range:
@@ -344,8 +359,6 @@ def test_junk_in_our_annotations_and_status_does_no_harm() -> None:
         "",
         "{",
         "[]",
-        '{"ordinals": {"a": [1]}}',
-        '{"ordinals": {"a": [-1, 1]}}',
         '{"at": 3}',
         '{"at": "2027-01-15T08:00:00Z", "term": 7}',
     ):

@@ -122,20 +122,32 @@ def test_what_depends_on_a_workload_without_replicas_brings_none_along():
 
 def test_a_split_stateful_set_starts_where_its_range_does():
     template = make_template("StatefulSet")
-    ordinals = {"a": Range("a", 0, 3), "b": Range("b", 3, 2)}
+    ordinals = {"a": Range("a", 0, 3), "b": Range("b", 3, 2), "d": Range("d", 0, 0)}
     found = rendered(
         template, make_binding(template, on={"a": 3, "b": 2, "c": 1}), ordinals=ordinals
     )
-    assert [each["spec"] for each in found.values()] == [
-        {"replicas": 3, "ordinals": {"start": 0}},
-        {"replicas": 2, "ordinals": {"start": 3}},
-        {"replicas": 1},
-    ]
+    assert {name: each["spec"] for name, each in found.items()} == {
+        "a": {"replicas": 3, "ordinals": {"start": 0}},
+        "b": {"replicas": 2, "ordinals": {"start": 3}},
+        "d": {"replicas": 0, "ordinals": {"start": 0}},
+    }
 
 
-def test_only_stateful_sets_have_ordinals():
-    found = rendered(make_template(), make_binding(on={"a": 3}), ordinals={"a": Range("a", 2, 3)})
-    assert found["a"]["spec"] == {"replicas": 3}
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("/spec/replicas", 4), ("/spec/ordinals", {"start": 1})],
+)
+def test_an_override_may_not_run_ordinals_that_belong_elsewhere(path, value):
+    template = make_template("StatefulSet")
+    seen = seen_rendering(
+        template,
+        make_binding(template, on={"a": 3}),
+        make_policy("p", sets(path, value)),
+        ordinals={"a": Range("a", 0, 3)},
+    )
+    found = render(seen)["a"]
+    assert isinstance(found, Invalid)
+    assert "ordinals are divided" in str(found)
 
 
 def test_overrides_come_last_and_win():

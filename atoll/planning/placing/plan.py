@@ -30,6 +30,7 @@ from atoll.planning.placing.standing import (
     standing,
     written_time,
 )
+from atoll.planning.splitting import NOTED, is_split, note
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.features import USUAL
@@ -41,7 +42,6 @@ from atoll.scheduling.trigger import Trigger, trigger
 
 PROTECTED = Setting(features=replace(USUAL, SchedulingOvercommitProtection=True))
 """Atoll's usual setting: room that was just given away counts as taken."""
-STATEFUL_SET = "StatefulSet"
 SUCCEEDED, FAILED = "ScheduleBindingSucceed", "ScheduleBindingFailed"
 
 
@@ -84,7 +84,7 @@ def plan(seen: SeenBinding, now: float) -> Placing:
     except Invalid as problem:
         return _unreadable(wire, problem, now)
     why = _trigger(found, seen)
-    if why is Trigger.NONE and found.binding.targets:
+    if why is Trigger.NONE and found.binding.targets and not _lacks_ordinals(found):
         # What the spec says is what is wanted; the status follows if it is behind. What is nowhere
         # is decided again: nothing can be moved by it, and it may be nowhere for want of a place.
         return Placing(_told(wire, found, Outcome(Verdict.SUCCESS), now), verdict=Verdict.SUCCESS)
@@ -114,28 +114,37 @@ def _carried_out(found: Standing, decision: Decision, why: Trigger, now: float) 
     if decision.ok:
         targets = decision.targets
         moved = dict(targets) != dict(runs) or len(targets) != len(runs)
-        noted = (found.applied, found.term, found.ordinals)
         ordinals = _ordinals(found, decision)
-        if moved or noted != (found.placement, decision.term, ordinals):
-            marked = {MARK: mark(written_time(now), decision.term, ordinals)}
+        as_noted = (found.applied, found.term, found.ordinals)
+        if moved or as_noted != (found.placement, decision.term, ordinals):
+            marked = {MARK: mark(written_time(now), decision.term), **_noted(ordinals)}
             return _first(_with_targets(found, targets if moved else None, marked))
     elif decision.verdict is Verdict.NO_CLUSTER_FIT:
         if why is Trigger.PLACEMENT_CHANGED and found.applied_intent is not None:
-            return _first(_with_targets(found, (), {}))
+            return _first(_with_targets(found, (), _noted(found.ordinals)))
         message = kept(message, runs)
     return _told(found.wire, found, Outcome(decision.verdict, message, decided=True), now)
 
 
-def _ordinals(found: Standing, decision: Decision) -> tuple[Range, ...]:
-    """Which ordinals of a StatefulSet go where, close to those decided last; none if undivided."""
-    if found.binding.resource.api[1] != STATEFUL_SET:
-        return ()
-    divided = decision.ordinals(found.ordinals)
-    return () if divided is None else tuple(sorted(divided.ranges, key=_by_start))
+def _lacks_ordinals(found: Standing) -> bool:
+    """Whether nobody knows any more which ordinals run where: someone took the note away."""
+    return is_split(found.wire) and found.ordinals is None
+
+
+def _ordinals(found: Standing, decision: Decision) -> tuple[Range, ...] | None:
+    """Which ordinals of a StatefulSet go where, close to those decided last; None if undivided."""
+    if not is_split(found.wire):
+        return None
+    divided = decision.ordinals(found.ordinals or ())
+    return None if divided is None else tuple(sorted(divided.ranges, key=_by_start))
 
 
 def _by_start(ordinals: Range) -> tuple[int, str]:
     return ordinals.start, ordinals.cluster
+
+
+def _noted(ordinals: tuple[Range, ...] | None) -> Mapping[str, str]:
+    return {} if ordinals is None else {NOTED: note(ordinals)}
 
 
 def _first(wire: Object) -> Plan:
@@ -153,7 +162,9 @@ def _with_targets(
     if targets == ():
         del spec["clusters"]
     applied = {names.APPLIED_PLACEMENT: json.written(found.placement)}
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), **applied, **marked}
+    known = metadata.get("annotations") or {}
+    kept = {key: value for key, value in known.items() if key != NOTED}
+    metadata["annotations"] = {**kept, **applied, **marked}
     return {**found.wire, "metadata": metadata, "spec": spec}
 
 

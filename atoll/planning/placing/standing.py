@@ -18,6 +18,7 @@ from atoll.errors import Invalid
 from atoll.model.action import Object
 from atoll.model.binding import Binding
 from atoll.model.intent import Intent
+from atoll.planning.splitting import noted
 from atoll.scheduling.ordinals import Range
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -44,7 +45,7 @@ class Standing:
     """The term decided for last, whether or not the status knows already."""
     last: str
     """When it was decided last, likewise; empty if never."""
-    ordinals: tuple[Range, ...] = ()
+    ordinals: tuple[Range, ...] | None = None
     """Which ordinals were decided to run where, if they are divided."""
 
 
@@ -81,7 +82,7 @@ def standing(wire: Object) -> Standing:
         generation=number(metadata, "generation", "metadata", most=INT64) or 0,
         term=term,
         last=last,
-        ordinals=noted_ordinals(wire),
+        ordinals=noted(wire),
     )
 
 
@@ -100,23 +101,9 @@ def written_time(now: float) -> str:
     return datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def mark(at: str, term: str, ordinals: tuple[Range, ...]) -> str:
+def mark(at: str, term: str) -> str:
     """The annotation's value for a decision of this moment, for this term."""
-    ranges = {each.cluster: [each.start, each.count] for each in ordinals}
-    return json.written({"at": at, "term": term, **({"ordinals": ranges} if ranges else {})})
-
-
-def noted_ordinals(wire: Object) -> tuple[Range, ...]:
-    """The ordinals decided for each cluster, from the lowest up; none if none can be read."""
-    annotations = (wire.get("metadata") or {}).get("annotations") or {}
-    marked = json.read(annotations.get(MARK, ""))
-    given = marked.get("ordinals") if isinstance(marked, dict) else None
-    ranges = given if isinstance(given, dict) else {}
-    try:
-        found = [Range(cluster, *map(int, pair)) for cluster, pair in ranges.items()]
-    except (TypeError, ValueError, Invalid):
-        return ()
-    return tuple(sorted(found, key=lambda each: (each.start, each.cluster)))
+    return json.written({"at": at, "term": term})
 
 
 def _decided(annotations: Mapping[str, str], status: Mapping[str, Any]) -> tuple[str, str]:
