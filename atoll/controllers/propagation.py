@@ -21,6 +21,8 @@ from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.overriding import Policies
 from atoll.planning.rendering import Means, targets_of
 from atoll.planning.sending import cluster_of, has_arrived
+from atoll.planning.splitting import is_told, may_run
+from atoll.scheduling.ordinals import Range
 
 
 def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
@@ -88,11 +90,12 @@ def _template_behind(hub: Hub, wire: Object) -> Ref | None:
     return next((template_of(each) for each in known if each is not None), None)
 
 
-def _arrived(work: Wire | None) -> tuple[bool, bool]:
+def _arrived(work: Wire | None) -> tuple[bool, bool, Range | None]:
     """All that is read of a Work's status when Works are planned."""
     if work is None:
-        return False, False
-    return has_arrived(work, knows_health=True), has_arrived(work, knows_health=False)
+        return False, False, None
+    arrived = has_arrived(work, knows_health=True), has_arrived(work, knows_health=False)
+    return *arrived, may_run(work) if is_told(work) else None
 
 
 def work_bindings(work: Object) -> Iterable[Ref]:
