@@ -46,20 +46,24 @@ class SeenDependencies:
 
 
 def plan(seen: SeenDependencies) -> Plan:
-    """Attach what is needed, detach what is not; the parent is held until all is detached."""
+    """Attach what is needed, detach what is not; the parent is held until all is detached.
+
+    One that never needed anything is not even held.
+    """
     binding = seen.binding
     if not _carries(binding):
         detached = _detach(seen, _attached(seen))
         return Plan((*detached, *_let_go(binding)))
     if seen.problem and seen.template is not None:
         return Plan((Tell(seen.template, UNKNOWN, seen.problem, warning=True),))
-    if seen.dependencies is None or not (_clusters(binding) or _is_held(binding)):
+    needed = seen.dependencies
+    if needed is None or not (_is_held(binding) or (needed and _clusters(binding))):
         return NOTHING
     wanted = {key_for(each, binding): each for each in seen.objects if not _too_long(each)}
     orphans = [
         each
         for each in _attached(seen)
-        if _key(each) not in wanted and not _is_declared(each, seen.dependencies)
+        if _key(each) not in wanted and not _is_declared(each, needed)
     ]
     attached: list[Action] = []
     again_in = None

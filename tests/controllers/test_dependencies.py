@@ -5,13 +5,14 @@ from typing import Any
 
 from sites import until
 from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
-from whole import Whole, whole
+from whole import Whole, plane_over, whole
 
 from atoll.controllers.hub import BINDING, WORK
 from atoll.dialects.karmada import names
-from atoll.interpreting.native import NATIVE_ONLY
-from atoll.interpreting.operations import Dependency, Interpretation, Interpreters
+from atoll.effects import system_effects
 from atoll.model.action import Ref
+from atoll.simulated.member import build, running
+from atoll.store.memory import MemoryLog
 
 Wire = dict[str, Any]
 
@@ -19,6 +20,7 @@ SETTINGS = Ref("v1", "ConfigMap", "default", "settings")
 PASSWORD = Ref("v1", "Secret", "default", "password")
 ACCOUNT = Ref("v1", "ServiceAccount", "default", "worker")
 ALL = (SETTINGS, PASSWORD, ACCOUNT)
+KIND = "ResourceBinding"
 
 
 def thing(ref: Ref, **more: Any) -> Wire:
@@ -50,7 +52,7 @@ def carrying(*clusters: str, name: str = "nginx", of: str = "", **spec: Any) -> 
 
 def binding(it: Whole, ref: Ref) -> Wire | None:
     name = names.binding_name(ref.kind, ref.name)
-    return it.hub.plane.find(Ref(BINDING, "ResourceBinding", ref.namespace, name))
+    return it.hub.plane.find(Ref(BINDING, KIND, ref.namespace, name))
 
 
 async def in_member(it: Whole, cluster: str, ref: Ref) -> Wire | None:
@@ -164,6 +166,8 @@ def test_a_dependency_of_two_goes_to_both_and_follows_the_one_that_is_left() -> 
             await it.delete(second)
             await until_in(it, PASSWORD)
             await until(lambda: not it.hub.plane.all(WORK, "Work"))
+            left = [each["metadata"]["name"] for each in it.hub.plane.all(BINDING, KIND)]
+            assert left == ["password-secret"], "as in Karmada, it stays and goes nowhere"
             assert it.hub.plane.find(PASSWORD), "the template itself is the user's"
 
     asyncio.run(story())
@@ -242,26 +246,72 @@ def test_a_policy_that_stops_carrying_leaves_the_workload_alone() -> None:
     asyncio.run(story())
 
 
-def test_dependencies_meant_by_their_labels_come_and_go_with_those() -> None:
-    chosen = Dependency("v1", "ConfigMap", "default", selector={"matchLabels": {"for": "nginx"}})
-    layer = {("apps/v1", "Deployment"): Interpretation(dependencies=lambda template: (chosen,))}
+# Beside what pods refer to: whatever is labelled for the Deployment.
+SCRIPT = """
+function GetDependencies(desired)
+  return {
+    {apiVersion = "v1", kind = "Secret", namespace = "default", name = "password"},
+    {apiVersion = "v1", kind = "ConfigMap", namespace = "default",
+     labelSelector = {matchLabels = {["for"] = desired.metadata.name}}},
+  }
+end
+"""
+CUSTOMIZATION = {
+    "apiVersion": "config.karmada.io/v1alpha1",
+    "kind": "ResourceInterpreterCustomization",
+    "metadata": {"name": "labelled"},
+    "spec": {
+        "target": {"apiVersion": "apps/v1", "kind": "Deployment"},
+        "customizations": {"dependencyInterpretation": {"luaScript": SCRIPT}},
+    },
+}
 
+
+def test_a_plane_that_starts_again_takes_nothing_back_and_goes_on() -> None:
+    async def story() -> None:
+        effects, log = system_effects(), MemoryLog()
+        members = {name: build(name, effects) for name in ("m1", "m2")}
+        async with running(*members.values()):
+            async with plane_over(members, log, effects) as it:
+                await it.create(CUSTOMIZATION)
+                labelled = thing(SETTINGS)
+                labelled["metadata"]["labels"] = {"for": "nginx"}
+                await it.create(labelled)
+                await it.create(thing(PASSWORD))
+                written = await it.create(carrying("m1"))
+                await it.create(workload(needs=()))
+                before = {}
+                for ref in (SETTINGS, PASSWORD):
+                    await until_in(it, ref, "m1")
+                    before[ref] = await in_member(it, "m1", ref) or {}
+            async with plane_over(members, log, effects) as it:
+                await it.change(Ref.of(written), placement=policy("m1", "m2")["spec"]["placement"])
+                for ref in (SETTINGS, PASSWORD):
+                    await until_in(it, ref, "m1", "m2")
+                    after = await in_member(it, "m1", ref) or {}
+                    assert after["metadata"]["uid"] == before[ref]["metadata"]["uid"]
+
+    asyncio.run(story())
+
+
+def test_dependencies_meant_by_their_labels_come_and_go_with_those() -> None:
     async def story() -> None:
         async with whole(["m1"]) as it:
-            it.hub.interpreters = Interpreters((layer, *NATIVE_ONLY.layers))
+            await it.create(CUSTOMIZATION)
             labelled = thing(SETTINGS)
             labelled["metadata"]["labels"] = {"for": "nginx"}
             await it.create(labelled)
             other = Ref("v1", "ConfigMap", "default", "other")
-            await it.create(thing(other))
+            made = await it.create(thing(other))
             await it.create(carrying("m1"))
             await it.create(workload(needs=()))
             await until_in(it, SETTINGS, "m1")
             assert await where(it, other) == set()
-            for ref, labels in ((other, {"for": "nginx"}), (SETTINGS, {"for": "apache"})):
-                wire = it.hub.plane.find(ref) or {}
-                await it.replace({**wire, "metadata": {**wire["metadata"], "labels": labels}})
+            made["metadata"]["labels"] = {"for": "nginx"}
+            await it.replace(made)
             await until_in(it, other, "m1")
+            labelled = it.hub.plane.find(SETTINGS) or {}
+            await it.replace({**labelled, "metadata": {**labelled["metadata"], "labels": {}}})
             await until_in(it, SETTINGS)
 
     asyncio.run(story())

@@ -171,6 +171,10 @@ def test_nothing_is_attached_before_there_is_a_decision() -> None:
     assert carrying().plan() == Plan()
 
 
+def test_a_parent_that_needs_nothing_is_left_alone() -> None:
+    assert Plane(parent(WEB, "m1")).plan() == Plan()
+
+
 def test_a_dependency_that_is_created_later_follows_then() -> None:
     plane = Plane(parent(WEB, "m1"))
     plane.needs[WEB] = needs("settings")
