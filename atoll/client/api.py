@@ -4,12 +4,13 @@ Objects go in and come out as dictionaries; what the server refuses is raised by
 the caller. Who asks, and how bytes get there, is the transport's business.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import msgspec
 import orjson
 
 from atoll.client.transport import Transport, closing, whole
@@ -17,6 +18,8 @@ from atoll.errors import AtollError
 from atoll.exchange import Request, Response
 
 Wire = dict[str, Any]
+_HEAD = ("apiVersion", "kind", "metadata")
+_PAGE = 500
 _JSON = {"content-type": "application/json", "accept": "application/json"}
 
 
@@ -72,12 +75,42 @@ class Collection:
         return self.path(metadata.get("namespace", ""), metadata["name"], subresource)
 
 
+class Head(msgspec.Struct, frozen=True, rename="camel"):
+    """Which object, and which version of it: read without decoding the rest."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Headed(msgspec.Struct, frozen=True):
+    metadata: Head = Head()
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    type: str
+    object: _Headed
+
+
+# Gives an object as this side knows it already, in the very version that is named.
+Known = Callable[[Head], Wire | None]
+_headed = msgspec.json.Decoder(_Headed)
+_framed = msgspec.json.Decoder(_Frame)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One event of a watch; a bookmark has no object, only the version reached."""
 
     kind: str
-    object: Wire
+    head: Head
+    line: bytes
+
+    def decoded(self) -> Wire:
+        """The object; most who follow what they write themselves know it already."""
+        wire: Wire = orjson.loads(self.line)["object"]
+        return wire
 
 
 class ApiClient:
@@ -89,14 +122,23 @@ class ApiClient:
     async def get(self, path: str) -> Wire:
         return await self._ask("GET", path)
 
-    async def create(self, collection: Collection, wire: Mapping[str, Any]) -> Wire:
+    async def create(
+        self, collection: Collection, wire: Mapping[str, Any], known: Known | None = None
+    ) -> Wire:
+        """Create an object, and give what was stored; as it is `known`, if it is by then."""
         namespace = wire["metadata"].get("namespace", "")
-        return await self._ask("POST", collection.path(namespace), wire)
+        return await self._ask("POST", collection.path(namespace), wire, known)
 
     async def replace(
-        self, collection: Collection, wire: Mapping[str, Any], subresource: str = ""
+        self,
+        collection: Collection,
+        wire: Mapping[str, Any],
+        subresource: str = "",
+        known: Known | None = None,
     ) -> Wire:
-        return await self._ask("PUT", collection.path_of(wire, subresource), wire)
+        """Replace an object, and give what was stored; as it is `known`, if it is by then."""
+        sent = {key: wire[key] for key in wire if not subresource or key in (*_HEAD, subresource)}
+        return await self._ask("PUT", collection.path_of(wire, subresource), sent, known)
 
     async def delete(self, collection: Collection, wire: Mapping[str, Any]) -> Wire | None:
         """Delete an object in the background, if it still has this uid; give it if it lingers."""
@@ -108,11 +150,17 @@ class ApiClient:
         return answer if "metadata" in answer and answer.get("kind") != "Status" else None
 
     async def list(self, collection: Collection) -> tuple[list[Wire], str]:
-        """All objects, each with its kind, and the version of the list."""
-        answer = await self._ask("GET", collection.path())
+        """All objects, each with its kind, and the version of the list; asked for in pages."""
         kind = {"apiVersion": collection.api_version, "kind": collection.kind}
-        items = [{**kind, **item} for item in answer.get("items") or ()]
-        return items, answer["metadata"]["resourceVersion"]
+        items: list[Wire] = []
+        page = {"limit": str(_PAGE)}
+        while True:
+            answer = await self._ask("GET", collection.path(), query=urlencode(page))
+            items += [{**kind, **item} for item in answer.get("items") or ()]
+            metadata = answer["metadata"]
+            if not metadata.get("continue"):
+                return items, metadata["resourceVersion"]
+            page["continue"] = metadata["continue"]
 
     @asynccontextmanager
     async def watch(
@@ -127,13 +175,24 @@ class ApiClient:
         async with closing(response.stream):
             yield _changes(response.stream)
 
-    async def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Wire:
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        known: Known | None = None,
+        *,
+        query: str = "",
+    ) -> Wire:
         content = b"" if body is None else orjson.dumps(body)
         response = await whole(
-            await self._transport.send(Request(method, path, "", _JSON, content))
+            await self._transport.send(Request(method, path, query, _JSON, content))
         )
         if response.status >= 300:
             raise _refusal(response)
+        there = known(_headed.decode(response.body).metadata) if known is not None else None
+        if there is not None:
+            return there
         answer: Wire = orjson.loads(response.body) if response.body else {}
         return answer
 
@@ -144,10 +203,12 @@ async def _changes(stream: AsyncIterator[bytes]) -> AsyncIterator[Change]:
     async for piece in stream:
         *lines, rest = (rest + piece).split(b"\n")
         for line in filter(None, lines):
-            event = orjson.loads(line)
-            if event["type"] == "ERROR":
-                raise _refused(event["object"].get("code", 500), event["object"])
-            yield Change(event["type"], event["object"])
+            frame = _framed.decode(line)
+            change = Change(frame.type, frame.object.metadata, line)
+            if change.kind == "ERROR":
+                status = change.decoded()
+                raise _refused(status.get("code", 500), status)
+            yield change
 
 
 def _refusal(response: Response) -> Refused:

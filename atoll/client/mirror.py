@@ -9,7 +9,7 @@ object. A server that gets an object back without it keeps what it knew.
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
-from atoll.client.api import ApiClient, Collection, Refused, Wire
+from atoll.client.api import ApiClient, Change, Collection, Head, Refused, Wire
 from atoll.client.transport import Unreachable
 
 Key = tuple[str, str]
@@ -33,6 +33,12 @@ class Mirror:
 
     def get(self, namespace: str, name: str) -> Wire | None:
         return self._objects.get((namespace, name))
+
+    def known(self, head: Head) -> Wire | None:
+        """The object of this name, if it is known in this very version."""
+        wire = self._objects.get((head.namespace, head.name))
+        is_it = wire is not None and wire["metadata"]["resourceVersion"] == head.resource_version
+        return wire if is_it else None
 
     def __iter__(self) -> Iterator[Wire]:
         return iter(list(self._objects.values()))
@@ -97,24 +103,27 @@ class Mirror:
     async def _watch(self, version: str) -> str:
         async with self._api.watch(self.collection, version) as changes:
             async for change in changes:
-                version = change.object["metadata"]["resourceVersion"]
+                version = change.head.resource_version
                 self._reached = int(version)
-                if change.kind == "DELETED":
-                    self._gone(change.object)
-                elif change.kind != "BOOKMARK":
-                    self._take(change.object)
+                self._follow(change)
         return version
+
+    def _follow(self, change: Change) -> None:
+        if change.kind == "DELETED":
+            self._gone(change.head)
+        elif change.kind != "BOOKMARK" and self.known(change.head) is None:
+            self._take(change.decoded())
 
     def _take(self, wire: Wire) -> None:
         known = self._objects.get(_key(wire))
         if known is None or _version(known) < _version(wire):
             self._put(known, wire)
 
-    def _gone(self, wire: Wire) -> None:
+    def _gone(self, head: Head) -> None:
         """A deletion counts unless a younger object of the name is known already."""
-        known = self._objects.get(_key(wire))
-        if known is not None and known["metadata"].get("uid") == wire["metadata"].get("uid"):
-            self.forget(*_key(wire))
+        known = self._objects.get((head.namespace, head.name))
+        if known is not None and known["metadata"].get("uid", "") == head.uid:
+            self.forget(head.namespace, head.name)
 
     def _put(self, before: Wire | None, after: Wire) -> None:
         after["metadata"].pop("managedFields", None)

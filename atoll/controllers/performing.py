@@ -93,23 +93,25 @@ class Performer:
     async def _create(self, action: Create) -> Wire:
         site = self._site(action.at)
         collection = site.collection(action.object["apiVersion"], action.object["kind"])
+        mirror = site.mirror(collection)
         self.writes += 1
         try:
-            stored = await site.api.create(collection, action.object)
+            stored = await site.api.create(collection, action.object, mirror.known)
         except Taken as taken:
             raise LookAgain(str(taken)) from taken
-        site.mirror(collection).learn(stored)
+        mirror.learn(stored)
         return stored
 
     async def _update(self, action: Update) -> Wire:
         site = self._site(action.at)
         collection = site.collection(action.object["apiVersion"], action.object["kind"])
+        mirror, part = site.mirror(collection), action.subresource
         self.writes += 1
         try:
-            stored = await site.api.replace(collection, action.object, action.subresource)
+            stored = await site.api.replace(collection, action.object, part, mirror.known)
         except (Stale, Missing) as late:
             raise LookAgain(str(late)) from late
-        site.mirror(collection).learn(stored)
+        mirror.learn(stored)
         return stored
 
     async def _delete(self, action: Delete) -> None:
