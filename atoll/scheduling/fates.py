@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from atoll.model.intent import Order
 from atoll.scheduling.candidates import Candidates, Groups, Sum
 from atoll.scheduling.columns import Mask, Numbers, Rows, rows_mask
 from atoll.scheduling.recording import Record, Said, Trial
@@ -18,6 +19,7 @@ from atoll.scheduling.recording import Record, Said, Trial
 STATIC_WEIGHT, AGGREGATED, KEPT, FILL = "static weight", "aggregated", "kept", "fill"
 """How sums are divided; a fill is named by its order as well."""
 QUOTAS = "quotas"
+_NOT_TAKEN = "{2} {0} was not taken, but {1}"
 _BY_RANK = ("SpreadByCluster", "SpreadByRegion")
 
 
@@ -155,10 +157,9 @@ def _mark_by_group(sheet: _Sheet, groups: Groups, open_: Mask) -> None:
     place[groups.rows] = places
     taken = rows_mask(groups.rows[np.isin(places, groups.taken)], len(sheet.codes))
     instead = ", ".join(groups.names[each] for each in groups.taken)
-    reasons = [
-        Reason(Fate.GROUP, f"{groups.key} {name} was not taken, but {instead}")
-        for name in groups.names
-    ]
+    form = "its price is {}, and that of others is {}" if groups.key == Order.PRICE else _NOT_TAKEN
+    told = [form.format(name, instead, groups.key) for name in groups.names]
+    reasons = [Reason(Fate.GROUP, each) for each in told]
     sheet.mark_each(open_ & (place >= 0) & ~taken, place, reasons)
     lacks = "it fills no quota" if groups.key == QUOTAS else f"it has no {groups.key}"
     sheet.mark_where(open_ & (place < 0), Reason(Fate.GROUP, lacks))

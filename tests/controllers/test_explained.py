@@ -8,13 +8,16 @@ from typing import Any
 
 from sites import until
 from test_pipeline import NGINX, deployment, policy, ready
-from whole import Whole, whole
+from whole import Whole, plane_over, whole
 
 from atoll.client.api import Missing, Stale
 from atoll.controllers.hub import BINDING, CLUSTER
 from atoll.dialects.prices import API_VERSION
+from atoll.effects import system_effects
 from atoll.model.action import Ref
 from atoll.model.price import NANO, Price
+from atoll.simulated.member import build, running
+from atoll.store.memory import MemoryLog
 
 WEB = Ref(BINDING, "ResourceBinding", "default", "nginx-deployment")
 
@@ -23,8 +26,12 @@ WEB = Ref(BINDING, "ResourceBinding", "default", "nginx-deployment")
 async def reported(names: list[str]) -> AsyncIterator[Whole]:
     """A plane whose members have said what they serve: nothing is decided before."""
     async with whole(names) as it:
-        await until(lambda: sum(bool(each.apis) for each in it.hub.fleet.clusters) == len(names))
+        await served(it, len(names))
         yield it
+
+
+async def served(it: Whole, count: int) -> None:
+    await until(lambda: sum(bool(each.apis) for each in it.hub.fleet.clusters) == count)
 
 
 async def explanation(it: Whole, ref: Ref = WEB) -> list[dict[str, Any]]:
@@ -191,5 +198,24 @@ def test_a_price_counts_from_its_first_moment_to_its_last_and_in_one_currency() 
                 "m3": None,
                 "m4": Price(2 * NANO, None, {}, "EUR"),
             }
+
+    asyncio.run(story())
+
+
+def test_explanations_go_on_after_a_restart() -> None:
+    async def story() -> None:
+        log, effects = MemoryLog(), system_effects()
+        members = {"m1": build("m1", effects)}
+        async with running(*members.values()):
+            async with plane_over(members, log, effects) as it:
+                await served(it, 1)
+                await it.create(policy("m1"))
+                await it.create(deployment(1))
+                (first,) = await told(it, 1)
+            async with plane_over(members, log, effects) as it:
+                await change(it, NGINX, "spec", replicas=3)
+                second, again = await told(it, 2)
+                assert second["targets"] == [{"name": "m1", "replicas": 3}]
+                assert again == {key: first[key] for key in first if key != "record"}
 
     asyncio.run(story())

@@ -1,9 +1,12 @@
 """Every decision can be read about."""
 
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from placing_world import EVEN, NOW, World, make_binding, make_cluster
 
 from atoll.dialects import json
@@ -91,6 +94,27 @@ def test_of_many_clusters_only_those_chosen_are_told_one_by_one() -> None:
     assert sum(each["count"] for each in told["reasons"]) == 80
 
 
+def test_a_choice_by_price_says_what_each_cluster_would_have_cost() -> None:
+    dear = make_cluster("dear", 10)
+    dear["metadata"]["annotations"] = {"atoll.io/price": "cpu=0.75, currency=EUR"}
+    binding = make_binding(2, atoll={"select": {"order": "Cheapest", "maxClusters": 1}})
+    world = World(binding, dear, PRICED, make_cluster("unknown", 10))
+    decision = world.look().decision
+    assert decision is not None
+    told = written(keep(binding, None, [note(decision, Trigger.NONE, NOW)]))["decisions"][0]
+    assert told["outcome"]["summary"] == "2 replicas in 1 cluster: a 2"
+    assert {each["name"]: each["unitCost"] for each in told["clusters"]} == {
+        "a": "0.25 EUR per hour",
+        "dear": "0.75 EUR per hour",
+        "unknown": "not known",
+    }
+    assert told["sentences"][-1] == (
+        "what one replica costs: a 0.25 EUR per hour, dear 0.75 EUR per hour, unknown not known"
+    )
+    reasons = {each["name"]: each.get("reason", "") for each in told["clusters"]}
+    assert reasons["unknown"] == "its price is not known, and that of others is known"
+
+
 def test_a_cluster_wide_binding_has_a_cluster_wide_explanation() -> None:
     _, decision = decided()
     binding = {
@@ -159,6 +183,27 @@ class TestTheLastTen:
         assert [type(each) for each in plan.actions] == [Delete, Create]
         assert written(plan)["binding"]["uid"] == "another"
         assert len(expanded(written(plan))["decisions"]) == 1
+
+
+POOL = {replicas: decided(replicas)[1] for replicas in (1, 2, 3)}
+
+
+@given(st.lists(st.lists(st.sampled_from([*POOL]), max_size=4), max_size=8))
+def test_it_makes_no_difference_which_decisions_are_told_together(batches: list[list[int]]) -> None:
+    binding = make_binding()
+
+    def kept(groups: list[list[int]]) -> Any:
+        known: Any = None
+        for group in groups:
+            plan = keep(binding, known, [note(POOL[each], Trigger.NONE, NOW) for each in group])
+            known = written(plan) if plan.actions else known
+        return known
+
+    apart = [[each] for batch in batches for each in batch]
+    assert kept(batches) == kept(apart)
+    shown = [each["replicas"] for each in expanded(kept(apart) or {}).get("decisions", [])]
+    turns = [each for each, _ in groupby(each for batch in batches for each in batch)]
+    assert shown == turns[::-1][:KEPT]
 
 
 class TestTheStoredForm:

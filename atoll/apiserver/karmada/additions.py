@@ -99,7 +99,10 @@ def _select() -> Schema:
         minClusters=whole("At least so many clusters; 1 if not given."),
         maxClusters=whole("At most so many clusters; all if not given.", 1),
         seed=whole(_SEED, 0, INT64),
-        sticky=flag("Whether clusters that have it already come first; true if not given."),
+        sticky=flag(
+            "Whether clusters that have it already come first; true if not given. With false and"
+            " the order Cheapest it moves when prices change."
+        ),
         spread=items("How the clusters taken are spread over groups.", spread),
         quotas=items("So many of these clusters, so many of those.", quota),
         whenShort=choice(_SHORT, "Refuse", "Partial"),
@@ -118,7 +121,10 @@ def _divide() -> Schema:
         order=choice(_ORDER, "Best", "MostFree", "Cheapest", "Random"),
         evenly=flag("Whether clusters are filled side by side rather than one after the other."),
         seed=whole(_SEED, 0, INT64),
-        keepRunning=flag("Whether running replicas stay where they are; true if not given."),
+        keepRunning=flag(
+            "Whether running replicas stay where they are; true if not given. With false and the"
+            " order Cheapest they move when prices change."
+        ),
         whenShort=choice(_SHORT, "Refuse", "Partial"),
         weights=items("Weights of clusters; not to be combined with an order.", weight),
         combine=choice("What counts of several weights of a cluster: Max or Sum.", "Max", "Sum"),

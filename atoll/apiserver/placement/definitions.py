@@ -143,7 +143,11 @@ def _decision() -> Schema:
         "One decision.",
         ("time", "outcome"),
         time=moment("When it was made."),
-        trigger=prose("What asked for it, such as placementChanged or replicasChanged."),
+        trigger=prose(
+            "What asked for it: placementChanged, replicasChanged, rescheduleTriggered, duplicated"
+            " (looked at whenever clusters change), terminatingTarget, followsPrice, or none (it"
+            " was nowhere)."
+        ),
         outcome=outcome,
         replicas=number("How many replicas were to be placed."),
         targets=items("Where it goes.", target),
@@ -174,6 +178,7 @@ def _cluster() -> Schema:
         rank=number("Its place among those that passed the filters, from 1."),
         score=number("Its score."),
         room=number("For how many more replicas it has room."),
+        unitCost=prose("What one replica costs there, where the choice was by price."),
         estimates=items("Who said how much room there is.", estimate),
     )
 

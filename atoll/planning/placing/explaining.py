@@ -28,9 +28,9 @@ def explanation_of(binding: Ref) -> Ref:
 
 def keep(binding: Object, known: Object | None, notes: Sequence[Note]) -> Plan:
     """Add decisions, the oldest first, to what is told of a binding; the oldest told are let go."""
-    before = list((expanded(known) if known else {}).get(_DECISIONS) or ())
     same = known is not None and (known.get("binding") or {}).get("uid") == _uid(binding)
-    decisions = before if same else []
+    before = list(expanded(known).get(_DECISIONS) or ()) if known and same else []
+    decisions = before
     for each in notes:
         if not decisions or says(each) != _said(decisions[0]):
             earlier = [{key: one[key] for key in one if key != RECORD} for one in decisions]

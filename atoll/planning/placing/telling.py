@@ -8,7 +8,7 @@ be kept from who may not read them.
 import zlib
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -22,9 +22,12 @@ from atoll.scheduling import stored
 from atoll.scheduling.cluster_report import ClusterReport
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import Report, explain
+from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.prices import UNKNOWN
 from atoll.scheduling.recording import Record, record
 from atoll.scheduling.sentences import MANY, outcome, sentences
 from atoll.scheduling.trigger import Trigger
+from atoll.scheduling.units import unit_costs
 
 Told = Mapping[str, Any]
 RECORD = "record"
@@ -42,6 +45,8 @@ class Note:
     targets: list[Told]
     cost: str
     others: list[Told]
+    unit_costs: Mapping[str, str]
+    """By cluster, what one replica costs per hour; where the choice was by price."""
 
 
 def note(decision: Decision, why: Trigger, now: float) -> Note:
@@ -49,7 +54,8 @@ def note(decision: Decision, why: Trigger, now: float) -> Note:
     targets: list[Told] = [
         {"name": each.name, "replicas": each.replicas} for each in decision.targets
     ]
-    return Note(record(decision), why, now, targets, _cost(decision), _others(decision))
+    said = _cost(decision), _others(decision), _unit_costs(decision)
+    return Note(record(decision), why, now, targets, *said)
 
 
 def says(each: Note) -> tuple[Any, ...]:
@@ -75,8 +81,8 @@ def told(each: Note) -> Told:
         "replicas": report.replicas,
         "targets": each.targets,
         "cost": report.cost,
-        "sentences": sentences(report),
-        "clusters": _clusters(report),
+        "sentences": [*sentences(report), *_prices(each)],
+        "clusters": [_cluster(one, each.unit_costs) for one in _told_one_by_one(report)],
         "reasons": [
             {"count": count, "fate": str(reason.fate), "reason": reason.text}
             for count, reason in report.decisive.reasons
@@ -91,14 +97,19 @@ def _filled(said: Told) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value not in (None, "", [])}
 
 
-def _clusters(report: Report) -> list[Told]:
+def _prices(each: Note) -> list[str]:
+    costs = ", ".join(f"{name} {cost}" for name, cost in each.unit_costs.items())
+    return [f"what one replica costs: {costs}"] if costs else []
+
+
+def _told_one_by_one(report: Report) -> Iterable[ClusterReport]:
     """Every cluster, as long as they are few; of many, those that were chosen."""
     if len(report.decisive.record.roll.names) <= MANY:
-        return [_cluster(each) for each in report.clusters]
-    return [_cluster(report.cluster(each.name)) for each in report.targets[:MANY]]
+        return report.clusters
+    return (report.cluster(each.name) for each in report.targets[:MANY])
 
 
-def _cluster(report: ClusterReport) -> Told:
+def _cluster(report: ClusterReport, costs: Mapping[str, str]) -> Told:
     """One cluster's part; what was not reached is left out."""
     part = {
         "name": report.name,
@@ -113,6 +124,7 @@ def _cluster(report: ClusterReport) -> Told:
         "rank": report.rank,
         "score": report.score,
         "room": report.room,
+        "unitCost": costs.get(report.name),
         "estimates": [
             {"from": name, "replicas": answer}
             for name, answer in report.estimates
@@ -127,10 +139,30 @@ def _cost(decision: Decision) -> str:
     found, fleet = decision.cost, decision.fleet
     if len(found.unknown) == len(found.by_cluster):
         return ""
-    prices = (fleet.clusters[fleet.rows[name]].price for name, _ in found.by_cluster)
-    currency = next((f" {each.currency}" for each in prices if each and each.currency), "")
-    told = f"{Decimal(found.known) / NANO:f}{currency} per hour"
+    told = _per_hour(found.known, fleet)
     return f"{told}, without {', '.join(found.unknown)}" if found.unknown else told
+
+
+def _unit_costs(decision: Decision) -> Mapping[str, str]:
+    """What one replica costs in each cluster that is told of, the cheapest first."""
+    binding, fleet = decision.binding, decision.fleet
+    if not binding.intent.by_price:
+        return {}
+    few = len(fleet) <= MANY
+    names = fleet.traits.names.tolist() if few else [each.name for each in decision.targets[:MANY]]
+    rows = np.array([fleet.rows[name] for name in names], np.int64)
+    costs = dict(zip(names, unit_costs(binding, fleet, rows).tolist(), strict=True))
+    ordered = sorted(costs.items(), key=lambda each: (each[1] == UNKNOWN, each[1], each[0]))
+    return {
+        name: "not known" if cost == UNKNOWN else _per_hour(cost, fleet) for name, cost in ordered
+    }
+
+
+def _per_hour(nanos: int, fleet: Fleet) -> str:
+    """An amount, in the one currency that all known prices are in."""
+    prices = (each.price for each in fleet.clusters)
+    currency = next((f" {each.currency}" for each in prices if each and each.currency), "")
+    return f"{Decimal(nanos) / NANO:f}{currency} per hour"
 
 
 def _others(decision: Decision) -> list[Told]:
