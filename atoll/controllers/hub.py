@@ -16,7 +16,7 @@ from atoll.controllers.performing import Performer
 from atoll.controllers.site import Site
 from atoll.dialects import prices
 from atoll.effects import Effects
-from atoll.interpreting.native import NATIVE_ONLY
+from atoll.interpreting.builtin import BUILT_IN
 from atoll.interpreting.operations import Interpreters
 from atoll.model.action import PLANE
 from atoll.model.cluster import Cluster
@@ -58,7 +58,7 @@ class Hub:
         plane: Transport,
         effects: Effects,
         children: Children,
-        interpreters: Interpreters = NATIVE_ONLY,
+        interpreters: Interpreters = BUILT_IN,
     ) -> None:
         self.effects = effects
         self.children = children

@@ -4,7 +4,7 @@ A template comes in, references go out, each once, in a fixed order. Whether the
 to exist is not known here. Services are no dependencies: they find their pods, not the reverse.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from atoll.dialects.wire import Wire, at, part, parts, text
 from atoll.interpreting.fields import inner
@@ -49,6 +49,16 @@ def of_pods(template: Wire) -> tuple[Dependency, ...]:
     """What the pods of a template refer to."""
     path, spec = pod_spec(template)
     return _sorted(template, set(_of_pod(spec, path)))
+
+
+def needing(
+    template: Wire,
+    specs: Iterable[tuple[str, Wire]] = (),
+    names: Iterable[tuple[Kind, str]] = (),
+) -> tuple[Dependency, ...]:
+    """What pods of these specs refer to, each with its path, and these objects by name."""
+    found = {each for path, spec in specs for each in _of_pod(spec, path)}
+    return _sorted(template, found.union(names))
 
 
 def of_stateful_set(template: Wire) -> tuple[Dependency, ...]:

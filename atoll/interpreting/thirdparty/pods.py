@@ -1,0 +1,67 @@
+"""Pod templates wherever a kind keeps them: what their pods need, and as components of a workload.
+
+An object and the way to its templates come in; a template that is absent needs nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from atoll.dialects.wire import Wire, at, part
+from atoll.interpreting import answers
+from atoll.interpreting.depending import needing
+from atoll.interpreting.fields import inner, replaced
+from atoll.interpreting.operations import Dependency, Replicas
+from atoll.interpreting.requirements import requirements
+
+Template = tuple[str, Wire]
+"""A pod template, and its path."""
+
+
+def template_at(wire: Wire, *keys: str) -> Template:
+    """The pod template at this path; an empty one if there is none."""
+    return ".".join(keys), inner(wire, *keys)
+
+
+def template_in(wire: Wire, path: str) -> Template:
+    """The pod template of a part of an object."""
+    return at(path, "template"), part(wire, "template", path) or {}
+
+
+def spec_of(template: Template) -> tuple[str, Wire]:
+    """The spec of a template's pods, and its path."""
+    path, wire = template
+    return at(path, "spec"), part(wire, "spec", path) or {}
+
+
+def needs(template: Template) -> dict[str, Any] | None:
+    """What a pod of this template needs."""
+    path, spec = spec_of(template)
+    return requirements(spec, path)
+
+
+def counted(count: int, template: Template, owner: Wire) -> Replicas:
+    """So many pods of this template."""
+    return answers.replicas(count, needs(template), owner, template[0])
+
+
+def component(name: str, count: int, template: Template) -> Wire:
+    """So many pods of this template, as one component of several."""
+    found = needs(template)
+    wire: dict[str, Any] = {"name": name, "replicas": count}
+    return wire | ({"replicaRequirements": found} if found else {})
+
+
+def of_templates(
+    templates: Callable[[Wire], Iterator[Template]],
+) -> Callable[[Wire], tuple[Dependency, ...]]:
+    """What the pods of all these templates of an object refer to."""
+
+    def dependencies(wire: Wire) -> tuple[Dependency, ...]:
+        return needing(wire, map(spec_of, templates(wire)))
+
+    return dependencies
+
+
+def setting(*keys: str) -> Callable[[Wire, int], Wire]:
+    """The object with so many replicas at this path."""
+    return lambda wire, count: replaced(wire, keys, count)

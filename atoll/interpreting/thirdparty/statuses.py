@@ -1,0 +1,166 @@
+"""Statuses of other projects' kinds: which fields are reported, and how they add up, as data.
+
+Times are the members' own, so that the same reports always give the same status. Fields that a
+tally does not name stay as they are in the template's status.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.dialects.karmada.names import TEMPLATE_GENERATION
+from atoll.dialects.wire import INT64, Wire, count, number, part, parts, text, text_by_name
+from atoll.interpreting.aggregating.reports import in_order, news, place, reported, status_of
+from atoll.interpreting.fields import inner, without
+from atoll.interpreting.operations import Item
+from atoll.interpreting.reflecting import Reflect, generation
+from atoll.model.selector import as_integer
+
+Aggregate = Callable[[Wire, tuple[Item, ...]], Wire | None]
+
+
+def picking(*fields: str, generations: bool = False) -> Reflect:
+    """Report these fields as they are, and which generations they are about."""
+
+    def reflect(observed: Wire) -> dict[str, Any] | None:
+        status = part(observed, "status", "")
+        if status is None:
+            return None
+        found = {key: status[key] for key in fields if status.get(key) is not None}
+        return found | (_generations(observed, status) if generations else {})
+
+    return reflect
+
+
+def _generations(observed: Wire, status: Wire) -> dict[str, int]:
+    metadata = inner(observed, "metadata")
+    written = text_by_name(metadata, "annotations", "metadata").get(TEMPLATE_GENERATION, "")
+    found = {
+        "observedGeneration": _seen(status, "status"),
+        "generation": generation(metadata, "generation", "metadata"),
+        "resourceTemplateGeneration": as_integer(written) or 0,
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How the fields of a kind's statuses add up.
+
+    `sums` are added; of `last` the last cluster that says something is believed, in the order of
+    their names; with `conditions`, those that say the same become one that names the clusters;
+    with `generations`, the generation observed moves on when every member has observed it.
+    """
+
+    sums: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+    conditions: bool = False
+    generations: bool = False
+
+    def __call__(self, template: Wire, items: tuple[Item, ...]) -> Wire | None:
+        """The template's status; None if it says so already."""
+        return news(template, self.status(template, items))
+
+    def status(self, template: Wire, items: tuple[Item, ...]) -> dict[str, Any]:
+        """The template's status."""
+        old, found = inner(template, "status"), list(reported(items))
+        status: dict[str, Any] = {
+            key: sum(count(each, key, path) for path, each in found) for key in self.sums
+        }
+        for _, each in found:
+            status |= {key: each[key] for key in self.last if each.get(key)}
+        if self.conditions and (merged := merged_conditions(items)):
+            status["conditions"] = merged
+        if self.generations and (observed := _observed(template, items)):
+            status["observedGeneration"] = observed
+        gone = (*self.sums, "conditions") if self.conditions else self.sums
+        return {**without(old, gone), **status}
+
+
+def _observed(template: Wire, items: tuple[Item, ...]) -> int:
+    current = generation(inner(template, "metadata"), "generation", "metadata")
+    caught_up = [path for path, each in reported(items) if _is_current(each, path, current)]
+    if len(caught_up) == len(items):
+        return current
+    return _seen(inner(template, "status"), "status")
+
+
+def _is_current(status: Wire, path: str, current: int) -> bool:
+    of_template = generation(status, "resourceTemplateGeneration", path)
+    seen = _seen(status, path)
+    return of_template == current and seen == generation(status, "generation", path)
+
+
+def _seen(status: Wire, path: str) -> int:
+    """The generation observed; before any, some controllers say -1."""
+    return number(status, "observedGeneration", path, least=-1, most=INT64) or 0
+
+
+def merged_conditions(items: tuple[Item, ...]) -> list[dict[str, Any]]:
+    """Conditions of all clusters: those alike become one, whose message says who says what."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for item in in_order(items):
+        for here, each in parts(status_of(item), "conditions", place(item)):
+            alike = (
+                text(each, "type", here),
+                text(each, "status", here),
+                text(each, "reason", here),
+            )
+            said = f"{item.cluster}={text(each, 'message', here)}"
+            known = found.setdefault(alike, {**each, "message": ""})
+            known["message"] = f"{known['message']}, {said}" if known["message"] else said
+    return list(found.values())
+
+
+def holds(status: Wire, path: str, kind: str, *reasons: str) -> bool:
+    """Whether a condition is true, for one of these reasons if any are given."""
+    return any(
+        text(each, "type", here) == kind
+        and text(each, "status", here) == "True"
+        and (not reasons or text(each, "reason", here) in reasons)
+        for here, each in parts(status, "conditions", path)
+    )
+
+
+def clusters_where(items: tuple[Item, ...], holding: Callable[[Wire, str], bool]) -> list[str]:
+    """The names of the clusters whose status is so."""
+    return [each.cluster for each in in_order(items) if holding(status_of(each), place(each))]
+
+
+def earliest(items: tuple[Item, ...], key: str) -> str:
+    """The first of the times that clusters give; times in UTC compare as text."""
+    return min(_times(items, key), default="")
+
+
+def latest(items: tuple[Item, ...], key: str) -> str:
+    """The last of the times that clusters give."""
+    return max(_times(items, key), default="")
+
+
+def _times(items: tuple[Item, ...], key: str) -> list[str]:
+    given = (text(each, key, path) for path, each in reported(items))
+    return [each for each in given if each]
+
+
+def newest(conditions: Iterable[Wire], key: str, *times: str) -> list[Wire]:
+    """Of the conditions that agree in a field the one that changed last, as each first came."""
+    found: dict[str, tuple[str, Wire]] = {}
+    for each in conditions:
+        sort = str(each.get(key) or "")
+        since = next((str(each[name]) for name in times if each.get(name)), "")
+        if since and (sort not in found or since > found[sort][0]):
+            found[sort] = since, each
+    return [each for _, each in found.values()]
+
+
+def nothing_empty(value: Any) -> Any:
+    """A value without what says nothing in it: zero, empty text, empty lists and objects."""
+    if isinstance(value, dict):
+        kept = {key: nothing_empty(each) for key, each in value.items()}
+        return {key: each for key, each in kept.items() if each not in (0, "", "0s", None, [], {})}
+    return [nothing_empty(each) for each in value] if isinstance(value, list) else value
+
+
+def alone(items: tuple[Item, ...]) -> Wire | None:
+    """The status of the only cluster there is; None if there are others, or none."""
+    return status_of(items[0]) if len(items) == 1 and items[0].status is not None else None
