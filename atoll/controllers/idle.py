@@ -38,14 +38,19 @@ class IdlePolicies:
         if policy is None or since is None:
             return None
         selectors = (policy.get("spec") or {}).get("resourceSelectors") or ()
-        mirrors = [self._mirror(each) for each in selectors]
-        known = [each for each in mirrors if each is not None]
-        if not all(each.ready.is_set() for each in known):
+        mirrors = [(each, self._mirror(each)) for each in selectors]
+        known = [(each, mirror) for each, mirror in mirrors if mirror is not None]
+        if not all(mirror.ready.is_set() for _, mirror in known):
             # Nobody knows yet what there is: the moment begins when that is known.
             since = self._since[ref] = self._hub.now
-        found = {Ref.of(each): each for mirror in known for each in _meant(policy, mirror)}
-        unknown = [one for one, mirror in zip(selectors, mirrors, strict=True) if mirror is None]
-        return idle.SeenPolicy(policy, since, tuple(found.values()), unknown)
+        found = {Ref.of(each): each for _, mirror in known for each in _meant(policy, mirror)}
+        return idle.SeenPolicy(
+            policy=policy,
+            since=since,
+            found=tuple(found.values()),
+            unknown=[each for each, mirror in mirrors if mirror is None],
+            cluster_wide=[each for each, mirror in known if not mirror.collection.namespaced],
+        )
 
     def _mirror(self, selector: Object) -> Mirror | None:
         """The mirror of a selector's kind, if it can be propagated from here at all."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from atoll.model.action import NOTHING, Object, Plan, Ref, Tell
 from atoll.planning.detecting.claiming import claim_of, is_going
-from atoll.planning.detecting.matching import POLICY
+from atoll.planning.detecting.matching import CLUSTER_POLICY, POLICY
 from atoll.planning.detecting.policies import claimed_by
 
 NOTHING_SELECTED, HELD_BY_OTHERS = "NothingSelected", "HeldByOthers"
@@ -20,12 +20,16 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class SeenPolicy:
-    """A policy and the templates its selectors find; `unknown` are selectors of unserved kinds."""
+    """A policy, and the templates its selectors find.
+
+    Of these, `unknown` are for kinds that are not there, `cluster_wide` for those without namespaces.
+    """
 
     policy: Object
     since: float
     found: Sequence[Object] = ()
     unknown: Sequence[Object] = ()
+    cluster_wide: Sequence[Object] = ()
 
 
 def plan(seen: SeenPolicy, now: float) -> Plan:
@@ -54,19 +58,21 @@ def _held(found: Sequence[Object]) -> str:
 
 def _nothing(seen: SeenPolicy) -> str:
     selectors = (seen.policy.get("spec") or {}).get("resourceSelectors") or ()
-    asked = "; ".join(_asked(seen, each) for each in selectors)
-    return f"this policy has no effect yet: there is {asked}"
+    return f"this policy has no effect yet: {'; '.join(_missing(seen, each) for each in selectors)}"
 
 
-def _asked(seen: SeenPolicy, selector: Object) -> str:
+def _missing(seen: SeenPolicy, selector: Object) -> str:
     """What a selector looks for and does not find, as people say it."""
     kind, api = selector.get("kind", ""), selector.get("apiVersion", "")
     if selector in seen.unknown:
-        return f"no kind {kind} of {api} in this plane"
+        return f"this plane has no kind {kind} of {api} to propagate"
     own = seen.policy["metadata"].get("namespace") if seen.policy.get("kind") == POLICY else ""
+    if own and selector in seen.cluster_wide:
+        return f"{kind} is a kind without namespaces, which only a {CLUSTER_POLICY} selects"
     where = selector.get("namespace") or own
     if own and where != own:
-        return f"no {kind} of another namespace ({where}) that a policy in {own} may select"
+        return f"a {POLICY} selects nothing outside its own namespace, as in {where}"
     name = f" named {selector['name']}" if selector.get("name") else ""
     labels = " with such labels" if not name and selector.get("labelSelector") else ""
-    return f"no {kind} of {api}{name}{labels}" + (f" in namespace {where}" if where else "")
+    within = f" in namespace {where}" if where else ""
+    return f"there is no {kind} of {api}{name}{labels}{within}"

@@ -53,20 +53,20 @@ def test_a_policy_that_has_just_come_is_given_a_moment() -> None:
 
 
 NOTHING_FOUND = [
-    pytest.param(selector(), "no Deployment of apps/v1 in namespace shop", id="a kind"),
+    pytest.param(selector(), "there is no Deployment of apps/v1 in namespace shop", id="a kind"),
     pytest.param(
         selector(name="ngnix"),
-        "no Deployment of apps/v1 named ngnix in namespace shop",
+        "there is no Deployment of apps/v1 named ngnix in namespace shop",
         id="a name",
     ),
     pytest.param(
         selector(labelSelector={"matchLabels": {"app": "x"}}),
-        "no Deployment of apps/v1 with such labels in namespace shop",
+        "there is no Deployment of apps/v1 with such labels in namespace shop",
         id="labels",
     ),
     pytest.param(
         selector(namespace="other"),
-        "no Deployment of another namespace (other) that a policy in shop may select",
+        "a PropagationPolicy selects nothing outside its own namespace, as in other",
         id="another namespace",
     ),
 ]
@@ -74,7 +74,7 @@ NOTHING_FOUND = [
 
 @pytest.mark.parametrize(("asked", "said"), NOTHING_FOUND)
 def test_a_policy_that_finds_nothing_says_what_it_looked_for(asked: Wire, said: str) -> None:
-    message = f"this policy has no effect yet: there is {said}"
+    message = f"this policy has no effect yet: {said}"
     assert told(SeenPolicy(policy(asked), SINCE)) == ("NothingSelected", message)
 
 
@@ -83,8 +83,18 @@ def test_every_selector_is_named_and_a_kind_that_is_not_there_is_called_so() -> 
     _, message = told(SeenPolicy(policy(*asked), SINCE, unknown=asked[1:]))
     assert message.endswith(
         "there is no Deployment of apps/v1 in namespace shop; "
-        "no kind Deploymnet of apps/v1 in this plane"
+        "this plane has no kind Deploymnet of apps/v1 to propagate"
     )
+
+
+def test_a_policy_of_a_namespace_is_told_that_it_cannot_select_what_has_none() -> None:
+    asked = selector("ClusterRole")
+    _, message = told(SeenPolicy(policy(asked), SINCE, cluster_wide=[asked]))
+    assert message.endswith(
+        "ClusterRole is a kind without namespaces, which only a ClusterPropagationPolicy selects"
+    )
+    _, message = told(SeenPolicy(policy(asked, namespace=""), SINCE, cluster_wide=[asked]))
+    assert message.endswith("there is no ClusterRole of apps/v1")
 
 
 def test_a_cluster_wide_policy_looks_everywhere() -> None:
