@@ -69,6 +69,7 @@ class Worklist(Generic[K]):
         self._busy: set[K] = set()
         self._workers = 0
         self._got_on_at = 0.0
+        self._due: float | None = None
         self._failures: dict[K, int] = {}
         self._more = asyncio.Event()
 
@@ -118,19 +119,20 @@ class Worklist(Generic[K]):
     async def _next(self) -> K:
         """The most pressing key that is with nobody; from now on it is with the caller.
 
-        What presses less waits for its turn, but not for ever: there may always be more.
+        What presses less waits for its turn, but not for ever: there may always be more. So one
+        key at a time is taken out of turn.
         """
-        due: float | None = None
         while True:
             key, level = self._first()
             if key is not None:
-                if self._turns.has(level) or (due is not None and due <= _clock()):
+                if self._turns.has(level) or (self._due is not None and self._due <= _clock()):
+                    self._due = None
                     del self._waiting[level][key]
                     self._busy.add(key)
                     self._got_on_at = _clock()
                     self._turns.count(level, -1)
                     return key
-                due = due or _clock() + _TURN_AFTER_S
+                self._due = self._due or _clock() + _TURN_AFTER_S
             self._more.clear()
             try:
                 async with asyncio.timeout(None if key is None else _PATIENCE_S):

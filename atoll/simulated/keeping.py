@@ -21,7 +21,7 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, not_found
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.forming import Form, formed_update
-from atoll.apiserver.verbs.writing import Leave, Verdict, stored_object, write
+from atoll.apiserver.verbs.writing import Leave, Save, Verdict, stored_object, write
 from atoll.dialects.kubernetes.pods import demand
 from atoll.model.amount import PODS
 from atoll.model.demand import Demand
@@ -82,6 +82,7 @@ class Keeper:
         self._kept: dict[Key, _Kept] = {}
         self.room: Room[Key] = Room()
         self.nodes = Nodes()
+        self._writing: set[Key] = set()
         self._lanes = [Worklist[Key](f"workloads {number}") for number in range(LANES)]
 
     @property
@@ -113,6 +114,8 @@ class Keeper:
                 continue
             elif event.removed:
                 self._forget(key)
+            elif key in self._writing:
+                self._writing.discard(key)  # our own, or one it was decided on top of
             else:
                 self._look_at(key)
 
@@ -183,13 +186,19 @@ class Keeper:
             # Of another one, or of another wish, there will be an event that leads here again.
             if any(metadata(newest).get(key) != meta.get(key) for key in ("uid", "generation")):
                 return Leave(newest)
-            return formed_update(form, {**newest, "status": fresh}, newest)
+            verdict = formed_update(form, {**newest, "status": fresh}, newest)
+            if isinstance(verdict, Save):
+                self._writing.add(key)
+            return verdict
 
+        key = (resource.collection, call.key())
         try:
             await write(self._api, resource, call.key(), decide)
         except ApiError as error:
             if error.code != 404:
                 raise
+        finally:
+            self._writing.discard(key)
 
     def _pods(self, key: Key, workload: Object) -> Pods:
         """Count the workload's pods as of now, and come back when the next of them is due."""
