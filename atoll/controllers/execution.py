@@ -12,7 +12,7 @@ from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.site import Site
 from atoll.dialects.karmada import names
-from atoll.model.action import Action, Create, Object, Ref, Update
+from atoll.model.action import Action, Create, Delete, Object, Ref, Tell, Update
 from atoll.planning import working
 from atoll.planning.applying import Attempt, version_of
 from atoll.planning.reflecting import Questions
@@ -121,6 +121,8 @@ class Execution:
 
     def _refused(self, action: Action, refusal: Refused) -> bool:
         """Note what a member refused; the same again is no news."""
+        if isinstance(action, Delete) and action.at:
+            self._tell_of_deletion(action, refusal)
         if not isinstance(action, Create | Update) or not action.at:
             return False
         key = (action.at, Ref.of(action.object))
@@ -128,12 +130,20 @@ class Execution:
         self._attempts[key] = Attempt(self._asked(action), refusal=str(refusal))
         return known is None or known.refusal != str(refusal)
 
+    def _tell_of_deletion(self, action: Delete, refusal: Refused) -> None:
+        """What a member does not let go of is told on the Work, which waits for it."""
+        site = self._hub.sites.get(action.at)
+        found = site.find(action.ref) if site is not None else None
+        work = self._planned.get(_work_of(found or {}))
+        if work is not None:
+            message = f"cluster {action.at} refused to delete {action.ref}: {refusal}"
+            told = Tell(work, working.NOT_APPLIED, message, warning=True)
+            self._hub.performer.tell_later(told)
+
     def _asked(self, action: Create | Update) -> Object:
         """The manifest that a write to a member was made for."""
-        annotations = action.object["metadata"].get("annotations") or {}
-        where = annotations.get(names.WORK_NAMESPACE, ""), annotations.get(names.WORK_NAME, "")
         # As it was when the write was planned: it may say something else by now.
-        work = self._planned.get(where) or {}
+        work = self._planned.get(_work_of(action.object)) or {}
         ref = Ref.of(action.object)
         return next((each for each in _manifests(work) if Ref.of(each) == ref), {})
 
@@ -155,14 +165,19 @@ class Execution:
 
     def _member_changed(self, before: Wire | None, after: Wire | None) -> None:
         for wire in (before, after):
-            annotations = ((wire or {}).get("metadata") or {}).get("annotations") or {}
-            if names.WORK_NAME in annotations:
-                key = annotations.get(names.WORK_NAMESPACE, ""), annotations[names.WORK_NAME]
+            key = _work_of(wire or {})
+            if key[1]:
                 self._wake(key, Level.REPORT)
 
 
 def _manifests(work: Object) -> list[Wire]:
     return [each for each in working.manifests(work) if isinstance(each, dict)]
+
+
+def _work_of(wire: Object) -> Key:
+    """The Work that an object in a member says it was made from."""
+    annotations = (wire.get("metadata") or {}).get("annotations") or {}
+    return annotations.get(names.WORK_NAMESPACE, ""), annotations.get(names.WORK_NAME, "")
 
 
 def _is_ready(cluster: Object | None) -> bool | None:

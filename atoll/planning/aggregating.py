@@ -19,7 +19,6 @@ from atoll.planning.conditions import Condition
 Aggregate = Callable[[Object, tuple[Item, ...]], Object | None]
 
 FULLY_APPLIED = "FullyApplied"
-NOT_APPLIED = "SyncFailed"
 _ALL = Condition(
     FULLY_APPLIED, True, "FullyAppliedSuccess", "All works have been successfully applied"
 )
@@ -96,7 +95,7 @@ def _failures(seen: SeenStatuses, items: Sequence[Mapping[str, Any]]) -> list[Ac
     said = [each["appliedMessage"] for each in items if each.get("appliedMessage")]
     about = [each for each in (seen.binding, seen.template) if each is not None]
     return [
-        Tell(each, NOT_APPLIED, message, warning=True)
+        Tell(each, working.NOT_APPLIED, message, warning=True)
         for message in said
         for each in about
         if message not in before

@@ -22,7 +22,8 @@ _NAMED = 3
 class SeenPolicy:
     """A policy, and the templates its selectors find.
 
-    Of these, `unknown` are for kinds that are not there, `cluster_wide` for those without namespaces.
+    Of the selectors, `unknown` are for kinds that are not there, `cluster_wide` for kinds without
+    namespaces.
     """
 
     policy: Object

@@ -18,7 +18,7 @@ from atoll.planning.applying import Attempt, Finding, Retain
 from atoll.planning.conditions import Condition
 from atoll.planning.reflecting import Questions
 
-APPLIED = "Applied"
+APPLIED, NOT_APPLIED = "Applied", "SyncFailed"
 DISPATCHING = "Dispatching"
 _APPLIED = Condition(APPLIED, True, "AppliedSuccessful", "Manifest has been successfully applied")
 _SUSPENDED = Condition(
@@ -152,7 +152,7 @@ def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> tuple[Acti
         said = _SUSPENDED if suspended else _DISPATCHING
         told.append(Tell(work, "WorkDispatching", said.message))
     if applied is not None and not applied.holds:
-        told.append(Tell(work, "SyncFailed", applied.message, warning=True))
+        told.append(Tell(work, NOT_APPLIED, applied.message, warning=True))
     return tuple(told)
 
 

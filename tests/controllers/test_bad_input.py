@@ -9,7 +9,7 @@ from test_dependencies import carrying, thing, until_in, workload
 from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
 from whole import Whole, whole
 
-from atoll.controllers.hub import BINDING, POLICY
+from atoll.controllers.hub import BINDING, POLICY, WORK
 from atoll.dialects.karmada import names
 from atoll.model.action import Ref
 
@@ -112,6 +112,35 @@ def test_a_template_that_a_member_refuses() -> None:
                     condition(it.hub.plane.find(OF_NGINX), "FullyApplied") == "FullyAppliedSuccess"
                 )
             )
+
+    asyncio.run(story())
+
+
+def test_a_member_that_does_not_let_go_of_an_object() -> None:
+    # A server keeps some namespaces, whoever wants them gone.
+    kept = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-public"}}
+    work = Ref(WORK, "Work", "karmada-es-m1", "kept")
+    written = {
+        "apiVersion": work.api_version,
+        "kind": work.kind,
+        "metadata": {
+            "namespace": work.namespace,
+            "name": work.name,
+            "finalizers": [names.EXECUTION_FINALIZER],
+            "annotations": {names.CONFLICT_RESOLUTION: "overwrite"},
+        },
+        "spec": {"workload": {"manifests": [kept]}},
+    }
+
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            await it.create(named(policy("m1"), "right"))
+            made = await it.create(written)
+            await until(lambda: condition(it.hub.plane.find(work), "Applied"))
+            await it.delete(made)
+            message = await told(it, work, "SyncFailed")
+            assert message.startswith("cluster m1 refused to delete Namespace kube-public: ")
+            await others_go_on(it, "m1")
 
     asyncio.run(story())
 
