@@ -104,6 +104,7 @@ def _key(wire: Object) -> depending.Key:
 
 def _meant(hub: Hub, needed: Dependency) -> list[Wire]:
     """The objects that a dependency means, as far as they are there."""
+    hub.want(needed.api_version, needed.kind)
     if needed.name:
         wanted = Ref(needed.api_version, needed.kind, needed.namespace, needed.name)
         found = hub.plane.find(wanted)

@@ -5,7 +5,7 @@ for, to those who care for templates. What is done about a change is the control
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -44,6 +44,7 @@ OWN_KINDS = (
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
 _LOOK_AGAIN_S = 30.0
+_ALWAYS_WANTED = (("v1", "Namespace"), ("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
 _OWN_GROUPS = ("karmada.io", prices.GROUP)
 _NO_TEMPLATES = {"Event", "Lease"}
 
@@ -69,6 +70,7 @@ class Hub:
         self.performer = Performer(self.sites, effects.now, effects.chance, self.turns)
         self.fleet = Fleet.of([])
         self._by_name: tuple[Fleet, Mapping[str, Cluster]] = (self.fleet, {})
+        self._wanted: dict[tuple[str, str], None] = {}
         self._hearers: dict[str, list[Hear]] = {}
         self._of_templates: list[Hear] = []
         self._of_members: list[Hear] = []
@@ -116,11 +118,23 @@ class Hub:
         """Know the plane as it is, however long that takes; from then on changes are handed on."""
         await insist("the kinds of the plane", self._read_own_kinds)
         self.plane.listen(self._told)
+        for api_version, kind in _ALWAYS_WANTED:
+            self.want(api_version, kind)
         for api_version, kind in OWN_KINDS:
             await self.plane.follow(api_version, kind)
-        for collection in self.template_collections():
-            await self.plane.mirror(collection).ready.wait()
+        await self.plane.all_ready()
         self.children.spawn(self._reread(self.plane), "kinds of the plane")
+
+    def want(self, api_version: str, kind: str) -> None:
+        """Follow a kind of templates from now on, as soon as there is such a kind.
+
+        Only what somebody wants is followed: a plane may have very many objects that concern no
+        policy.
+        """
+        self._wanted[api_version, kind] = None
+        collection = self.plane.directory.find(api_version, kind)
+        if collection is not None and collection in self.template_collections():
+            self.plane.mirror(collection)
 
     def template_collections(self) -> list[Collection]:
         """The collections of all that users may want propagated."""
@@ -154,8 +168,8 @@ class Hub:
             known = set(site.directory.served)
             await _read_kinds(site)
             if site is self.plane:
-                for collection in self.template_collections():
-                    site.mirror(collection)
+                for api_version, kind in list(self._wanted):
+                    self.want(api_version, kind)
             elif set(site.directory.served) != known:
                 self._reached(site.name)
 
@@ -170,6 +184,9 @@ class Hub:
     def _told(self, before: Wire | None, after: Wire | None) -> None:
         kind = _kind(before, after)
         _note_kinds(self.plane, before, after)
+        for wanted in _kinds_named(after):
+            if wanted not in self._wanted:
+                self.want(*wanted)
         for hearer in self._hearers.get(kind, ()):
             hearer(before, after)
         if (_api_version(before, after), kind) not in OWN_KINDS:
@@ -180,6 +197,20 @@ class Hub:
         _note_kinds(site, before, after)
         for hearer in self._of_members:
             hearer(before, after)
+
+
+def _kinds_named(wire: Wire | None) -> Iterator[tuple[str, str]]:
+    """The kinds of templates that a policy selects, or that a binding is for."""
+    spec = (wire or {}).get("spec") or {}
+    match _kind(None, wire):
+        case "PropagationPolicy" | "ClusterPropagationPolicy":
+            named = spec.get("resourceSelectors") or ()
+        case "ResourceBinding" | "ClusterResourceBinding":
+            named = [spec.get("resource") or {}]
+        case _:
+            return
+    for each in named:
+        yield each.get("apiVersion", ""), each.get("kind", "")
 
 
 async def _read_kinds(site: Site) -> None:

@@ -65,6 +65,11 @@ class Site:
     def __str__(self) -> str:
         return f"cluster {self.name}" if self.name else "the plane"
 
+    async def all_ready(self) -> None:
+        """Wait until every mirror has what was there, also those that begin meanwhile."""
+        while late := [each for each in self._mirrors.values() if not each.ready.is_set()]:
+            await late[0].ready.wait()
+
     async def follow(self, api_version: str, kind: str) -> Mirror:
         """The mirror of a kind, once it has what was there."""
         mirror = self.mirror(self.collection(api_version, kind))

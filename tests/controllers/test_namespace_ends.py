@@ -21,6 +21,8 @@ def test_what_is_protected_does_not_keep_the_rest_and_is_named() -> None:
     async def story() -> None:
         async with whole([]) as it:
             plane = it.hub.plane
+            for kind in ("ConfigMap", "ServiceAccount"):
+                await plane.follow("v1", kind)
             space = await it.create(
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
             )
