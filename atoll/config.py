@@ -25,6 +25,8 @@ class Config:
     port: int | None = None
     is_default: bool = False
     fleet: str | None = None
+    feature_gates: str = ""
+    """As the user wrote them: `Name=true,Other=false`."""
 
     @property
     def store_file(self) -> Path:
@@ -86,6 +88,7 @@ def read_config(
     host: str | None = None,
     port: int | None = None,
     fleet: str | None = None,
+    feature_gates: str = "",
 ) -> Config:
     """What holds: flags, else the environment, else the defaults; ValueError if that cannot be."""
     if port is not None and not 0 <= port <= 65535:
@@ -97,6 +100,7 @@ def read_config(
         port=port,
         is_default=data_dir is None,
         fleet=fleet,
+        feature_gates=feature_gates,
     )
 
 

@@ -30,6 +30,7 @@ from atoll.config import DEFAULT_PORT, Config
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.runtime.supervisor import Restart, Supervisor
+from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.store.log import Log
 from atoll.store.sqlite import SqliteLog
 from atoll.store.store import Store
@@ -101,7 +102,7 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         tokens = Tokens({secret: Identity(ADMIN, (MASTERS,))})
         plane = build(effects, SqliteLog(config.store_file), tokens)
         _prepare_files(config, door)
-        control = Control(plane, effects)
+        control = Control(plane, effects, Features.of(config.feature_gates, PLANE_USUAL))
         started = effects.now().isoformat(timespec="seconds")
         async with AsyncExitStack() as stack:
             services = await run(plane, effects, stack)
@@ -133,6 +134,7 @@ class Control:
 
     plane: Plane
     effects: Effects
+    features: Features = PLANE_USUAL
     members: "list[Hosted]" = field(default_factory=list)
     hub: "Hub | None" = None
 
@@ -145,7 +147,7 @@ class Control:
 
         transport = InProcess(self.plane.server.handle, CONTROLLERS)
         try:
-            async with controlling(transport, self.effects) as self.hub:
+            async with controlling(transport, self.effects, self.features) as self.hub:
                 self._join()
                 _settle_memory()
                 log.info("The controllers run")

@@ -7,7 +7,8 @@ from typing import TypeVar
 import click
 
 from atoll.config import Config, read_config
-from atoll.errors import UsageError
+from atoll.errors import Invalid, UsageError
+from atoll.scheduling.features import Features
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -27,8 +28,17 @@ def chosen(
     host: str | None = None,
     port: int | None = None,
     fleet: str | None = None,
+    feature_gates: str = "",
 ) -> Config:
     try:
-        return read_config(os.environ, data_dir=data_dir, host=host, port=port, fleet=fleet)
-    except ValueError as error:
+        Features.of(feature_gates)
+        return read_config(
+            os.environ,
+            data_dir=data_dir,
+            host=host,
+            port=port,
+            fleet=fleet,
+            feature_gates=feature_gates,
+        )
+    except (ValueError, Invalid) as error:
         raise UsageError(str(error)) from error

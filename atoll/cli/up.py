@@ -37,6 +37,12 @@ LOG_LINES_SHOWN = 5
     metavar="NAME",
     help="Bring simulated member clusters: tiny or hybrid; kept from then on.",
 )
+@click.option(
+    "--feature-gates",
+    metavar="NAME=true,...",
+    default="",
+    help="Open or close feature gates, by Karmada's names, as long as this server runs.",
+)
 @click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds to wait for the start.")
 @click.option("--notify-fd", type=int, hidden=True)
@@ -47,10 +53,11 @@ def up(
     fleet: str | None,
     timeout: float,
     *,
+    feature_gates: str,
     notify_fd: int | None,
     foreground: bool,
 ) -> None:
-    config = chosen(data_dir, host=host, port=port, fleet=fleet)
+    config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
     if notify_fd is not None:
         _be_background_server(config, notify_fd)
     elif (note := running(config)) is not None:
@@ -72,6 +79,12 @@ def _say_running(config: Config, note: Note) -> None:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
             f'without the fleet "{config.fleet}"',
+            command(config, "down"),
+        )
+    if config.feature_gates:
+        raise CommandFailed(
+            f"atoll is already running at {note.url}",
+            "so its feature gates cannot be changed",
             command(config, "down"),
         )
     where = f" at {note.url}" if note.url else ", and still starting"
@@ -181,6 +194,7 @@ def _spawn(config: Config, notify_fd: int) -> subprocess.Popen[bytes]:
     words += ["--host", config.host]
     words += ["--port", str(config.port)] if config.port is not None else []
     words += ["--fleet", config.fleet] if config.fleet is not None else []
+    words += ["--feature-gates", config.feature_gates] if config.feature_gates else []
     # The server must find this very package, and nothing that lies around where it runs.
     root = str(Path(atoll.__file__).parent.parent)
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -1,5 +1,6 @@
 """Templates and policies: which binding a template has, and what a policy lets go of."""
 
+from dataclasses import replace
 from functools import partial
 
 from atoll.client.api import Wire
@@ -14,9 +15,9 @@ from atoll.planning.detecting import plan as templates
 from atoll.planning.detecting import policies
 from atoll.planning.detecting.binding import Interpreted
 from atoll.planning.detecting.matching import Rules, is_template
-from atoll.planning.placing.plan import PROTECTED
 
 RULES = Rules()
+PRIORITY_CLASS = ("scheduling.k8s.io/v1", "PriorityClass")
 
 
 def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
@@ -53,6 +54,8 @@ def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
         for policy in policies.depending(_all_policies(hub), override):
             policy_changed(None, dict(policy))
 
+    if hub.features.PriorityBasedScheduling:
+        hub.want(*PRIORITY_CLASS)
     hub.hear_templates(template_changed)
     for kind in ("PropagationPolicy", "ClusterPropagationPolicy"):
         hub.hear(kind, policy_changed)
@@ -99,14 +102,28 @@ def _observe_template(hub: Hub, ref: Ref) -> templates.SeenTemplate | None:
         cluster_overrides=frozenset(
             each["metadata"]["name"] for each in hub.plane.all(POLICY, "ClusterOverridePolicy")
         ),
+        priorities=_priorities(hub),
+        rules=replace(
+            RULES,
+            preemption=hub.features.PropagationPolicyPreemption,
+            priority=hub.features.PriorityBasedScheduling,
+            affinity=hub.features.WorkloadAffinity,
+        ),
         new_id=hub.new_id(),
     )
+
+
+def _priorities(hub: Hub) -> dict[str, int]:
+    """The values of priority classes, where the plane has any and someone asks."""
+    found = hub.plane.all(*PRIORITY_CLASS) if hub.features.PriorityBasedScheduling else []
+    values = ((each["metadata"]["name"], each.get("value")) for each in found)
+    return {name: value for name, value in values if isinstance(value, int)}
 
 
 def _interpreted(hub: Hub, template: Object) -> Interpreted:
     """The components of a workload that has several, if the gate is open; else its replicas."""
     known = hub.interpreters
-    by_component = PROTECTED.features.MultiplePodTemplatesScheduling
+    by_component = hub.features.MultiplePodTemplatesScheduling
     try:
         if by_component and known.has(Ref.of(template), Operation.COMPONENTS):
             return Interpreted(components=known.components(template))

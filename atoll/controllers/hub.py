@@ -22,6 +22,7 @@ from atoll.model.action import PLANE
 from atoll.model.cluster import Cluster
 from atoll.runtime.children import Children
 from atoll.runtime.worklist import Turns
+from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.scheduling.fleet import Fleet
 
 POLICY = "policy.karmada.io/v1alpha1"
@@ -60,8 +61,10 @@ class Hub:
         effects: Effects,
         children: Children,
         interpreters: Interpreters = BUILT_IN,
+        features: Features = PLANE_USUAL,
     ) -> None:
         self.effects = effects
+        self.features = features
         self.children = children
         self.interpreters = interpreters
         self.plane = Site(PLANE, plane, children)

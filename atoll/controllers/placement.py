@@ -16,9 +16,11 @@ from atoll.controllers.levels import Level
 from atoll.controllers.performing import LookAgain
 from atoll.controllers.prices import Prices
 from atoll.dialects.karmada import cluster as clusters
+from atoll.dialects.karmada.binding import neighbour
 from atoll.errors import Invalid
 from atoll.model.action import Ref, Tell
 from atoll.model.decision import Verdict
+from atoll.model.neighbour import Neighbour
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
 from atoll.planning.placing.assuming import Ledger
@@ -27,6 +29,7 @@ from atoll.planning.placing.standing import healthy_in
 from atoll.runtime.children import report_failure
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.question import Surroundings
+from atoll.scheduling.setting import Setting
 
 log = logging.getLogger("atoll.controllers")
 
@@ -42,8 +45,8 @@ class Placement:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._ledger: Ledger[Ref] = Ledger()
-        by_priority = placing.PROTECTED.features.PriorityBasedScheduling
-        self._queue: Queue[Ref] = Queue(by_priority=by_priority)
+        self._setting = Setting(features=hub.features)
+        self._queue: Queue[Ref] = Queue(by_priority=hub.features.PriorityBasedScheduling)
         self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
         self._more = asyncio.Event()
         self.prices = Prices(hub, self._more.set)
@@ -86,8 +89,12 @@ class Placement:
     async def _place(self, key: Ref) -> None:
         hub, now = self._hub, self._hub.now
         wire = hub.plane.find(key)
-        surroundings = Surroundings(assumed=self._ledger.assumed())
-        seen = placing.SeenBinding(binding=wire, fleet=hub.fleet, surroundings=surroundings)
+        seen = placing.SeenBinding(
+            binding=wire,
+            fleet=hub.fleet,
+            setting=self._setting,
+            surroundings=Surroundings(self._neighbours(key), self._ledger.assumed()),
+        )
         placed = placing.plan(seen, now)
         held = self._ledger.held(key)
         if placed.decision is not None and wire is not None:
@@ -113,6 +120,13 @@ class Placement:
             self._placed.add(key, Level.REPORT)
         elif placed.plan.again_in is not None:
             self._queue.add(key, self._priority(key), now + placed.plan.again_in)
+
+    def _neighbours(self, key: Ref) -> tuple[Neighbour, ...]:
+        """The bindings of a namespace that work may want to be with, or apart from."""
+        if not self._hub.features.WorkloadAffinity:
+            return ()
+        mirror = self._hub.plane.mirror(self._hub.plane.collection(BINDING, key.kind))
+        return tuple(neighbour(wire) for wire in mirror.by(_grouped_in, key.namespace))
 
     def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
         key = Ref.of(after or before or {})
@@ -174,6 +188,12 @@ class Placement:
     def _priority(self, key: Ref) -> int:
         spec = (self._hub.plane.find(key) or {}).get("spec") or {}
         return int((spec.get("schedulePriority") or {}).get("priority") or 0)
+
+
+def _grouped_in(binding: Wire) -> list[str]:
+    """The namespace in which a binding is part of a group; nothing if it is of none."""
+    grouped = (binding.get("spec") or {}).get("workloadAffinityGroups")
+    return [binding["metadata"].get("namespace", "")] if grouped else []
 
 
 def _asks_otherwise(before: Wire | None, after: Wire) -> bool:

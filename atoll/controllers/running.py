@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from atoll.client.transport import Transport
 from atoll.controllers.dependencies import dependencies
@@ -10,6 +11,7 @@ from atoll.controllers.execution import Execution
 from atoll.controllers.hub import Hub
 from atoll.controllers.idle import IdlePolicies
 from atoll.controllers.interpretation import Interpretation
+from atoll.controllers.loop import Loop
 from atoll.controllers.namespaces import namespaces
 from atoll.controllers.placement import Placement
 from atoll.controllers.propagation import propagation
@@ -17,15 +19,18 @@ from atoll.controllers.rebalancer import rebalancing
 from atoll.effects import Effects
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
+from atoll.scheduling.features import PLANE_USUAL, Features
 
 WORKERS = 4
 
 
 @asynccontextmanager
-async def controlling(plane: Transport, effects: Effects) -> AsyncIterator[Hub]:
+async def controlling(
+    plane: Transport, effects: Effects, features: Features = PLANE_USUAL
+) -> AsyncIterator[Hub]:
     """Run all controllers of a plane for the length of the block."""
     async with Children("hub") as children:
-        hub = Hub(plane, effects, children)
+        hub = Hub(plane, effects, children, features=features)
         services = await start(hub)
         async with Supervisor("controllers", effects.chance) as supervisor:
             for name, service in services.items():
@@ -38,14 +43,15 @@ async def controlling(plane: Transport, effects: Effects) -> AsyncIterator[Hub]:
 async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
     placement, execution = Placement(hub), Execution(hub)
-    by_ref = (
+    loops: list[Loop[Any]] = [
         *detection(hub),
         *propagation(hub),
-        dependencies(hub),
         rebalancing(hub),
         IdlePolicies(hub).loop,
-    )
-    by_name = namespaces(hub)
+        namespaces(hub),
+    ]
+    if hub.features.PropagateDeps:
+        loops.append(dependencies(hub))
     interpretation = Interpretation(hub)
     await hub.start()
     await interpretation.start()
@@ -59,7 +65,7 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     }
     for worker in range(WORKERS):
         services[f"{placement.name} {worker}"] = placement.run
-    for loop in (*by_ref, by_name):
+    for loop in loops:
         for worker in range(WORKERS):
             services[f"{loop.name} {worker}"] = loop.run
     return services

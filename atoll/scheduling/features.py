@@ -1,4 +1,7 @@
-"""Feature gates of the scheduler, with Karmada's names and defaults."""
+"""Feature gates of a plane, with Karmada's names and defaults: one value for all who ask.
+
+Gates for what Atoll does not do are not known here, so that nobody opens one in vain.
+"""
 
 from dataclasses import dataclass, fields, replace
 
@@ -12,12 +15,14 @@ class Features:
     CustomizedClusterResourceModeling: bool = True
     MultiplePodTemplatesScheduling: bool = False
     PriorityBasedScheduling: bool = False
+    PropagateDeps: bool = True
+    PropagationPolicyPreemption: bool = False
     SchedulingOvercommitProtection: bool = False
     WorkloadAffinity: bool = False
 
     @classmethod
-    def of(cls, written: str) -> "Features":
-        """Read `Name=true,Other=false`, as `--feature-gates` is written."""
+    def of(cls, written: str, usual: "Features | None" = None) -> "Features":
+        """Read `Name=true,Other=false`, as `--feature-gates` is written; the rest is as usual."""
         known = {each.name for each in fields(cls)}
         chosen: dict[str, bool] = {}
         for part in filter(None, (each.strip() for each in written.split(","))):
@@ -25,10 +30,14 @@ class Features:
             if not equals or value.lower() not in ("true", "false"):
                 raise Invalid("feature-gates", part, "must be NAME=true or NAME=false")
             if name not in known:
-                raise Invalid("feature-gates", name, f"is not a gate; known: {sorted(known)}")
+                raise Invalid(
+                    "feature-gates", name, f"is not a gate; known: {', '.join(sorted(known))}"
+                )
             chosen[name] = value.lower() == "true"
-        return replace(cls(), **chosen)
+        return replace(usual or cls(), **chosen)
 
 
 USUAL = Features()
 """Karmada's defaults."""
+PLANE_USUAL = replace(USUAL, SchedulingOvercommitProtection=True)
+"""A plane's: beyond Karmada's defaults, room that was just given away counts as taken."""

@@ -246,3 +246,16 @@ def test_where_a_client_here_finds_the_server(host: str, address: str) -> None:
 def test_a_port_beyond_all_ports_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no port 70000"):
         read_config({"HOME": "/h"}, port=70_000)
+
+
+def test_a_gate_nobody_knows_is_refused_with_those_there_are(shell: Shell) -> None:
+    result = shell.atoll("up", "--feature-gates", "WorkloadAffinity=true,Failover=true")
+    assert result.code == 1
+    assert "feature-gates: 'Failover': is not a gate; known: CustomizedClusterRes" in result.err
+    assert not shell.data.exists()
+
+
+def test_gates_of_a_running_server_stay_as_they_are(running_shell: Shell) -> None:
+    result = running_shell.atoll("up", "--feature-gates", "WorkloadAffinity=true")
+    assert result.code == 1
+    assert "so its feature gates cannot be changed; try: atoll down" in result.err

@@ -18,6 +18,7 @@ from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer
 from atoll.main import Plane, run
 from atoll.model.action import PLANE, Ref
+from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.simulated.member import Member, build, running
 from atoll.simulated.summary import summary
 from atoll.store.log import Log
@@ -61,18 +62,23 @@ class Whole:
 
 @asynccontextmanager
 async def whole(
-    names: Sequence[str], log: Log | None = None, effects: Effects | None = None
+    names: Sequence[str],
+    log: Log | None = None,
+    effects: Effects | None = None,
+    gates: str = "",
 ) -> AsyncIterator[Whole]:
     effects = effects or system_effects()
     members = {name: build(name, effects) for name in names}
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(*members.values()))
-        yield await stack.enter_async_context(plane_over(members, log or MemoryLog(), effects))
+        yield await stack.enter_async_context(
+            plane_over(members, log or MemoryLog(), effects, gates)
+        )
 
 
 @asynccontextmanager
 async def plane_over(
-    members: dict[str, Member], log: Log, effects: Effects
+    members: dict[str, Member], log: Log, effects: Effects, gates: str = ""
 ) -> AsyncIterator[Whole]:
     """A plane over a log, with members that go on by themselves when it ends."""
     async with AsyncExitStack() as stack:
@@ -80,7 +86,8 @@ async def plane_over(
         server = assemble(store, effects, kinds=plane_kinds(effects))
         await run(Plane(store, server), effects, stack)
         transport = InProcess(server.handle, ADMINISTRATOR)
-        hub = await stack.enter_async_context(controlling(transport, effects))
+        features = Features.of(gates, PLANE_USUAL)
+        hub = await stack.enter_async_context(controlling(transport, effects, features))
         for name, member in members.items():
             await admit(hub, name, member.transport, {"region": "here", "provider": "sim"})
             hub.children.spawn(report(hub, name, partial(summary, member)), name)

@@ -216,6 +216,8 @@ def test_feature_gates_have_karmadas_names_and_defaults() -> None:
         "CustomizedClusterResourceModeling": True,
         "MultiplePodTemplatesScheduling": False,
         "PriorityBasedScheduling": False,
+        "PropagateDeps": True,
+        "PropagationPolicyPreemption": False,
         "SchedulingOvercommitProtection": False,
         "WorkloadAffinity": False,
     }

@@ -10,7 +10,7 @@ targets if it differs from the one applied; if only clusters changed, what runs 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from atoll.dialects import json
@@ -33,15 +33,14 @@ from atoll.planning.placing.standing import (
 from atoll.planning.splitting import NOTED, is_split, note
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.decision import Decision
-from atoll.scheduling.features import USUAL
+from atoll.scheduling.features import PLANE_USUAL
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.ordinals import Range
 from atoll.scheduling.question import NOWHERE, Surroundings
 from atoll.scheduling.setting import Setting
 from atoll.scheduling.trigger import Trigger, trigger
 
-PROTECTED = Setting(features=replace(USUAL, SchedulingOvercommitProtection=True))
-"""Atoll's usual setting: room that was just given away counts as taken."""
+USUAL_SETTING = Setting(features=PLANE_USUAL)
 SUCCEEDED, FAILED = "ScheduleBindingSucceed", "ScheduleBindingFailed"
 
 
@@ -51,7 +50,7 @@ class SeenBinding:
 
     binding: Object | None
     fleet: Fleet
-    setting: Setting = PROTECTED
+    setting: Setting = USUAL_SETTING
     surroundings: Surroundings = NOWHERE
     scheduler: str = DEFAULT_SCHEDULER
 
