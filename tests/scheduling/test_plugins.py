@@ -250,8 +250,8 @@ def test_feature_gates_are_read(written: str, read: Features) -> None:
     [
         pytest.param("WorkloadAffinity", "must be NAME=true or NAME=false", id="no-value"),
         pytest.param("WorkloadAffinity=yes", "must be NAME=true or NAME=false", id="no-boolean"),
-        pytest.param("Workloads=true", "is not a gate; known: .*'WorkloadAffinity'", id="unknown"),
-        pytest.param("=true", "is not a gate; known: .*'WorkloadAffinity'", id="no-name"),
+        pytest.param("Workloads=true", "is not a gate; known: .*WorkloadAffinity", id="unknown"),
+        pytest.param("=true", "is not a gate; known: .*WorkloadAffinity", id="no-name"),
     ],
 )
 def test_a_feature_gate_that_cannot_be_read_is_refused(written: str, problem: str) -> None:
