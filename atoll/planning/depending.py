@@ -251,7 +251,9 @@ def _attach(
     own_id = (parent["metadata"].get("labels") or {}).get(names.BINDING_ID, "")
     metadata = before["metadata"]
     labels = {**(metadata.get("labels") or {}), _label(parent): own_id}
-    spec = {**before["spec"], "resource": _resource(dependency), "requiredBy": merged}
+    # With a policy of its own, it is the detector that says of which version it is.
+    resource = {} if _has_policy(before) else {"resource": _resource(dependency)}
+    spec = {**before["spec"], **resource, "requiredBy": merged}
     fresh, conflicts = _settled({**before, "spec": spec}, seen)
     fresh = {**fresh, "metadata": {**metadata, "labels": labels}}
     if fresh == before or (there is None and not _clusters(parent)):
@@ -310,13 +312,13 @@ def _detach(seen: SeenDependencies, attached: Iterable[Object]) -> list[Action]:
 def _settled(binding: Object, seen: SeenDependencies) -> tuple[dict[str, Any], list[str]]:
     """The binding with what its parents together say of conflicts, and where they disagree.
 
-    A binding with a placement has a policy of its own, whose word counts alone.
+    Where there is a policy of its own, its word counts alone.
     """
     spec = dict(binding["spec"])
     parents = [_parent(each) for each in _snapshots(binding)]
     known = {**seen.parents, _key(seen.binding): seen.binding}
     specs = [known[each].get("spec") or {} for each in parents if each in known]
-    if spec.get("placement") is not None:
+    if _has_policy(binding):
         return {**binding, "spec": spec}, []
     if not parents:
         for key in ("conflictResolution", "preserveResourcesOnDeletion"):
@@ -332,6 +334,11 @@ def _settled(binding: Object, seen: SeenDependencies) -> tuple[dict[str, Any], l
     if any(preserving) and not all(preserving):
         conflicts.append("PreserveResourcesOnDeletion conflicted (true vs false)")
     return {**binding, "spec": spec}, conflicts
+
+
+def _has_policy(binding: Object) -> bool:
+    """Whether a binding is more than attached: only policies give a placement."""
+    return binding["spec"].get("placement") is not None
 
 
 def _tell(binding: Object, conflicts: Sequence[str]) -> list[Action]:

@@ -19,7 +19,12 @@ Wire = dict[str, Any]
 SETTINGS = Ref("v1", "ConfigMap", "default", "settings")
 PASSWORD = Ref("v1", "Secret", "default", "password")
 ACCOUNT = Ref("v1", "ServiceAccount", "default", "worker")
-ALL = (SETTINGS, PASSWORD, ACCOUNT)
+CLAIM = Ref("v1", "PersistentVolumeClaim", "default", "disk")
+ALL = (SETTINGS, PASSWORD, ACCOUNT, CLAIM)
+CLAIMED = {
+    "accessModes": ["ReadWriteOnce"],
+    "resources": {"requests": {"storage": "1Gi"}},
+}
 KIND = "ResourceBinding"
 
 
@@ -34,6 +39,11 @@ def workload(name: str = "nginx", replicas: int = 1, needs: tuple[Ref, ...] = AL
     sources = {"ConfigMap": "configMapRef", "Secret": "secretRef"}
     spec["containers"][0]["envFrom"] = [
         {sources[each.kind]: {"name": each.name}} for each in needs if each.kind in sources
+    ]
+    spec["volumes"] = [
+        {"name": each.name, "persistentVolumeClaim": {"claimName": each.name}}
+        for each in needs
+        if each.kind == "PersistentVolumeClaim"
     ]
     accounts = [each.name for each in needs if each.kind == "ServiceAccount"]
     if accounts:
@@ -77,7 +87,7 @@ def test_dependencies_go_where_their_workload_goes_and_move_with_it() -> None:
     async def story() -> None:
         async with whole(["m1", "m2", "m3"]) as it:
             for ref in ALL:
-                await it.create(thing(ref))
+                await it.create(thing(ref, **({"spec": CLAIMED} if ref == CLAIM else {})))
             written = await it.create(carrying("m1", "m2"))
             await it.create(workload())
             for ref in (NGINX, *ALL):
