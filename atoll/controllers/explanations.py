@@ -2,7 +2,8 @@
 
 Explanations are for people: a decision waits for none, several are told in one write, and what was
 not yet written when the process ends is not told. They are not mirrored either: what was written
-last is remembered for a while, and looked up where it is not.
+last is remembered for a while, and looked up where it is not. What ran nowhere before has most
+likely none yet: one is made, and only looked for if it turns out to be there.
 """
 
 import logging
@@ -35,6 +36,7 @@ class Explanations:
         self._hub = hub
         self._notes: dict[Ref, list[Note]] = {}
         self._known: OrderedDict[Ref, Wire] = OrderedDict()
+        self._unsure: set[Ref] = set()
         self._waiting: Worklist[Ref] = Worklist(self.name, hub.turns)
 
     def note(self, binding: Ref, decision: Decision, why: Trigger) -> None:
@@ -52,6 +54,7 @@ class Explanations:
         """A binding is no more; its explanation goes with it."""
         self._notes.pop(binding, None)
         self._known.pop(binding, None)
+        self._unsure.discard(binding)
 
     async def run(self) -> None:
         """Write what is to be told, for ever."""
@@ -67,7 +70,10 @@ class Explanations:
             # It may have happened, or someone else wrote: look, and tell what is still untold.
             log.info("%s is explained again: %s", key, late)
             self._known.pop(key, None)
+            self._unsure.add(key)
             self._notes[key] = (notes + self._notes.get(key, []))[-KEPT:]
+            if isinstance(late, Missing | Unreachable):
+                raise  # again after a pause that grows: the server may be away for long
             self._waiting.add_later(key, _AGAIN_S)
         except Refused as refusal:
             log.info("%s is not explained: %s", key, refusal)
@@ -75,7 +81,10 @@ class Explanations:
     async def _write(self, key: Ref, binding: Wire, notes: list[Note]) -> None:
         hub, ref = self._hub, explanation_of(key)
         collection = hub.plane.collection(ref.api_version, ref.kind)
-        known = self._known.get(key) or await self._look(collection, ref)
+        known = self._known.get(key)
+        if known is None and (key in self._unsure or len(notes[0].record.placed.rows)):
+            known = await self._look(collection, ref)
+            self._unsure.discard(key)
         for action in keep(binding, known, notes).actions:
             hub.performer.writes += 1
             match action:
