@@ -275,7 +275,10 @@ def test_scripts_that_fail_are_named_on_the_objects_people_look_at() -> None:
                 await until(lambda about=about, reason=reason: told(it, about, reason), 20)
                 assert "ResourceInterpreterCustomization/stalls" in told(it, about, reason)
                 assert function in told(it, about, reason)
-            works = it.hub.plane.all(WORK, "Work")
-            assert [condition(each, "Applied") for each in works] == ["AppliedFailed"] * 2
+
+            def applied() -> list[str]:
+                return [condition(each, "Applied") for each in it.hub.plane.all(WORK, "Work")]
+
+            await until(lambda: applied() == ["AppliedFailed"] * 2, 20)
 
     asyncio.run(story())
