@@ -168,10 +168,23 @@ class Execution:
             key = _work_of(wire or {})
             if key[1]:
                 self._wake(key, Level.REPORT)
+            elif wire is not None and meant_otherwise(before, after):
+                self._wake_hindered(Ref.of(wire))
+
+    def _wake_hindered(self, ref: Ref) -> None:
+        """Something that is not ours came, changed or went: it may no longer be in the way."""
+        mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
+        for work in mirror.by(_wanted, ref):
+            self._wake((work["metadata"]["namespace"], work["metadata"]["name"]))
 
 
 def _manifests(work: Object) -> list[Wire]:
     return [each for each in working.manifests(work) if isinstance(each, dict)]
+
+
+def _wanted(work: Wire) -> list[Ref]:
+    """What a Work asks for; of something that is no object, nothing."""
+    return [Ref.of(each) for each in _manifests(work) if isinstance(each.get("metadata"), dict)]
 
 
 def _work_of(wire: Object) -> Key:

@@ -75,6 +75,16 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
                 for binding in hub.plane.all(BINDING, kind):
                     sending.wake(Ref.of(binding))
 
+    def cluster_changed(before: Wire | None, after: Wire | None) -> None:
+        """What a target gets depends on its labels too, and on its being there at all."""
+        if meant_otherwise(before, after):
+            name = (after or before or {})["metadata"]["name"]
+            for kind in ("ResourceBinding", "ClusterResourceBinding"):
+                mirror = hub.plane.mirror(hub.plane.collection(BINDING, kind))
+                for binding in mirror.by(_target_names, name):
+                    sending.wake(Ref.of(binding))
+
+    hub.hear("Cluster", cluster_changed)
     for kind in ("ResourceBinding", "ClusterResourceBinding"):
         hub.hear(kind, binding_changed)
     for kind in ("OverridePolicy", "ClusterOverridePolicy"):
@@ -88,6 +98,10 @@ def _template_behind(hub: Hub, wire: Object) -> Ref | None:
     """The template that a binding is for, or a Work."""
     known = [wire] if wire["apiVersion"] == BINDING else map(hub.plane.find, work_bindings(wire))
     return next((template_of(each) for each in known if each is not None), None)
+
+
+def _target_names(binding: Wire) -> list[str]:
+    return [target.name for target in targets_of(binding)]
 
 
 def _arrived(work: Wire | None) -> tuple[bool, bool, Range | None]:
