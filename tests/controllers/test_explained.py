@@ -44,10 +44,10 @@ async def explanation(it: Whole, ref: Ref = WEB) -> list[dict[str, Any]]:
         return []
 
 
-async def told(it: Whole, count: int) -> list[dict[str, Any]]:
+async def told(it: Whole, count: int, binding: Ref = WEB) -> list[dict[str, Any]]:
     """The decisions, as soon as there are so many."""
     async with asyncio.timeout(30):
-        while len(found := await explanation(it)) < count:
+        while len(found := await explanation(it, binding)) < count:
             await asyncio.sleep(0.02)
     return found
 
@@ -217,5 +217,43 @@ def test_explanations_go_on_after_a_restart() -> None:
                 second, again = await told(it, 2)
                 assert second["targets"] == [{"name": "m1", "replicas": 3}]
                 assert again == {key: first[key] for key in first if key != "record"}
+
+    asyncio.run(story())
+
+
+def test_an_explanation_that_someone_changed_or_removed_is_told_on() -> None:
+    async def story() -> None:
+        async with reported(["m1"]) as it:
+            await it.create(policy("m1"))
+            await it.create(deployment(1))
+            await told(it, 1)
+            path = it.hub.plane.collection(API_VERSION, "Explanation").path("default", WEB.name)
+            shown = await it.api.get(path)
+            shown["metadata"]["labels"] = {"seen": "yes"}
+            await it.replace(shown)
+            await change(it, NGINX, "spec", replicas=2)
+            await told(it, 2)
+            shown = await it.api.get(path)
+            assert shown["metadata"]["labels"] == {"seen": "yes"}
+            await it.delete(shown)
+            await change(it, NGINX, "spec", replicas=3)
+            (newest,) = await told(it, 1)
+            assert newest["targets"] == [{"name": "m1", "replicas": 3}]
+
+    asyncio.run(story())
+
+
+def test_what_has_no_namespace_is_explained_too() -> None:
+    async def story() -> None:
+        async with reported(["m1"]) as it:
+            role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+            wide = policy("m1")
+            wide |= {"kind": "ClusterPropagationPolicy", "metadata": {"name": "roles"}}
+            wide["spec"]["resourceSelectors"] = [role]
+            await it.create(wide)
+            await it.create({**role, "metadata": {"name": "reader"}, "rules": []})
+            binding = Ref(BINDING, "ClusterResourceBinding", "", "reader-clusterrole")
+            (decision,) = await told(it, 1, binding)
+            assert decision["outcome"]["summary"] == "placed in 1 cluster: m1"
 
     asyncio.run(story())
