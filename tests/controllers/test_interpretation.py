@@ -1,8 +1,10 @@
 """Users' kinds, as their customizations explain them, from the template to members and back."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from sites import until
@@ -282,3 +284,34 @@ def test_scripts_that_fail_are_named_on_the_objects_people_look_at() -> None:
             await until(lambda: applied() == ["AppliedFailed"] * 2, 20)
 
     asyncio.run(story())
+
+
+def pool() -> list[int]:
+    """The processes for scripts that this one has started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            state = (entry / "stat").read_text().rpartition(")")[2].split()
+            command = (entry / "cmdline").read_bytes()
+        except (OSError, IndexError):
+            continue
+        if b"atoll.lua.worker" in command and int(state[1]) == os.getpid() and state[0] != "Z":
+            found.append(int(entry.name))
+    return found
+
+
+def test_processes_for_scripts_start_with_the_first_question_and_end_with_the_plane() -> None:
+    before = set(pool())
+
+    async def story() -> None:
+        async with market() as it:
+            await it.create(stalls_policy())
+            await it.create(stall(1))
+            await until(lambda: in_member(it, "m1"), 20)
+            assert set(pool()) == before
+            await it.create(customization(replicaResource=REPLICAS, replicaRevision=REVISED))
+            await until(lambda: (it.hub.plane.find(BOUND) or {})["spec"].get("replicas") == 1, 20)
+            assert set(pool()) > before
+
+    asyncio.run(story())
+    assert set(pool()) == before

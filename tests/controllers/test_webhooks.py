@@ -239,3 +239,62 @@ def test_a_server_with_a_wrong_certificate_is_not_trusted(
             await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 30)
 
     asyncio.run(story())
+
+
+def test_a_webhook_may_be_a_service_that_the_plane_knows(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    directory = tmp_path_factory.mktemp("service")
+    own = ensure_credentials(directory, datetime.now(UTC), more_names=["stalls.default.svc"])
+
+    async def story() -> None:
+        async with serving(own) as interpreter, market() as it:
+            port = int(interpreter.url.rpartition(":")[2].partition("/")[0])
+            await it.create(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Service",
+                    "metadata": {"namespace": "default", "name": "stalls"},
+                    "spec": {"type": "ExternalName", "externalName": "localhost"},
+                }
+            )
+            service = {"namespace": "default", "name": "stalls", "port": port, "path": "/stalls"}
+            made = configuration("", own.ca.read_bytes())
+            config = made["webhooks"][0]["clientConfig"]
+            made["webhooks"][0]["clientConfig"] = {
+                "service": service,
+                "caBundle": config["caBundle"],
+            }
+            await it.create(made)
+            await it.create(stalls_policy())
+            await it.create(stall(4))
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 30)
+            assert [in_member(it, name)["spec"]["keepers"] for name in ("m1", "m2")] == [1, 3]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("spec", "cause"),
+    [
+        ({"clusterIP": "None", "ports": [{"port": 443}]}, "has no clusterIP"),
+        ({"clusterIP": "10.0.0.7", "ports": [{"port": 80}]}, "443: is no port of Service"),
+    ],
+)
+def test_a_service_that_cannot_be_reached_is_said_so(
+    credentials: Credentials, spec: Wire, cause: str
+) -> None:
+    async def story() -> None:
+        async with market() as it:
+            metadata = {"namespace": "default", "name": "stalls"}
+            service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+            await it.create(service)
+            made = configuration("", credentials.ca.read_bytes())
+            made["webhooks"][0]["clientConfig"] = {"service": metadata}
+            await it.create(made)
+            await it.create(stalls_policy())
+            await it.create(stall(4))
+            await until(lambda: told(it, STALL, "ApplyPolicyFailed"), 30)
+            assert cause in told(it, STALL, "ApplyPolicyFailed")
+
+    asyncio.run(story())

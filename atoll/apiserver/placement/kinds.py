@@ -40,6 +40,7 @@ def plane_kinds(effects: Effects, *, allow_no_execute: bool = False) -> Kinds:
             mutating=(*karmada.hooks.mutating, _default),
             validating=(*karmada.hooks.validating, rules.keep_definitions, _check),
         ),
+        karmada.services,
     )
 
 
