@@ -87,3 +87,11 @@ def priciest(clusters: list[Cluster]) -> list[str]:
 
 def test_free_of_charge_is_cheaper_than_unknown() -> None:
     assert priciest([make_cluster("unknown"), make_cluster("zero", price=priced(0))]) == ["zero"]
+
+
+def test_other_prices_leave_everything_else_of_a_fleet_as_it_was() -> None:
+    fleet = Fleet.of(FLEET)
+    dearer = fleet.priced({"b": priced(7), "a": None})
+    assert [each.price for each in dearer.clusters] == [None, priced(7), None]
+    assert (dearer.traits, dearer.capacity) == (fleet.traits, fleet.capacity)
+    assert [each.price for each in fleet.clusters] == [each.price for each in FLEET]
