@@ -6,7 +6,6 @@ while the promises must hold; once it is calm, everything must be where it shoul
 """
 
 import asyncio
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -14,35 +13,41 @@ from itertools import islice
 from atoll.apiserver.assembly import Assembly, assemble
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.placement.kinds import plane_kinds
-from atoll.client.api import ApiClient, Refused
+from atoll.client.api import ApiClient
 from atoll.client.inprocess import InProcess
-from atoll.client.transport import Transport, Unreachable
+from atoll.client.transport import Transport
 from atoll.controllers.admitting import admit, report
 from atoll.controllers.hub import Hub
-from atoll.controllers.running import start
+from atoll.controllers.running import controlling
 from atoll.effects import Effects
 from atoll.exchange import Peer
-from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.keeping import Pace
 from atoll.simulated.member import Member, build, running
+from atoll.simulated.nodes import Pool
 from atoll.simulated.summary import summary
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
-from simulation.converged import differences
+from simulation.converged import Scene
 from simulation.network import Network, Sky
+from simulation.objects import (
+    CONFIGMAPS,
+    DEFAULT,
+    DEPLOYMENTS,
+    FOREIGN,
+    TIERS,
+    template,
+)
 from simulation.promises import Promises
-from simulation.users import CONFIGMAPS, DEPLOYMENTS, User, template
+from simulation.users import Act, User, habits
 from simulation.world import World
 
 ADMIN = Peer("admin", (MASTERS,))
 MEMBERS = ("m1", "m2", "m3")
-USERS = 3
-FOREIGN = "theirs"
+USERS = 2
 SETTLE_WITHIN_S = 180.0
 QUIET_S = 60.0
-LAST_S = 20.0
-PAUSE_S = 0.5
+LAST_S = 8.0
 
 
 @dataclass
@@ -55,6 +60,8 @@ class Pipeline:
     promises: Promises
     log: MemoryLog
     sky: Sky
+    acts: list[Act]
+    joins: dict[str, float]
     hubs: int = 0
     planes: int = 0
     cuts: int = 0
@@ -62,18 +69,35 @@ class Pipeline:
     hub: Hub | None = None
 
 
-async def pipeline(world: World, virtual_s: float = 40.0) -> Pipeline:
+async def pipeline(world: World, virtual_s: float = 20.0) -> Pipeline:
     """Disturb everything for so long, then let it settle and see whether it is right."""
     effects = world.effects("hub")
     chance, disk = effects.chance.of("members"), effects.chance.of("disk")
     members = {
-        name: build(name, world.effects(name), pace=Pace(start_s=chance.choice((0.0, 0.5, 5.0))))
+        name: build(
+            name,
+            world.effects(name),
+            fleet=(Pool(count=1),),
+            pace=Pace(start_s=chance.choice((0.0, 0.5, 5.0))),
+        )
         for name in MEMBERS
     }
+    joins = {
+        name: chance.choice((0.0, 0.0, 0.0, virtual_s, virtual_s + LAST_S)) for name in MEMBERS
+    }
     log = MemoryLog(delay_s=lambda: disk.expovariate(1000.0))
-    it = Pipeline(world, effects, members, Promises(world, members), log, Sky(world))
+    it = Pipeline(
+        world,
+        effects,
+        members,
+        Promises(world, members),
+        log,
+        Sky(world),
+        habits(effects.chance.of("habits")),
+        joins,
+    )
     async with running(*members.values()):
-        await _settle_foreigners(members, it)
+        await _settle_foreigners(members)
         it.promises.follow_members()
         end = _now() + virtual_s
         while _now() < end:
@@ -87,12 +111,13 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def _settle_foreigners(members: dict[str, Member], it: Pipeline) -> None:
+async def _settle_foreigners(members: dict[str, Member]) -> None:
     """Give members things that are not ours; one has the name of a template."""
     for name, member in members.items():
         api = ApiClient(member.transport)
-        await api.create(DEPLOYMENTS, template(DEPLOYMENTS, FOREIGN, "red", 2))
-        await api.create(CONFIGMAPS, template(CONFIGMAPS, f"{FOREIGN}-{name}", "red", 2))
+        await api.create(DEPLOYMENTS, template((DEPLOYMENTS, DEFAULT, FOREIGN), "red", 2))
+        theirs = (CONFIGMAPS, DEFAULT, f"{FOREIGN}-{name}")
+        await api.create(CONFIGMAPS, template(theirs, "red", 2))
 
 
 async def _live_once(it: Pipeline, end: float) -> None:
@@ -102,21 +127,30 @@ async def _live_once(it: Pipeline, end: float) -> None:
     store = Store.open(it.log)
     async with Supervisor("plane", it.effects.chance) as process:
         server = await _serve(it, store, process)
+        if it.planes == 1:
+            await _user(it, server, "first").settle_in()
         async with Supervisor("users", it.effects.chance) as others:
-            for number in range(USERS):
-                draw = it.effects.chance.of(f"user-{number}")
-                api = ApiClient(InProcess(server.handle, ADMIN))
-                user = User(it.world, api, draw, list(MEMBERS))
-                others.start(f"user-{number}", user.run)
+            _let_in_users(it, server, others)
             others.start("trouble", partial(_trouble, it))
             others.start("hubs", partial(_lead_lives, it, server))
-            await asyncio.sleep(min(draws.expovariate(1 / 25.0), max(0.0, end - _now())))
+            await asyncio.sleep(min(draws.expovariate(1 / 10.0), max(0.0, end - _now())))
             crashes = draws.random() < 0.7
             if crashes:
                 it.world.note(f"the plane crashes at revision {store.revision}")
                 it.log.crash(kept=draws.random() < 0.5)
         if not crashes:
             await store.close()
+
+
+def _let_in_users(it: Pipeline, server: Assembly, others: Supervisor) -> None:
+    for number in range(USERS):
+        name = f"user-{number}"
+        others.start(name, _user(it, server, name).run)
+
+
+def _user(it: Pipeline, server: Assembly, name: str) -> User:
+    api = ApiClient(InProcess(server.handle, ADMIN))
+    return User(it.world, api, it.effects.chance.of(name), it.members, it.promises, it.acts)
 
 
 async def _live_last(it: Pipeline) -> None:
@@ -127,14 +161,16 @@ async def _live_last(it: Pipeline) -> None:
         async with Supervisor("others", it.effects.chance) as others:
             others.start("hubs", partial(_lead, it, server))
             await _disturb(it, server)
-            begun = _now()
-            while left := list(islice(differences(store, it.members), 5)):
+            begun, pause_s = _now(), 1.0
+            scene = Scene(store, it.members, it.promises.left)
+            while left := list(islice(scene.differences(), 5)):
                 assert _now() < begun + SETTLE_WITHIN_S, f"not settled: {'; '.join(left)}"
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(pause_s)
+                pause_s *= 1.5
             it.settled_after_s = _now() - begun
             it.world.note(f"settled after {it.settled_after_s:g} s")
             await _stay_quiet(it, store)
-            left = list(islice(differences(store, it.members), 5))
+            left = list(islice(scene.differences(), 5))
             assert not left, f"settled and then not: {'; '.join(left)}"
         await store.close()
 
@@ -142,10 +178,7 @@ async def _live_last(it: Pipeline) -> None:
 async def _disturb(it: Pipeline, server: Assembly) -> None:
     """Trouble for a while, and then calm, without anyone being started anew."""
     async with Supervisor("users", it.effects.chance) as others:
-        for number in range(USERS):
-            draw = it.effects.chance.of(f"user-{number}")
-            api = ApiClient(InProcess(server.handle, ADMIN))
-            others.start(f"user-{number}", User(it.world, api, draw, list(MEMBERS)).run)
+        _let_in_users(it, server, others)
         others.start("trouble", partial(_trouble, it))
         await asyncio.sleep(LAST_S)
     it.sky.clear()
@@ -185,7 +218,7 @@ async def _trouble(it: Pipeline) -> None:
     while True:
         it.sky.worsen(draws)
         it.world.note(f"{it.sky.weather}")
-        await asyncio.sleep(draws.expovariate(1 / 5.0))
+        await asyncio.sleep(draws.expovariate(1 / 3.0))
         member = it.members[draws.choice(MEMBERS)]
         if member.transport.is_cut:
             member.heal()
@@ -200,36 +233,22 @@ async def _lead_lives(it: Pipeline, server: Assembly) -> None:
     draws = it.effects.chance.of("hubs")
     while True:
         try:
-            async with asyncio.timeout(draws.expovariate(1 / 12.0)):
+            async with asyncio.timeout(draws.expovariate(1 / 6.0)):
                 await _lead(it, server)
         except TimeoutError:
             it.world.note("the controllers are killed")
 
 
 async def _lead(it: Pipeline, server: Assembly) -> None:
-    """Run the controllers until cancelled; a start that fails is tried again."""
-    while True:
-        try:
-            await _lead_once(it, server)
-        except (Unreachable, Refused) as failed:
-            it.world.note(f"the controllers could not start: {failed}")
-            await asyncio.sleep(PAUSE_S)
-
-
-async def _lead_once(it: Pipeline, server: Assembly) -> None:
+    """Run the controllers until cancelled."""
     it.hubs += 1
     it.world.note(f"the controllers start for the {it.hubs}. time")
-    async with AsyncExitStack() as stack:
-        children = await stack.enter_async_context(Children("hub"))
-        plane = _through(it, "plane", InProcess(server.handle, ADMIN))
-        it.hub = hub = Hub(plane, it.effects, children)
-        services = await start(hub)
-        supervisor = await stack.enter_async_context(Supervisor("controllers", it.effects.chance))
-        for name, service in services.items():
-            supervisor.start(name, service)
+    plane = _through(it, "plane", InProcess(server.handle, ADMIN))
+    async with controlling(plane, it.effects) as hub:
+        it.hub = hub
         for name, member in it.members.items():
-            children.spawn(_join(it, hub, member), f"join {name}")
-        await supervisor.until_stopped()
+            hub.children.spawn(_join(it, hub, member), f"join {name}")
+        await asyncio.Event().wait()
 
 
 def _through(it: Pipeline, name: str, inner: Transport) -> Network:
@@ -237,12 +256,9 @@ def _through(it: Pipeline, name: str, inner: Transport) -> Network:
 
 
 async def _join(it: Pipeline, hub: Hub, member: Member) -> None:
-    """Let a member in as soon as it can be reached, then report how it is."""
+    """Let a member in when it is its time, then report how it is."""
+    await asyncio.sleep(it.joins[member.name] - _now())
     way = _through(it, member.name, member.transport)
-    while True:
-        try:
-            await admit(hub, member.name, way, {"region": "here", "provider": "sim"})
-            break
-        except (Unreachable, Refused):
-            await asyncio.sleep(PAUSE_S)
+    labels = {"tier": it.effects.chance.of("tiers").choice(TIERS)}
+    await admit(hub, member.name, way, {"region": "here", "provider": "sim"}, labels=labels)
     await report(hub, member.name, lambda: summary(member))

@@ -21,10 +21,14 @@ from simulation.world import World
 
 BINDINGS = "resourcebindings.work.karmada.io"
 WORKS = "works.work.karmada.io"
+CLUSTERS = "clusters.cluster.karmada.io"
+NAMESPACES = "namespaces"
 TEMPLATES = {"Deployment": "deployments.apps", "ConfigMap": "configmaps"}
 KINDS = {collection: kind for kind, collection in TEMPLATES.items()}
 # A decision that was right this long ago may still be on its way.
 RECENT_S = 120.0
+# What cannot arrive is waited for no longer than this when something moves.
+MOVE_LIMIT_S = 600.0
 
 Wire = dict[str, Any]
 Key = tuple[str, str]  # a kind, and namespace/name
@@ -38,12 +42,29 @@ class Promises:
         self._members = members
         self._plane: Store | None = None
         self._targets: dict[Key, set[str]] = defaultdict(set)
+        self._entered: dict[Key, dict[str, float]] = defaultdict(dict)
+        self._moved: dict[Key, float] = {}
         self._promised: dict[Key, list[tuple[float, int]]] = defaultdict(list)
         self._nowhere: dict[Key, float] = {}
+        self._edited: dict[Key, float] = {}
         self._foreign: dict[tuple[str, Key], Wire] = {}
+        self._joined: set[str] = set()
+        self.by_hand: set[str] = set()
+        """The uids of what users delete in members themselves."""
+        self.left: set[str] = set()
+        """The clusters that were ever removed from the fleet."""
         self.removed = 0
+        self.preserved = 0
         self.checked = 0
         self.made = 0
+
+    def was_joined(self, cluster: str) -> bool:
+        return cluster in self._joined
+
+    def expect_edit(self, wire: Wire) -> None:
+        """A user is about to change or delete this object of a member."""
+        metadata = wire["metadata"]
+        self._edited[wire["kind"], f"{metadata['namespace']}/{metadata['name']}"] = _now()
 
     def follow_plane(self, store: Store) -> None:
         """Believe what the plane has now, and check what it does from now on."""
@@ -71,20 +92,29 @@ class Promises:
         for event in events:
             after = _object(event.after)
             before = _object(event.before) if event.before is not None else None
-            if event.after.collection == BINDINGS and not event.removed:
+            if event.after.collection == CLUSTERS:
+                self._joined.add(event.after.name)
+            elif event.after.collection == BINDINGS and not event.removed:
                 self._bound(before, after)
             elif event.after.collection == WORKS:
-                if before is None or event.removed or _is_going(before) != _is_going(after):
+                going = not event.removed and _is_going(after)
+                if before is None or event.removed or _is_going(before) != going:
                     how = "is gone" if event.removed else "is made" if not before else "is going"
                     self._world.note(f"Work {event.after.name} {how}")
                 if before is None:
                     self._check_alone(after)
+                elif going and not _is_going(before):
+                    self._check_withdrawal(after)
 
     def _bound(self, before: Wire | None, binding: Wire) -> None:
         """A binding says where its template goes; if it divides, the parts are the whole."""
         key, targets = _template(binding), _targets(binding)
         self._targets[key] |= targets.keys()
-        spec, now = binding["spec"], asyncio.get_running_loop().time()
+        spec, now = binding["spec"], _now()
+        entered = self._entered[key]
+        if entered.keys() != targets.keys():
+            self._moved[key] = now
+        self._entered[key] = {name: entered.get(name, now) for name in targets}
         if not targets:
             self._nowhere[key] = now
         if before is not None and _targets(before) != targets:
@@ -110,6 +140,20 @@ class Promises:
             ) == _namespace(work):
                 assert not asked & _asked(other), f"two Works ask for {asked & _asked(other)}"
 
+    def _check_withdrawal(self, work: Wire) -> None:
+        """A Work goes because its template goes, or is not meant for its cluster any more."""
+        annotations = _annotations(work)
+        if names.BINDING_NAME not in annotations:
+            return  # a namespace's
+        of = f"{annotations[names.BINDING_NAMESPACE]}/{annotations[names.BINDING_NAME]}"
+        binding = self._find(BINDINGS, of)
+        cluster = names.cluster_of(_namespace(work))
+        if binding is None or _is_going(binding) or cluster is None:
+            return
+        entered = self._entered[_template(binding)].get(cluster)
+        recently = entered is None or entered > _now() - RECENT_S
+        assert recently, f"the Work of {of} goes from {cluster}, which is a target"
+
     def _member_changed(self, cluster: str, events: Sequence[Event]) -> None:
         for event in events:
             kind = KINDS.get(event.after.collection)
@@ -122,32 +166,53 @@ class Promises:
                 assert not event.removed, f"{key} of {cluster} is theirs"
                 assert _meant(after) == known, f"{key} of {cluster} is theirs"
                 continue
+            before = _object(event.before) if event.before is not None else None
             if not _is_ours(after):
+                if before is not None and _is_ours(before):
+                    self._check_release(cluster, key, before)
+                elif event.removed:
+                    known_by_hand = after["metadata"]["uid"] in self.by_hand
+                    going = self._is_ending(cluster, key)
+                    assert known_by_hand or going, f"{key} of {cluster} was let go, and is gone"
                 continue
             assert cluster in self._targets[key], f"{key} was never meant for {cluster}"
             if event.before is None or event.removed:
                 how = "is gone from" if event.removed else "is made in"
                 self._world.note(f"{key[1]} {how} {cluster}")
                 self.made += not event.removed
-            elif event.before is not None:
-                was = _object(event.before)
-                assert not _is_ours(was) or _maker(was) == _maker(after), f"two Works own {key}"
-            if event.removed:
+            elif before is not None:
+                assert not _is_ours(before) or _maker(before) == _maker(after), (
+                    f"two Works own {key}"
+                )
+            if event.removed and after["metadata"]["uid"] not in self.by_hand:
                 self.removed += 1
                 self._check_removal(cluster, key, after)
 
+    def _check_release(self, cluster: str, key: Key, was: Wire) -> None:
+        """What is let go in a member is so because its policy said that it outlives its Work."""
+        work = self._find(WORKS, "/".join(str(each) for each in _maker(was)))
+        assert work is None or _is_preserving(work), f"{key} of {cluster} is let go: {_maker(was)}"
+        self._world.note(f"{key[1]} is let go in {cluster}")
+        self.preserved += 1
+
     def _check_removal(self, cluster: str, key: Key, gone: Wire) -> None:
         """What goes from a cluster was withdrawn; and if it moved, it is elsewhere already."""
-        assert self._plane is not None
+        if self._is_ending(cluster, key):
+            return
+        work = self._find(WORKS, "/".join(str(each) for each in _maker(gone)))
+        assert work is None or _is_going(work), f"{key} left {cluster}, and its Work is there"
+        assert work is None or not _is_preserving(work), f"{key} left {cluster}, unasked"
         binding = self._find(BINDINGS, names_of(key))
         template = self._find(TEMPLATES[key[0]], key[1])
         if binding is None or template is None or _is_going(binding) or _is_going(template):
             return
         if _annotations(gone).get(names.TEMPLATE_UID) != template["metadata"]["uid"]:
             return  # it was of an earlier one of that name
-        since = asyncio.get_running_loop().time() - RECENT_S
+        since = _now() - RECENT_S
         if self._nowhere.get(key, since) > since:
             return  # its users asked for clusters that cannot have it
+        if self._moved.get(key, 0.0) < _now() - MOVE_LIMIT_S:
+            return  # it was waited for long enough
         elsewhere = [
             _object(record)
             for name, member in self._members.items()
@@ -155,12 +220,17 @@ class Promises:
             and (record := member.store.get(TEMPLATES[key[0]], key[1])) is not None
         ]
         assert elsewhere, f"{key} left {cluster} and is nowhere"
-        if key[0] == "Deployment":
+        if key[0] == "Deployment" and self._edited.get(key, since) <= since:
             there = sum(each["spec"].get("replicas", 1) for each in elsewhere)
             history = self._promised[key]
             recent = [count for at, count in history if at >= since] or [history[-1][1]]
             least = min(recent)
             assert there >= least, f"{key} left {cluster}: {there} replicas of {least} are left"
+
+    def _is_ending(self, cluster: str, key: Key) -> bool:
+        """Whether a user has ended the namespace of something, and so what is in it."""
+        record = self._members[cluster].store.get(NAMESPACES, key[1].partition("/")[0])
+        return record is None or _is_going(_object(record))
 
     def _find(self, collection: str, name: str) -> Wire | None:
         assert self._plane is not None
@@ -195,6 +265,14 @@ def _template(binding: Wire) -> Key:
 def _targets(binding: Wire) -> dict[str, int]:
     clusters = binding["spec"].get("clusters") or ()
     return {each["name"]: each.get("replicas", 0) for each in clusters}
+
+
+def _is_preserving(work: Wire) -> bool:
+    return bool(work["spec"].get("preserveResourcesOnDeletion"))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _asked(work: Wire) -> set[tuple[str, str, str]]:
