@@ -40,8 +40,8 @@ def dependencies(hub: Hub) -> Loop[Ref]:
         if not meant_otherwise(before, after):
             return
         known = [each for each in (before, after) if each is not None]
-        if after is not None and any(map(depending.concerns, known)):
-            loop.wake(Ref.of(after))
+        if any(map(depending.concerns, known)):
+            loop.wake(Ref.of(known[-1]))
         for each in known:
             for parent in depending.parents_of(each):
                 loop.wake(Ref(BINDING, KIND, *parent))
@@ -62,13 +62,12 @@ def dependencies(hub: Hub) -> Loop[Ref]:
 
 
 def _observe(hub: Hub, ref: Ref) -> depending.SeenDependencies | None:
-    binding = hub.plane.find(ref)
-    if binding is None:
-        return None
+    # Of a parent that is gone without having been let go, attached bindings may still tell.
+    binding = hub.plane.find(ref) or depending.gone(ref)
     attached = _bindings(hub).by(depending.attached_by, names.depended_by(ref.namespace, ref.name))
     if not attached and not depending.concerns(binding):
         return None
-    template = hub.plane.find(template_of(binding))
+    template = hub.plane.find(template_of(binding)) if "spec" in binding else None
     needed: tuple[Dependency, ...] | None = None
     objects: list[Wire] = []
     problem = ""

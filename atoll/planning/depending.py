@@ -89,6 +89,12 @@ def concerns(binding: Object) -> bool:
     return bool((binding.get("spec") or {}).get("propagateDeps")) or _is_held(binding)
 
 
+def gone(parent: Ref) -> Object:
+    """A binding of which nothing is left but its name: it carries nothing."""
+    metadata = {"namespace": parent.namespace, "name": parent.name}
+    return {"apiVersion": parent.api_version, "kind": parent.kind, "metadata": metadata}
+
+
 def attached_by(binding: Object) -> Iterable[str]:
     """The labels of the parents that a binding is attached to, whether or not it has them all."""
     labels = binding["metadata"].get("labels") or {}

@@ -1,12 +1,14 @@
 """What a workload refers to goes where it goes, and leaves when nobody refers to it any more."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from sites import until
 from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
-from whole import Whole, plane_over, whole
+from whole import Whole, plane_over, served, whole
 
+from atoll.client.api import ApiClient, Missing, Stale
 from atoll.controllers.hub import BINDING, WORK
 from atoll.dialects.karmada import names
 from atoll.effects import system_effects
@@ -231,6 +233,36 @@ def test_a_dependency_with_a_policy_of_its_own_keeps_it() -> None:
             await it.delete(made)
             await until_in(it, SETTINGS, "m2")
             assert condition(binding(it, SETTINGS), "Scheduled") == "Success"
+
+    asyncio.run(story())
+
+
+def test_a_parent_that_is_torn_out_while_nobody_looks_leaves_nothing_behind() -> None:
+    async def story() -> None:
+        effects, log = system_effects(), MemoryLog()
+        members = {"m1": build("m1", effects)}
+        async with running(*members.values()):
+            async with plane_over(members, log, effects) as it:
+                await it.create(thing(SETTINGS))
+                await it.create(carrying("m1"))
+                made = await it.create(workload(needs=(SETTINGS,)))
+                await until_in(it, SETTINGS, "m1")
+                bindings = it.hub.plane.collection(BINDING, KIND)
+                deployments = it.hub.plane.collection("apps/v1", "Deployment")
+            async with served(log, effects) as transport:
+                api = ApiClient(transport)
+                await api.delete(deployments, made)
+                path = bindings.path("default", "nginx-deployment")
+                async with asyncio.timeout(20):
+                    with suppress(Missing):
+                        while parent := await api.get(path):
+                            parent["metadata"]["finalizers"] = []
+                            with suppress(Stale):
+                                await api.replace(bindings, parent)
+                            await asyncio.sleep(0.005)
+            async with plane_over(members, log, effects) as it:
+                await until_in(it, SETTINGS)
+                assert (binding(it, SETTINGS) or {})["spec"].get("requiredBy", []) == []
 
     asyncio.run(story())
 

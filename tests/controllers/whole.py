@@ -77,15 +77,22 @@ async def whole(
 
 
 @asynccontextmanager
+async def served(log: Log, effects: Effects) -> AsyncIterator[InProcess]:
+    """The API server of a plane over a log, and no controllers."""
+    async with AsyncExitStack() as stack:
+        store = Store.open(log)
+        server = assemble(store, effects, kinds=plane_kinds(effects))
+        await run(Plane(store, server), effects, stack)
+        yield InProcess(server.handle, ADMINISTRATOR)
+
+
+@asynccontextmanager
 async def plane_over(
     members: dict[str, Member], log: Log, effects: Effects, gates: str = ""
 ) -> AsyncIterator[Whole]:
     """A plane over a log, with members that go on by themselves when it ends."""
     async with AsyncExitStack() as stack:
-        store = Store.open(log)
-        server = assemble(store, effects, kinds=plane_kinds(effects))
-        await run(Plane(store, server), effects, stack)
-        transport = InProcess(server.handle, ADMINISTRATOR)
+        transport = await stack.enter_async_context(served(log, effects))
         features = Features.of(gates, PLANE_USUAL)
         hub = await stack.enter_async_context(controlling(transport, effects, features))
         for name, member in members.items():

@@ -373,6 +373,17 @@ def test_a_snapshot_without_its_label_is_found_and_taken_off() -> None:
     assert plane.binding(CONFIG)["spec"]["requiredBy"] == []
 
 
+def test_a_parent_that_went_without_being_let_go_is_taken_off() -> None:
+    plane = carrying("m1")
+    plane.settle()
+    known = {("shop", CONFIG): plane.binding(CONFIG)}
+    seen = SeenDependencies(depending.gone(Ref(API, KIND, "shop", WEB)), bindings=known)
+    [detached] = depending.plan(seen).actions
+    assert isinstance(detached, Update)
+    assert detached.object["spec"]["requiredBy"] == []
+    assert detached.object["metadata"]["labels"] == {}
+
+
 def test_an_attached_binding_that_goes_is_left_alone() -> None:
     plane = carrying("m1")
     plane.settle()
