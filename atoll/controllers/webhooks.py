@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from atoll.client.api import Missing, Refused
 from atoll.client.https import Https, Patience
 from atoll.client.kubeconfig import Endpoint
 from atoll.client.transport import Unreachable, whole
@@ -22,7 +23,6 @@ from atoll.errors import Invalid, UsageError
 from atoll.exchange import Request
 from atoll.interpreting import webhooks
 from atoll.interpreting.webhooks import Hook
-from atoll.model.action import Ref
 from atoll.runtime.asking import Asking, Question, Reply
 
 CONTEXT = {"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterContext"}
@@ -60,14 +60,14 @@ class Webhooks:
         try:
             response = await self._response(hook, request)
             problem = webhooks.problem_of(request["operation"], response)
-        except (Unreachable, UsageError, Invalid) as error:
+        except (Unreachable, UsageError, Invalid, Refused) as error:
             return _reply({}, str(error), failed=True)
         # A webhook that says it failed means this object, and not that it is out of order.
         is_its_word = response.get("successful") is False
         return _reply(response, problem, failed=bool(problem) and not is_its_word)
 
     async def _response(self, hook: Hook, request: Wire) -> Wire:
-        server, path, query, name = self._address(hook)
+        server, path, query, name = await self._address(hook)
         uid = self._hub.effects.chance.uuid("interpreters")
         body = orjson.dumps({**CONTEXT, "request": {"uid": uid, **request}})
         timeout_s = hook.wire.get("timeoutSeconds") or TIMEOUT_S
@@ -100,7 +100,7 @@ class Webhooks:
             await oldest.close()
         return way
 
-    def _address(self, hook: Hook) -> tuple[str, str, str, str | None]:
+    async def _address(self, hook: Hook) -> tuple[str, str, str, str | None]:
         """Server, path and query, and the name its certificate must have if not the server's."""
         config = hook.wire["clientConfig"]
         if config.get("url"):
@@ -108,7 +108,12 @@ class Webhooks:
             return f"{url.scheme}://{url.netloc}", url.path or "/", url.query, None
         service = config["service"]
         name, namespace = service["name"], service["namespace"]
-        found = self._hub.plane.find(Ref("v1", "Service", namespace, name))
+        plane = self._hub.plane
+        try:
+            where = plane.collection("v1", "Service").path(namespace, name)
+            found: Wire | None = await plane.api.get(where)
+        except Missing:
+            found = None
         host = _host(found, f"{name}.{namespace}.svc", service.get("port") or 443)
         path = "/" + (service.get("path") or "").removeprefix("/")
         return f"https://{host}", path, "", f"{name}.{namespace}.svc"

@@ -124,8 +124,6 @@ async def market() -> AsyncIterator[Whole]:
             await define(Site(name, member.transport, children))
         it = await stack.enter_async_context(plane_over(members, MemoryLog(), effects))
         await define(it.hub.plane)
-        for collection in it.hub.template_collections():
-            await it.hub.plane.mirror(collection).ready.wait()
         await it.hub.plane.follow("v1", "Event")
         yield it
 
