@@ -27,25 +27,7 @@ from atoll.scheduling.ordinals import Range
 
 def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     """The loops of Works and of statuses, both by binding."""
-    sending = Loop(
-        Controller(
-            "works",
-            partial(_observe_binding, hub),
-            lambda seen: works.plan(seen, hub.now),
-            tell_owner(hub, works.NOT_SENT, partial(_template_behind, hub)),
-        ),
-        hub.performer,
-        hub.turns,
-    )
-    telling = Loop(
-        Controller(
-            "statuses",
-            partial(_observe_statuses, hub),
-            lambda seen: aggregating.plan(seen, hub.now),
-        ),
-        hub.performer,
-        hub.turns,
-    )
+    sending, telling = _loops(hub)
 
     def binding_changed(before: Wire | None, after: Wire | None) -> None:
         if after is not None and meant_otherwise(before, after):
@@ -69,28 +51,36 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
                 for attached in _attached(hub, binding):
                     sending.wake(Ref.of(attached))
 
-    def override_changed(before: Wire | None, after: Wire | None) -> None:
-        if meant_otherwise(before, after):
-            for kind in ("ResourceBinding", "ClusterResourceBinding"):
-                for binding in hub.plane.all(BINDING, kind):
-                    sending.wake(Ref.of(binding))
-
-    def cluster_changed(before: Wire | None, after: Wire | None) -> None:
-        """What a target gets depends on its labels too, and on its being there at all."""
-        if meant_otherwise(before, after):
-            name = (after or before or {})["metadata"]["name"]
-            for kind in ("ResourceBinding", "ClusterResourceBinding"):
-                mirror = hub.plane.mirror(hub.plane.collection(BINDING, kind))
-                for binding in mirror.by(_target_names, name):
-                    sending.wake(Ref.of(binding))
-
-    hub.hear("Cluster", cluster_changed)
+    hub.hear("Cluster", partial(_cluster_changed, hub, sending))
     for kind in ("ResourceBinding", "ClusterResourceBinding"):
         hub.hear(kind, binding_changed)
     for kind in ("OverridePolicy", "ClusterOverridePolicy"):
-        hub.hear(kind, override_changed)
+        hub.hear(kind, partial(_override_changed, hub, sending))
     hub.hear("Work", work_changed)
     hub.hear_templates(template_changed)
+    return sending, telling
+
+
+def _loops(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
+    sending = Loop(
+        Controller(
+            "works",
+            partial(_observe_binding, hub),
+            lambda seen: works.plan(seen, hub.now),
+            tell_owner(hub, works.NOT_SENT, partial(_template_behind, hub)),
+        ),
+        hub.performer,
+        hub.turns,
+    )
+    telling = Loop(
+        Controller(
+            "statuses",
+            partial(_observe_statuses, hub),
+            lambda seen: aggregating.plan(seen, hub.now),
+        ),
+        hub.performer,
+        hub.turns,
+    )
     return sending, telling
 
 
@@ -98,6 +88,25 @@ def _template_behind(hub: Hub, wire: Object) -> Ref | None:
     """The template that a binding is for, or a Work."""
     known = [wire] if wire["apiVersion"] == BINDING else map(hub.plane.find, work_bindings(wire))
     return next((template_of(each) for each in known if each is not None), None)
+
+
+def _override_changed(
+    hub: Hub, sending: Loop[Ref], before: Wire | None, after: Wire | None
+) -> None:
+    if meant_otherwise(before, after):
+        for kind in ("ResourceBinding", "ClusterResourceBinding"):
+            for binding in hub.plane.all(BINDING, kind):
+                sending.wake(Ref.of(binding))
+
+
+def _cluster_changed(hub: Hub, sending: Loop[Ref], before: Wire | None, after: Wire | None) -> None:
+    """What a target gets depends on its labels too, and on its being there at all."""
+    if meant_otherwise(before, after):
+        name = (after or before or {})["metadata"]["name"]
+        for kind in ("ResourceBinding", "ClusterResourceBinding"):
+            mirror = hub.plane.mirror(hub.plane.collection(BINDING, kind))
+            for binding in mirror.by(_target_names, name):
+                sending.wake(Ref.of(binding))
 
 
 def _target_names(binding: Wire) -> list[str]:
