@@ -7,7 +7,7 @@ the catalog (discovery, OpenAPI) is valid for one generation.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import re2
 
@@ -32,7 +32,8 @@ class Subresource:
     kind: str
 
 
-def subresources(resource: Resource) -> list[Subresource]:
+@lru_cache(maxsize=1024)
+def subresources(resource: Resource) -> tuple[Subresource, ...]:
     """The subresources of a resource, in the order in which discovery lists them."""
     own = (resource.group, resource.version, resource.kind)
     found = []
@@ -42,7 +43,7 @@ def subresources(resource: Resource) -> list[Subresource]:
         found.append(Subresource("scale", _STATUS_VERBS, *SCALE))
     if resource.kind == "Namespace" and not resource.group:
         found.append(Subresource("finalize", ("update",), *own))
-    return found if resource.custom else sorted(found, key=lambda sub: sub.name)
+    return tuple(found if resource.custom else sorted(found, key=lambda sub: sub.name))
 
 
 def version_rank(version: str) -> tuple[int, int, int, str]:

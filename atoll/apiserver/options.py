@@ -29,6 +29,8 @@ _MANAGER_MAX = 128
 def parse_query(query: str) -> dict[str, list[str]]:
     """The query parameters by name, in order."""
     parameters: dict[str, list[str]] = {}
+    if not query:
+        return parameters
     for key, value in parse_qsl(query, keep_blank_values=True):
         parameters.setdefault(key, []).append(value)
     return parameters
@@ -87,8 +89,13 @@ class WriteOptions:
     force: bool | None = None
 
 
+_NO_OPTIONS = WriteOptions()
+
+
 def write_options(query: Query, kind: str) -> WriteOptions:
     """Read CreateOptions, UpdateOptions or PatchOptions (`kind` says which) from a query."""
+    if not query:
+        return _NO_OPTIONS
     manager = first(query, "fieldManager")
     errors = []
     if len(manager.encode()) > _MANAGER_MAX:

@@ -6,6 +6,7 @@ those bytes joined.
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -29,8 +30,16 @@ class Shaper:
         self._now = now
         self._include = include
         self._columns_told = False
-        head = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'
-        self._head = b"{" if resource.custom else head.encode()
+
+    @cached_property
+    def _head(self) -> bytes:
+        """How every object of a built-in kind begins."""
+        kind, version = self.resource.kind, self.resource.api_version
+        return (
+            b"{"
+            if self.resource.custom
+            else f'{{"kind":"{kind}","apiVersion":"{version}",'.encode()
+        )
 
     @property
     def content_type(self) -> str:

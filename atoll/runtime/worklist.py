@@ -71,7 +71,7 @@ class Worklist(Generic[K]):
         self._got_on_at = 0.0
         self._due: float | None = None
         self._failures: dict[K, int] = {}
-        self._more = asyncio.Event()
+        self._idle: dict[asyncio.Future[None], None] = {}
 
     def add(self, key: K, level: int = 0) -> None:
         """Have a key looked at; one that waits already does so at the more pressing level."""
@@ -83,7 +83,7 @@ class Worklist(Generic[K]):
                 self._turns.count(each, -1)
         self._waiting[level][key] = None
         self._turns.count(level, 1)
-        self._more.set()
+        self._wake()
 
     def add_later(self, key: K, pause_s: float) -> None:
         """Add a key after a pause."""
@@ -113,8 +113,6 @@ class Worklist(Generic[K]):
         finally:
             self._busy.discard(key)
             self._got_on_at = _clock()
-            if any(key in waiting for waiting in self._waiting):
-                self._more.set()
 
     async def _next(self) -> K:
         """The most pressing key that is with nobody; from now on it is with the caller.
@@ -131,14 +129,29 @@ class Worklist(Generic[K]):
                     self._busy.add(key)
                     self._got_on_at = _clock()
                     self._turns.count(level, -1)
+                    self._wake()
                     return key
                 self._due = self._due or _clock() + _TURN_AFTER_S
-            self._more.clear()
-            try:
-                async with asyncio.timeout(None if key is None else _PATIENCE_S):
-                    await self._more.wait()
-            except TimeoutError:
-                continue
+            await self._wait(None if key is None else _PATIENCE_S)
+
+    async def _wait(self, longest_s: float | None) -> None:
+        waker = asyncio.get_running_loop().create_future()
+        self._idle[waker] = None
+        try:
+            async with asyncio.timeout(longest_s):
+                await waker
+        except TimeoutError:
+            return
+        finally:
+            self._idle.pop(waker, None)
+
+    def _wake(self) -> None:
+        """Let one who waits look for a key, if there are any; who takes one wakes the next."""
+        if self._idle and len(self):
+            waker = next(iter(self._idle))
+            del self._idle[waker]
+            if not waker.done():
+                waker.set_result(None)
 
     def _first(self) -> tuple[K | None, int]:
         for level, waiting in enumerate(self._waiting):
@@ -148,8 +161,7 @@ class Worklist(Generic[K]):
         return None, 0
 
     def at_ease(self) -> None:
-        if len(self):
-            self._more.set()
+        self._wake()
 
     def presses(self, level: int) -> bool:
         if not any(self._waiting[:level]):
