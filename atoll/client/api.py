@@ -4,7 +4,7 @@ Objects go in and come out as dictionaries; what the server refuses is raised by
 the caller. Who asks, and how bytes get there, is the transport's business.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +113,15 @@ class Change:
         return wire
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some objects of a list, its version, and how to ask for the rest; empty at the end."""
+
+    items: Sequence[Wire]
+    version: str
+    rest: str
+
+
 class ApiClient:
     """One API server, as one user."""
 
@@ -150,17 +159,23 @@ class ApiClient:
         return answer if "metadata" in answer and answer.get("kind") != "Status" else None
 
     async def list(self, collection: Collection) -> tuple[list[Wire], str]:
-        """All objects, each with its kind, and the version of the list; asked for in pages."""
-        kind = {"apiVersion": collection.api_version, "kind": collection.kind}
+        """All objects, each with its kind, and the version of the list."""
         items: list[Wire] = []
-        page = {"limit": str(_PAGE)}
-        while True:
-            answer = await self._ask("GET", collection.path(), query=urlencode(page))
-            items += [{**kind, **item} for item in answer.get("items") or ()]
-            metadata = answer["metadata"]
-            if not metadata.get("continue"):
-                return items, metadata["resourceVersion"]
-            page["continue"] = metadata["continue"]
+        page = await self.page(collection)
+        items += page.items
+        while page.rest:
+            page = await self.page(collection, page.rest)
+            items += page.items
+        return items, page.version
+
+    async def page(self, collection: Collection, rest: str = "") -> Page:
+        """The first objects of a collection, or the next of what an earlier page left."""
+        query = {"limit": str(_PAGE)} | ({"continue": rest} if rest else {})
+        answer = await self._ask("GET", collection.path(), query=urlencode(query))
+        kind = {"apiVersion": collection.api_version, "kind": collection.kind}
+        items = [{**kind, **item} for item in answer.get("items") or ()]
+        metadata = answer["metadata"]
+        return Page(items, metadata["resourceVersion"], metadata.get("continue") or "")
 
     @asynccontextmanager
     async def watch(

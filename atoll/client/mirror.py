@@ -88,17 +88,21 @@ class Mirror:
                 await asyncio.sleep(_PAUSE_S)
 
     async def _list(self) -> str:
-        items, version = await self._api.list(self.collection)
-        present = {_key(item) for item in items}
-        self._reached = int(version)
-        for item in items:
-            self._take(item)
+        present: set[Key] = set()
+        rest: str | None = None
+        while rest is None or rest:
+            page = await self._api.page(self.collection, rest or "")
+            # All pages are of one version. Others have their turn between them.
+            self._reached, rest = int(page.version), page.rest
+            present.update(map(_key, page.items))
+            for item in page.items:
+                self._take(item)
         for wire in self:
             # What was learnt from a write since then is not in the list, and is not gone either.
-            if _key(wire) not in present and _version(wire) <= int(version):
+            if _key(wire) not in present and _version(wire) <= self._reached:
                 self.forget(*_key(wire))
         self.ready.set()
-        return version
+        return str(self._reached)
 
     async def _watch(self, version: str) -> str:
         async with self._api.watch(self.collection, version) as changes:
