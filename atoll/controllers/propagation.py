@@ -27,7 +27,25 @@ from atoll.scheduling.ordinals import Range
 
 def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     """The loops of Works and of statuses, both by binding."""
-    sending, telling = _loops(hub)
+    sending = Loop(
+        Controller(
+            "works",
+            partial(_observe_binding, hub),
+            lambda seen: works.plan(seen, hub.now),
+            tell_owner(hub, works.NOT_SENT, partial(_template_behind, hub)),
+        ),
+        hub.performer,
+        hub.turns,
+    )
+    telling = Loop(
+        Controller(
+            "statuses",
+            partial(_observe_statuses, hub),
+            lambda seen: aggregating.plan(seen, hub.now),
+        ),
+        hub.performer,
+        hub.turns,
+    )
 
     def binding_changed(before: Wire | None, after: Wire | None) -> None:
         if after is not None and meant_otherwise(before, after):
@@ -58,29 +76,6 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
         hub.hear(kind, partial(_override_changed, hub, sending))
     hub.hear("Work", work_changed)
     hub.hear_templates(template_changed)
-    return sending, telling
-
-
-def _loops(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
-    sending = Loop(
-        Controller(
-            "works",
-            partial(_observe_binding, hub),
-            lambda seen: works.plan(seen, hub.now),
-            tell_owner(hub, works.NOT_SENT, partial(_template_behind, hub)),
-        ),
-        hub.performer,
-        hub.turns,
-    )
-    telling = Loop(
-        Controller(
-            "statuses",
-            partial(_observe_statuses, hub),
-            lambda seen: aggregating.plan(seen, hub.now),
-        ),
-        hub.performer,
-        hub.turns,
-    )
     return sending, telling
 
 
