@@ -56,7 +56,6 @@ class Interpretation:
     def _configuration_changed(self, before: Wire | None, after: Wire | None) -> None:
         if not meant_otherwise(before, after):
             return
-        self._hub.want("v1", "Service")  # behind which webhooks are
         self._put_together()
         known = webhooks.hooks(each for each in (before, after) if each is not None)
         self._look_again(lambda kind: any(hook.is_for(kind) for hook in known))
