@@ -54,8 +54,14 @@ def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
         for policy in policies.depending(_all_policies(hub), override):
             policy_changed(None, dict(policy))
 
+    def priority_changed(before: Wire | None, after: Wire | None) -> None:
+        name = (after or before or {})["metadata"]["name"]
+        for policy in policies.prioritized(_all_policies(hub), name):
+            policy_changed(None, dict(policy))
+
     if hub.features.PriorityBasedScheduling:
         hub.want(*PRIORITY_CLASS)
+        hub.hear(PRIORITY_CLASS[1], priority_changed)
     hub.hear_templates(template_changed)
     for kind in ("PropagationPolicy", "ClusterPropagationPolicy"):
         hub.hear(kind, policy_changed)

@@ -6,6 +6,7 @@ and only then is the decision written, several at a time. Prices are looked at b
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import replace
 
 from atoll.client.api import Refused, Wire
@@ -17,15 +18,16 @@ from atoll.controllers.performing import LookAgain
 from atoll.controllers.prices import Prices
 from atoll.dialects.karmada import cluster as clusters
 from atoll.dialects.karmada.binding import neighbour
+from atoll.dialects.wire import instant
 from atoll.errors import Invalid
 from atoll.model.action import Ref, Tell
 from atoll.model.decision import Verdict
 from atoll.model.neighbour import Neighbour
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
-from atoll.planning.placing.assuming import Ledger
+from atoll.planning.placing.assuming import ASSUMED_MOST, Ledger
 from atoll.planning.placing.queue import Queue
-from atoll.planning.placing.standing import healthy_in
+from atoll.planning.placing.standing import healthy_in, standing
 from atoll.runtime.children import report_failure
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.question import Surroundings
@@ -35,6 +37,7 @@ log = logging.getLogger("atoll.controllers")
 
 KINDS = ("ResourceBinding", "ClusterResourceBinding")
 _LOOK_AT_LEAST_EVERY_S = 60.0
+_EXPIRE_EVERY_S = 1.0
 
 
 class Placement:
@@ -49,6 +52,7 @@ class Placement:
         self._queue: Queue[Ref] = Queue(by_priority=hub.features.PriorityBasedScheduling)
         self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
         self._more = asyncio.Event()
+        self._expired_at = 0.0
         self.prices = Prices(hub, self._more.set)
         self.explanations = Explanations(hub)
         hub.hear("Cluster", self._cluster_changed)
@@ -76,7 +80,7 @@ class Placement:
                 async with asyncio.timeout(max(0.0, pause_s)):
                     await self._more.wait()
             except TimeoutError:
-                self._ledger.expire(self._hub.now)
+                self._expire(self._hub.now)
 
     async def report(self) -> None:
         """Look again at what was placed, to say so, when nothing presses more; for ever."""
@@ -88,6 +92,8 @@ class Placement:
 
     async def _place(self, key: Ref) -> None:
         hub, now = self._hub, self._hub.now
+        if now >= self._expired_at + _EXPIRE_EVERY_S:
+            self._expire(now)
         wire = hub.plane.find(key)
         seen = placing.SeenBinding(
             binding=wire,
@@ -121,6 +127,18 @@ class Placement:
         elif placed.plan.again_in is not None:
             self._queue.add(key, self._priority(key), now + placed.plan.again_in)
 
+    def _expire(self, now: float) -> None:
+        self._expired_at = now
+        self._ledger.expire(now)
+
+    def _recover(self, key: Ref, wire: Wire) -> None:
+        """After a restart: know again what was decided a moment before and may not run yet."""
+        with suppress(Invalid):
+            found = standing(wire)
+            at = instant({"last": found.last}, "last", "") if found.last else None
+            if at is not None and self._hub.now - at / 1e9 < ASSUMED_MOST:
+                self._ledger.recover(key, found.binding, healthy_in(wire), at / 1e9)
+
     def _neighbours(self, key: Ref) -> tuple[Neighbour, ...]:
         """The bindings of a namespace that work may want to be with, or apart from."""
         if not self._hub.features.WorkloadAffinity:
@@ -135,7 +153,9 @@ class Placement:
             self._queue.forget(key)
             self.explanations.forget(key)
             return
-        self._ledger.seen_healthy(key, healthy_in(after))
+        if before is None:
+            self._recover(key, after)
+        self._ledger.seen_healthy(key, healthy_in(after), self._hub.now)
         if _asks_otherwise(before, after):
             self._add(key)
         elif meant_otherwise(before, after):
@@ -154,7 +174,8 @@ class Placement:
         if is_now is not None:
             is_now = replace(is_now, price=self.prices.of(name))
         hub.fleet = hub.fleet.without(name) if is_now is None else hub.fleet.with_cluster(is_now)
-        self._ledger.reported(name, hub.now)
+        if was is None or is_now is None or was.free != is_now.free:
+            self._ledger.reported(name, hub.now)
         match affected.change(was, is_now):
             case affected.Change.FACTS:
                 self._wake(affected.affected(self._watching(), was, is_now))

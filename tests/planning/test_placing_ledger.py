@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from placing_world import DIVIDED, EVEN, NOW, World, make_binding, make_cluster, make_fleet
 
 from atoll.dialects.karmada import binding as dialect
-from atoll.planning.placing.assuming import ASSUMED_MOST, SETTLE, Ledger
+from atoll.planning.placing.assuming import ASSUMED_MOST, COUNTED, SETTLE, Ledger
 from atoll.planning.placing.standing import healthy_in
 from atoll.scheduling.question import Surroundings
 
@@ -76,24 +76,42 @@ def assumed_world() -> tuple[Ledger[str], World]:
     return ledger, world
 
 
-def test_what_has_become_healthy_is_assumed_no_longer() -> None:
+def test_what_has_become_healthy_is_assumed_until_its_cluster_reports() -> None:
     ledger, _ = assumed_world()
-    ledger.seen_healthy("w", NONE)
+    ledger.seen_healthy("w", NONE, NOW)
+    ledger.reported("a", NOW)
     assert taken(ledger) == {"a": 3}
-    ledger.seen_healthy("w", frozenset({"a"}))
+    ledger.seen_healthy("w", frozenset({"a"}), NOW + 1)
+    ledger.seen_healthy("w", frozenset({"a"}), NOW + 3)
+    assert taken(ledger) == {"a": 3}
+    ledger.reported("b", NOW + 2)
+    assert taken(ledger) == {"a": 3}
+    ledger.reported("a", NOW + 2)
+    assert taken(ledger) == {}
+
+
+def test_a_cluster_that_has_nothing_new_to_report_has_counted_what_runs_well() -> None:
+    ledger, _ = assumed_world()
+    ledger.seen_healthy("w", frozenset({"a"}), NOW)
+    ledger.expire(NOW + COUNTED - 1)
+    assert taken(ledger) == {"a": 3}
+    ledger.expire(NOW + COUNTED)
     assert taken(ledger) == {}
 
 
 def test_health_from_before_a_scale_up_says_nothing_about_what_was_added() -> None:
     ledger, world = assumed_world()
-    ledger.seen_healthy("w", frozenset({"a"}))
+    ledger.seen_healthy("w", frozenset({"a"}), NOW)
+    ledger.reported("a", NOW)
     world.edit(replicas=5)
     place(ledger, world, "w", healthy=frozenset({"a"}))
     assert taken(ledger) == {"a": 2}
-    ledger.seen_healthy("w", frozenset({"a"}))
+    ledger.seen_healthy("w", frozenset({"a"}), NOW + 1)
+    ledger.reported("a", NOW + 2)
     assert taken(ledger) == {"a": 2}
-    ledger.seen_healthy("w", NONE)
-    ledger.seen_healthy("w", frozenset({"a"}))
+    ledger.seen_healthy("w", NONE, NOW + 3)
+    ledger.seen_healthy("w", frozenset({"a"}), NOW + 4)
+    ledger.reported("a", NOW + 5)
     assert taken(ledger) == {}
 
 
@@ -189,7 +207,7 @@ def test_the_sums_are_the_sums_of_what_is_held(calls: Any) -> None:
             world.edit(replicas=number)
             place(ledger, world, key)
         elif call == "healthy":
-            ledger.seen_healthy(key, frozenset("ab"[:number]))
+            ledger.seen_healthy(key, frozenset("ab"[:number]), world.now)
         elif call == "release":
             ledger.release(key)
         elif call == "report":

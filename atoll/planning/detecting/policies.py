@@ -58,6 +58,12 @@ def depending(policies: Iterable[Object], override: Ref) -> tuple[Object, ...]:
     return tuple(each for each in policies if _names(each, override))
 
 
+def prioritized(policies: Iterable[Object], priority_class: str) -> tuple[Object, ...]:
+    """The policies that take their priority from this class."""
+    asked = [((each.get("spec") or {}).get("schedulePriority") or {}, each) for each in policies]
+    return tuple(each for one, each in asked if one.get("priorityClassName") == priority_class)
+
+
 def _concerns(policies: list[Object], template: Object) -> bool:
     claim = claim_of(template)
     if claim and claim in map(claim_for, policies):

@@ -1,12 +1,13 @@
 """Room that was given away a moment ago and that no cluster reports as taken yet.
 
 Decisions come in as they are made, and so do the signs that a cluster counts the work itself: it
-runs healthily there, or the cluster reported late enough. What is still only assumed goes out, for
+reported after the work ran healthily, or late enough. What is still only assumed goes out, for
 the next decision to reckon with. Nothing is assumed longer than 5 minutes. Time is an argument.
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Generic, TypeVar
 
 from atoll.model.assumed import Assumed
@@ -18,6 +19,9 @@ from atoll.scheduling.units import running
 ASSUMED_MOST = 300.0
 SETTLE = 30.0
 """Until work is counted in a cluster's report: it is sent, created, and reported every 10 s."""
+COUNTED = 15.0
+"""Until work that runs well is counted in a report, even one that is not told as it says the same
+as the last: clusters look every 10 s."""
 
 K = TypeVar("K", bound=Hashable)
 _Amounts = Mapping[Demand | None, int]
@@ -28,11 +32,13 @@ class Held:
     """What one binding holds of one cluster, since when.
 
     `was_healthy`: it ran there healthily when more was given to it, which then says nothing.
+    `healthy_at`: since when it runs healthily; the cluster's last report may be older.
     """
 
     amounts: _Amounts
     at: float
     was_healthy: bool = False
+    healthy_at: float = inf
 
 
 Holding = Mapping[str, Held]
@@ -97,32 +103,32 @@ class Ledger(Generic[K]):
         """A binding that is no more holds nothing."""
         self.restore(key, {})
 
-    def seen_healthy(self, key: K, healthy: frozenset[str]) -> None:
-        """Where the work has become healthy it is no longer only assumed."""
-        kept = dict[str, Held]()
+    def seen_healthy(self, key: K, healthy: frozenset[str], now: float) -> None:
+        """Where the work has become healthy, the next report of its cluster counts it."""
         for name, held in self.held(key).items():
             if name not in healthy:
-                kept[name] = Held(held.amounts, held.at)
-            elif held.was_healthy:
-                kept[name] = held
-        self.restore(key, kept)
+                held = replace(held, was_healthy=False, healthy_at=inf)
+            elif not held.was_healthy and held.healthy_at == inf:
+                held = replace(held, healthy_at=now)
+            self._held[key] = {**self._held[key], name: held}
 
     def reported(self, cluster: str, at: float) -> None:
-        """A cluster's report of that time counts all that was sent to it well before."""
+        """A cluster's report of that time counts what runs well, and what was sent well before."""
         if cluster in self._sums:
-            self._drop(at - SETTLE, cluster)
+            self._drop(at - SETTLE, at, cluster)
 
     def expire(self, now: float) -> None:
         """Nothing is assumed for ever."""
-        self._drop(now - ASSUMED_MOST)
+        self._drop(now - ASSUMED_MOST, now - COUNTED)
 
-    def _drop(self, until: float, cluster: str | None = None) -> None:
-        """Let go of what is held since then or longer, in this cluster or in all."""
+    def _drop(self, until: float, healthy_until: float, cluster: str | None = None) -> None:
+        """Let go of what is held, or runs well, since then or longer, in this cluster or in all."""
         for key, holding in list(self._held.items()):
             kept = {
                 name: held
                 for name, held in holding.items()
-                if held.at > until or (cluster is not None and name != cluster)
+                if (held.at > until and held.healthy_at > healthy_until)
+                or (cluster is not None and name != cluster)
             }
             if len(kept) < len(holding):
                 self.restore(key, kept)
