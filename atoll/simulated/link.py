@@ -2,7 +2,7 @@
 
 A cut is what a caller sees of a cluster that is gone or unreachable: requests on the way and open
 streams end with Unreachable, and whether a request on the way took effect is not told. The member
-itself goes on behind the cut.
+itself goes on behind the cut. Nobody waits for an answer for ever, as over the network.
 """
 
 import asyncio
@@ -13,6 +13,8 @@ from datetime import datetime
 
 from atoll.client.transport import Transport, Unreachable, closing
 from atoll.exchange import Request, Response
+
+ANSWER_WITHIN_S = 60.0
 
 
 class Link:
@@ -47,7 +49,7 @@ class Link:
         self._delay_s = seconds
 
     async def send(self, request: Request) -> Response:
-        async with self._on_the_way(self._cuts):
+        async with self._on_the_way(self._cuts, ANSWER_WITHIN_S):
             await asyncio.sleep(self._delay_s)
             response = await self._inner.send(request)
         if response.stream is None:
@@ -62,13 +64,13 @@ class Link:
             self.is_cut, self.since = is_cut, self._clock()
 
     @asynccontextmanager
-    async def _on_the_way(self, cuts: int) -> AsyncIterator[None]:
+    async def _on_the_way(self, cuts: int, within_s: float | None = None) -> AsyncIterator[None]:
         """Something is on the way since the link had been cut so often: the next cut ends it."""
         gone = f"{self._name} is not reachable"
         if self.is_cut or cuts != self._cuts:
             raise Unreachable(gone)
         try:
-            async with asyncio.timeout(None) as until_cut:
+            async with asyncio.timeout(within_s) as until_cut:
                 self._open[until_cut] = None
                 try:
                     yield

@@ -164,6 +164,16 @@ def test_a_watch_that_nobody_reads_is_closed_all_the_same():
     assert in_virtual_time(scenario).value == "closed"
 
 
+def test_nobody_waits_for_an_answer_for_ever():
+    async def scenario(member):
+        member.slow(3600.0)
+        with pytest.raises(Unreachable, match="m1 is not reachable"):
+            await ask(member, "GET", PATH)
+        return asyncio.get_running_loop().time()
+
+    assert in_virtual_time(scenario).value == 60.0
+
+
 def test_a_slow_member_answers_late():
     async def scenario(member):
         member.slow(2.5)
