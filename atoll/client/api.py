@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 import orjson
 
+from atoll import __version__
 from atoll.client.transport import Transport, closing, whole
 from atoll.errors import AtollError
 from atoll.exchange import Request, Response
@@ -20,7 +21,11 @@ from atoll.exchange import Request, Response
 Wire = dict[str, Any]
 _HEAD = ("apiVersion", "kind", "metadata")
 _PAGE = 500
-_JSON = {"content-type": "application/json", "accept": "application/json"}
+_JSON = {
+    "content-type": "application/json",
+    "accept": "application/json",
+    "user-agent": f"atoll/{__version__}",
+}
 
 
 class Refused(AtollError):
