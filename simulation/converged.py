@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from atoll.dialects.karmada import names
+from atoll.planning.placing.explaining import KEPT, expanded
 from atoll.simulated.member import Member
 from atoll.store.store import Store
 from simulation.objects import EXTRA, FOREIGN, TINT
@@ -18,6 +19,7 @@ from simulation.promises import BINDINGS, CLUSTERS, KINDS, NAMESPACES, TEMPLATES
 
 Wire = dict[str, Any]
 POLICIES = ("propagationpolicies.policy.karmada.io", "clusterpropagationpolicies.policy.karmada.io")
+EXPLANATIONS = "explanations.placement.atoll.io"
 OVERRIDES = "overridepolicies.policy.karmada.io"
 COUNTS = ("replicas", "readyReplicas", "availableReplicas", "updatedReplicas")
 COPIED = ("placement", "preserveResourcesOnDeletion", "suspension")
@@ -58,7 +60,18 @@ class Scene:
             else:
                 yield from self._misplaced(binding, orjson.loads(record.value), fleet, overrides)
         yield from self._orphans(bindings)
+        yield from self._misexplained(bindings)
         yield from self._misspaced(fleet)
+
+    def _misexplained(self, bindings: dict[str, Wire]) -> Iterator[str]:
+        """Explanations of bindings that are no more, and what nobody decided in that order."""
+        for path, explanation in self.all(EXPLANATIONS).items():
+            binding = bindings.get(path)
+            if binding is None or binding["metadata"]["uid"] != explanation["binding"]["uid"]:
+                yield f"the explanation {path} has outlived its binding"
+            times = [each["time"] for each in expanded(explanation)["decisions"]]
+            if not 0 < len(times) <= KEPT or times != sorted(times, reverse=True):
+                yield f"the explanation {path} tells of {times}"
 
     def _joined(self, fleet: dict[str, Wire]) -> set[str]:
         """Who is in the fleet and ready, or was removed from it."""
