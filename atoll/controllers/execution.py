@@ -149,8 +149,17 @@ class Execution:
 
     def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
         if after is not None:
+            if before is None:
+                # New, or told again since its kind means something else: what was sent before
+                # does not say any more what should be there.
+                self._forget_attempts(after)
             level = Level.ARRIVE if meant_otherwise(before, after) else Level.REPORT
             self._wake((after["metadata"]["namespace"], after["metadata"]["name"]), level)
+
+    def _forget_attempts(self, work: Wire) -> None:
+        cluster = names.cluster_of(work["metadata"]["namespace"]) or ""
+        for manifest in _manifests(work):
+            self._attempts.pop((cluster, Ref.of(manifest)), None)
 
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
         if _is_ready(before) == _is_ready(after):

@@ -223,6 +223,28 @@ def test_what_a_customization_changes_is_looked_at_again() -> None:
     asyncio.run(story())
 
 
+def test_what_a_member_keeps_follows_the_script_that_says_so() -> None:
+    def marking(mark: str) -> dict[str, Any]:
+        script = (
+            f"function Retain(desired, observed) desired.spec.mark = '{mark}' return desired end"
+        )
+        return customization(retention=script)
+
+    async def story() -> None:
+        async with market() as it:
+            made = await it.create(marking("one"))
+            await it.create(stalls_policy())
+            await it.create(stall(4))
+            await until(lambda: in_member(it, "m1"), 20)
+            written = it.hub.plane.find(STALL) or {}
+            await it.replace({**written, "spec": {**written["spec"], "colour": "red"}})
+            await until(lambda: in_member(it, "m1")["spec"].get("mark") == "one", 20)
+            await it.replace({**made, "spec": marking("two")["spec"]})
+            await until(lambda: in_member(it, "m1")["spec"]["mark"] == "two", 20)
+
+    asyncio.run(story())
+
+
 def test_a_script_that_never_ends_is_named_and_everything_else_goes_on() -> None:
     async def story() -> None:
         async with market() as it:
