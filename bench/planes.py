@@ -1,37 +1,83 @@
-"""A whole plane with simulated members in this process, and a count of what is written where.
+"""A plane with its members, as the propagation bench sees them: a way in, and what can be watched.
 
-All controllers run, as in the product; pods need no time to start. Writes of the members' own
-controllers are not counted: they stand for other machines.
+Either all of it in this process, with simulated members and pods that need no time to start; or any
+API servers by their kubeconfigs, whose controllers somebody else runs. In this process the writes
+of controllers are counted by where they go, without those of the members' own controllers, which
+stand for other machines. Of other servers it is known by how much their revisions grow.
 """
 
+import asyncio
+import resource
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.placement.kinds import plane_kinds
-from atoll.client.api import ApiClient
+from atoll.client.api import ApiClient, Collection, Missing, Wire
+from atoll.client.https import Https
 from atoll.client.inprocess import InProcess
+from atoll.client.kubeconfig import read_kubeconfig
+from atoll.client.mirror import Mirror
 from atoll.client.transport import Transport
 from atoll.controllers.admitting import admit, report
-from atoll.controllers.hub import Hub
-from atoll.controllers.running import start
+from atoll.controllers.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, run
 from atoll.runtime.children import Children
-from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.member import build, running
 from atoll.simulated.summary import summary
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from bench.processes import usage
 
 ADMINISTRATOR = Peer("bench", (MASTERS,))
 PLANE, EVENTS, MEMBERS = "plane", "events", "members"
+EMBEDDED = ("member-1", "member-2", "member-3")
+DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
+POLICIES = Collection(
+    "policy.karmada.io/v1alpha1", "PropagationPolicy", "propagationpolicies", namespaced=True
+)
+_NAMESPACES = Collection("v1", "Namespace", "namespaces", namespaced=False)
+PREFIX = "bench-"
+_SETTLE_S = 0.3
+_QUIET_S = 1.0
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was used so far; None where it is not known."""
+
+    writes: Mapping[str, int]
+    cpu_s: float | None
+    peak_mib: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Who is measured: the way in for users, and Deployments in the plane and in each member."""
+
+    user: ApiClient
+    plane: Mirror
+    members: Mapping[str, Mirror]
+    spent: Callable[[], Awaitable[Spent]]
+    calm: Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """Kubeconfigs of a plane and its members, and the processes whose CPU and memory count."""
+
+    plane: Path
+    members: Mapping[str, Path] = field(default_factory=dict)
+    processes: tuple[int, ...] = ()
 
 
 class Counted:
@@ -52,43 +98,32 @@ class Counted:
         await self._inner.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """A plane with its members, what its controllers wrote, and the way in for users."""
-
-    hub: Hub
-    writes: Counter[str]
-    user: ApiClient
-
-    async def create(self, wire: dict[str, Any]) -> dict[str, Any]:
-        collection = self.hub.plane.collection(wire["apiVersion"], wire["kind"])
-        return await self.user.create(collection, wire)
-
-    async def replace(self, wire: dict[str, Any]) -> dict[str, Any]:
-        collection = self.hub.plane.collection(wire["apiVersion"], wire["kind"])
-        return await self.user.replace(collection, wire)
-
-
 @asynccontextmanager
-async def embedded(names: Sequence[str]) -> AsyncIterator[Embedded]:
-    """A plane in memory with members of these names, ready for templates."""
+async def embedded() -> AsyncIterator[Setting]:
+    """A plane in memory with simulated members, ready for templates."""
     effects, writes = system_effects(), Counter[str]()
-    members = {name: build(name, effects) for name in names}
+    members = {name: build(name, effects) for name in EMBEDDED}
+
+    async def spent() -> Spent:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return Spent(dict(writes), time.process_time(), peak)
+
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(*members.values()))
         handler = await _served(effects, stack)
-        children = await stack.enter_async_context(Children("hub"))
-        hub = Hub(Counted(handler, PLANE, writes), effects, children)
-        services = await start(hub)
-        supervisor = await stack.enter_async_context(Supervisor("controllers", effects.chance))
-        for service, work in services.items():
-            supervisor.start(service, work)
+        plane = Counted(handler, PLANE, writes)
+        hub = await stack.enter_async_context(controlling(plane, effects))
         for name, member in members.items():
             await admit(hub, name, Counted(member.transport, MEMBERS, writes))
-            children.spawn(report(hub, name, partial(summary, member)), name)
+            hub.children.spawn(report(hub, name, partial(summary, member)), name)
             await hub.sites[name].follow("apps/v1", "Deployment")
-        yield Embedded(hub, writes, ApiClient(handler))
-        await children.cancel()
+        yield Setting(
+            user=ApiClient(handler),
+            plane=hub.plane.mirror(DEPLOYMENTS),
+            members={name: hub.sites[name].mirror(DEPLOYMENTS) for name in members},
+            spent=spent,
+            calm=partial(_unchanged, writes.total, _SETTLE_S),
+        )
 
 
 async def _served(effects: Effects, stack: AsyncExitStack) -> Transport:
@@ -96,3 +131,70 @@ async def _served(effects: Effects, stack: AsyncExitStack) -> Transport:
     server = assemble(store, effects, kinds=plane_kinds(effects))
     await run(Plane(store, server), effects, stack)
     return InProcess(server.handle, ADMINISTRATOR)
+
+
+@asynccontextmanager
+async def remote(servers: Servers) -> AsyncIterator[Setting]:
+    """Servers that run elsewhere; what the bench made there is deleted in the end."""
+    seen = Counter[str]()
+
+    def note(_before: Wire | None, _after: Wire | None) -> None:
+        seen["events"] += 1
+
+    async with AsyncExitStack() as stack:
+        children = await stack.enter_async_context(Children("bench"))
+        apis: dict[str, ApiClient] = {}
+        mirrors: dict[str, Mirror] = {}
+        for name, path in {"": servers.plane, **servers.members}.items():
+            transport = Https(read_kubeconfig(path))
+            stack.push_async_callback(transport.close)
+            apis[name] = ApiClient(transport)
+            mirrors[name] = Mirror(apis[name], DEPLOYMENTS)
+            mirrors[name].listen(note)
+            children.spawn(mirrors[name].run(), f"Deployments of {name or 'the plane'}")
+            await mirrors[name].ready.wait()
+        members = {name: mirror for name, mirror in mirrors.items() if name}
+        spent = partial(_of_servers, apis, servers.processes)
+        calm = partial(_unchanged, seen.total, _QUIET_S)
+        try:
+            yield Setting(apis[""], mirrors[""], members, spent, calm)
+        finally:
+            await _clear(apis[""], mirrors)
+            await children.cancel()
+
+
+async def _of_servers(apis: Mapping[str, ApiClient], processes: Sequence[int]) -> Spent:
+    writes = Counter[str]()
+    for name, api in apis.items():
+        _, revision = await api.list(_NAMESPACES)
+        writes[MEMBERS if name else PLANE] += int(revision)
+    if not processes:
+        return Spent(writes, None, None)
+    used = usage(processes)
+    return Spent(writes, used.cpu_s, used.resident_bytes / _MIB)
+
+
+async def _unchanged(count: Callable[[], int], pause_s: float) -> None:
+    """Until nothing was counted for a while."""
+    before = -1
+    while before != (before := count()):
+        await asyncio.sleep(pause_s)
+
+
+async def _clear(user: ApiClient, mirrors: Mapping[str, Mirror]) -> None:
+    """Delete what the bench made, and wait until no member has any of it."""
+    for wire in mirrors[""]:
+        if wire["metadata"]["name"].startswith(PREFIX):
+            with suppress(Missing):
+                await user.delete(DEPLOYMENTS, wire)
+    policies, _ = await user.list(POLICIES)
+    for policy in policies:
+        if policy["metadata"]["name"].startswith(PREFIX):
+            await user.delete(POLICIES, policy)
+    async with asyncio.timeout(600):
+        while any(_ours(mirror) for mirror in mirrors.values()):
+            await asyncio.sleep(_SETTLE_S)
+
+
+def _ours(mirror: Mirror) -> bool:
+    return any(wire["metadata"]["name"].startswith(PREFIX) for wire in mirror)

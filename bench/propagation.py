@@ -3,20 +3,23 @@
 An embedded plane with three simulated members, all in one process; each case in a process of its
 own. One Deployment at a time in an idle plane; many at once, posted by 32 clients under one policy;
 and the policy of many moved from one cluster to another. The figures beside ours are Karmada's, on
-two cores with its default flags. CPU, memory and time are of plane and members together.
+two cores with its default flags. CPU, memory and time are of plane, members and clients together.
+
+With --plane and --member any servers are measured whose controllers run already: the bench posts,
+watches and counts. Their CPU and memory are known for the processes given by --process.
 """
 
 import argparse
 import asyncio
 import gc
 import multiprocessing
-import resource
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
@@ -25,15 +28,25 @@ import uvloop
 
 from atoll.client.api import Wire
 from bench.arithmetic import percentile, rate
-from bench.planes import EVENTS, MEMBERS, PLANE, Embedded, embedded
+from bench.planes import (
+    DEPLOYMENTS,
+    EMBEDDED,
+    EVENTS,
+    MEMBERS,
+    PLANE,
+    POLICIES,
+    PREFIX,
+    Servers,
+    Setting,
+    embedded,
+    remote,
+)
 
 T = TypeVar("T")
 
-CLUSTERS = ("member-1", "member-2", "member-3")
 CLIENTS = 32
+POLICY = f"{PREFIX}policy"
 _POLL_S = 0.002
-_SETTLE_S = 0.3
-_KIB = 1024
 
 # Karmada v1.18.2: milliseconds at the median; then 300 Deployments, and the same moved.
 KARMADA_ONE = {"first member": 180.0, "all members": 390.0, "summed status": 770.0}
@@ -50,11 +63,10 @@ class Sightings:
     gone: dict[str, float] = field(default_factory=dict)
     told: dict[str, float] = field(default_factory=dict)
 
-    def follow(self, plane: Embedded) -> None:
-        plane.hub.plane.listen(self._of_plane)
-        for cluster, site in plane.hub.sites.items():
-            if cluster:
-                site.listen(self._of_member(cluster))
+    def follow(self, setting: Setting) -> None:
+        setting.plane.listen(self._of_plane)
+        for cluster, mirror in setting.members.items():
+            mirror.listen(self._of_member(cluster))
 
     def everywhere(self) -> list[float]:
         """When each that is in all clusters by now got into the last of them."""
@@ -62,17 +74,16 @@ class Sightings:
         return [max(each.values()) for each in all_of_them]
 
     def _of_plane(self, _: Wire | None, after: Wire | None) -> None:
-        if after is not None and after["kind"] == "Deployment":
+        if after is not None and after["metadata"]["name"].startswith(PREFIX):
             ready = (after.get("status") or {}).get("readyReplicas", 0)
             if ready == len(self.wanted):
                 self.told.setdefault(after["metadata"]["name"], time.perf_counter())
 
     def _of_member(self, cluster: str) -> Callable[[Wire | None, Wire | None], None]:
         def hear(before: Wire | None, after: Wire | None) -> None:
-            wire = after or before or {}
-            if wire["kind"] != "Deployment":
+            name, now = (after or before or {})["metadata"]["name"], time.perf_counter()
+            if not name.startswith(PREFIX):
                 return
-            name, now = wire["metadata"]["name"], time.perf_counter()
             if after is None:
                 self.gone[name] = now
             elif cluster in self.wanted:
@@ -97,9 +108,9 @@ class Many:
     count: int
     exist_s: float
     told_s: float
-    cpu_s: float
+    cpu_s: float | None
     writes: dict[str, int]
-    peak_mib: float
+    peak_mib: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +142,7 @@ def policy(*clusters: str) -> Wire:
     return {
         "apiVersion": "policy.karmada.io/v1alpha1",
         "kind": "PropagationPolicy",
-        "metadata": {"namespace": "default", "name": "bench"},
+        "metadata": {"namespace": "default", "name": POLICY},
         "spec": {
             "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}],
             "placement": {"clusterAffinity": {"clusterNames": list(clusters)}},
@@ -139,14 +150,14 @@ def policy(*clusters: str) -> Wire:
     }
 
 
-async def one_at_a_time(repeats: int) -> One:
+async def one_at_a_time(servers: Servers | None, repeats: int) -> One:
     """Deployments one after the other, each in a plane with nothing else to do."""
     found = One([], [], [])
-    async with _ready(CLUSTERS) as (plane, seen):
+    async with _ready(servers, _clusters(servers)) as (setting, seen):
         for number in range(repeats):
-            name = f"one-{number}"
+            name = f"{PREFIX}one-{number}"
             start = time.perf_counter()
-            await plane.create(deployment(name))
+            await setting.user.create(DEPLOYMENTS, deployment(name))
             await _until(partial(seen.told.__contains__, name))
             when = sorted(seen.arrived[name].values())
             found.first.append((when[0] - start) * 1e3)
@@ -156,54 +167,67 @@ async def one_at_a_time(repeats: int) -> One:
     return found
 
 
-async def many_at_once(count: int) -> Many:
+async def many_at_once(servers: Servers | None, count: int) -> Many:
     """Deployments posted by many clients."""
-    async with _ready(CLUSTERS) as (plane, seen):
-        plane.writes.clear()
-        cpu, start = time.process_time(), time.perf_counter()
-        await _post(plane, count)
+    async with _ready(servers, _clusters(servers)) as (setting, seen):
+        before, start = await setting.spent(), time.perf_counter()
+        await _post(setting, count)
         await _until(lambda: len(seen.told) == count)
-        cpu = time.process_time() - cpu
+        cpu_s = (await setting.spent()).cpu_s
         exist, told = max(seen.everywhere()), max(seen.told.values())
-        await _calm(plane)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _KIB
-        return Many(count, exist - start, told - start, cpu, dict(plane.writes), peak)
+        await setting.calm()
+        after = await setting.spent()
+        return Many(
+            count=count,
+            exist_s=exist - start,
+            told_s=told - start,
+            cpu_s=None if cpu_s is None or before.cpu_s is None else cpu_s - before.cpu_s,
+            writes={key: after.writes[key] - before.writes.get(key, 0) for key in after.writes},
+            peak_mib=after.peak_mib,
+        )
 
 
-async def moved(count: int) -> Move:
+async def moved(servers: Servers | None, count: int) -> Move:
     """Deployments that are settled in one cluster, and whose policy then names another."""
-    async with _ready(CLUSTERS[:1]) as (plane, seen):
-        await _post(plane, count)
+    old, new, *_ = _clusters(servers)
+    async with _ready(servers, [old]) as (setting, seen):
+        await _post(setting, count)
         await _until(lambda: len(seen.told) == count)
-        await _calm(plane)
-        seen.wanted = CLUSTERS[1:2]
+        await setting.calm()
+        seen.wanted = [new]
         seen.arrived.clear()
-        (before,) = plane.hub.plane.all("policy.karmada.io/v1alpha1", "PropagationPolicy")
+        before = await setting.user.get(POLICIES.path("default", POLICY))
         start = time.perf_counter()
-        await plane.replace({**before, "spec": policy(CLUSTERS[1])["spec"]})
+        await setting.user.replace(POLICIES, {**before, "spec": policy(new)["spec"]})
         await _until(lambda: len(seen.arrived) == len(seen.gone) == count)
         late = [gone - max(seen.arrived[name].values()) for name, gone in seen.gone.items()]
         assert min(late) > 0, "a Deployment was nowhere for a while"
         return Move(count, max(seen.everywhere()) - start, max(seen.gone.values()) - start)
 
 
+def _clusters(servers: Servers | None) -> Sequence[str]:
+    return EMBEDDED if servers is None else list(servers.members)
+
+
 @asynccontextmanager
-async def _ready(clusters: Sequence[str]) -> AsyncIterator[tuple[Embedded, Sightings]]:
+async def _ready(
+    servers: Servers | None, clusters: Sequence[str]
+) -> AsyncIterator[tuple[Setting, Sightings]]:
     """A plane with a policy for these clusters that has come to rest, and who watches it."""
-    async with embedded(CLUSTERS) as plane:
-        await plane.create(policy(*clusters))
+    async with embedded() if servers is None else remote(servers) as setting:
+        await setting.user.create(POLICIES, policy(*clusters))
         seen = Sightings(clusters)
-        seen.follow(plane)
-        await _calm(plane)
-        yield plane, seen
+        seen.follow(setting)
+        await setting.calm()
+        yield setting, seen
 
 
-async def _post(plane: Embedded, count: int) -> None:
+async def _post(setting: Setting, count: int) -> None:
     numbers = iter(range(count))
 
     async def client() -> None:
         for number in numbers:
-            await plane.create(deployment(f"many-{number}"))
+            await setting.user.create(DEPLOYMENTS, deployment(f"{PREFIX}many-{number}"))
 
     await asyncio.gather(*(client() for _ in range(CLIENTS)))
 
@@ -214,22 +238,25 @@ async def _until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(_POLL_S)
 
 
-async def _calm(plane: Embedded) -> None:
-    """Until nothing was written for a while."""
-    before = -1
-    while before != (before := plane.writes.total()):
-        await asyncio.sleep(_SETTLE_S)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.propagation", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer of everything")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table")
+    parser.add_argument("--plane", type=Path, metavar="KUBECONFIG", help="a plane that runs")
+    parser.add_argument(
+        "--member", type=_member, action="append", default=[], metavar="NAME=KUBECONFIG"
+    )
+    parser.add_argument("--process", type=int, action="append", default=[], metavar="PID")
     options = parser.parse_args(arguments)
+    if options.plane is not None and len(options.member) < 2:
+        parser.error("--plane needs at least two times --member, to move from one to the other")
+    servers = None
+    if options.plane is not None:
+        servers = Servers(options.plane, dict(options.member), tuple(options.process))
     repeats, sizes, moving = (10, (60,), 60) if options.quick else (50, (300, 1_000), 300)
-    one = _alone(one_at_a_time, repeats)
-    many = [_alone(many_at_once, size) for size in sizes]
-    move = _alone(moved, moving)
+    one = _alone(one_at_a_time, servers, repeats)
+    many = [_alone(many_at_once, servers, size) for size in sizes]
+    move = _alone(moved, servers, moving)
     if options.output == "json":
         found = {"one": asdict(one), "many": [asdict(each) for each in many], "move": asdict(move)}
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
@@ -238,19 +265,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _alone(case: Callable[[int], Coroutine[Any, Any, T]], size: int) -> T:
+def _member(text: str) -> tuple[str, Path]:
+    name, _, path = text.partition("=")
+    if not name or not path:
+        raise argparse.ArgumentTypeError(f"{text} is not NAME=KUBECONFIG")
+    return name, Path(path)
+
+
+Case = Callable[[Servers | None, int], Coroutine[Any, Any, T]]
+
+
+def _alone(case: Case[T], servers: Servers | None, size: int) -> T:
     """Run a case in a process of its own, so that its memory is its own."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as processes:
-        return processes.submit(_run, case, size).result()
+        return processes.submit(_run, case, servers, size).result()
 
 
-def _run(case: Callable[[int], Coroutine[Any, Any, T]], size: int) -> T:
+def _run(case: Case[T], servers: Servers | None, size: int) -> T:
     """On the event loop, and with the care for memory, that the product has."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(case(size))
+        return runner.run(case(servers, size))
 
 
 def _of_one(one: One) -> list[str]:
@@ -268,8 +305,10 @@ def _of_many(found: Sequence[Many]) -> list[str]:
     heads = [f"{each.count:,}" for each in found]
     lines = [_line("Deployments at once", heads, "Karmada, 300")]
 
-    def add(what: str, read: Callable[[Many], float], theirs: str = "") -> None:
-        lines.append(_line(what, [f"{read(each):,.3g}" for each in found], theirs))
+    def add(what: str, read: Callable[[Many], float | None], theirs: str = "") -> None:
+        values = [read(each) for each in found]
+        if None not in values:
+            lines.append(_line(what, [f"{value:,.3g}" for value in values], theirs))
 
     add("items/s to existence in all", lambda each: rate(each.count, each.exist_s))
     add(
@@ -278,7 +317,7 @@ def _of_many(found: Sequence[Many]) -> list[str]:
         f"{KARMADA_MANY['items/s']:g}",
     )
     add("seconds", lambda each: each.told_s, f"{KARMADA_MANY['seconds']:g}")
-    add("CPU-s/item", lambda each: each.cpu_s / each.count, f"{KARMADA_MANY['CPU-s/item']:g}")
+    add("CPU-s/item", _cpu_each, f"{KARMADA_MANY['CPU-s/item']:g}")
     add(
         "writes/item",
         lambda each: sum(each.writes.values()) / each.count,
@@ -290,8 +329,12 @@ def _of_many(found: Sequence[Many]) -> list[str]:
     return lines
 
 
-def _written(where: str, found: Many) -> float:
-    return found.writes.get(where, 0) / found.count
+def _cpu_each(found: Many) -> float | None:
+    return None if found.cpu_s is None else found.cpu_s / found.count
+
+
+def _written(where: str, found: Many) -> float | None:
+    return found.writes[where] / found.count if where in found.writes else None
 
 
 def _of_move(move: Move) -> list[str]:
