@@ -210,6 +210,13 @@ def test_short_commands_import_nothing_heavy(words: list[str], shell: Shell) -> 
     assert done.stdout.splitlines()[-1] == "heavy: []"
 
 
+def test_the_server_answers_before_the_scheduler_is_loaded() -> None:
+    program = "import sys, atoll.main; print([n for n in ('numpy', 'lupa') if n in sys.modules])"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 @pytest.mark.parametrize(
     ("flag", "environment", "expected"),
     [

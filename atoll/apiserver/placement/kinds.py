@@ -7,6 +7,7 @@ names other bindings only to those who may read them.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from types import ModuleType
 
 from atoll.apiserver.admission import Admission, Hooks, Kinds
 from atoll.apiserver.authorization import Attributes
@@ -19,12 +20,11 @@ from atoll.apiserver.resource import Object, Reading, Resource, unconverted
 from atoll.apiserver.status import invalid
 from atoll.dialects import prices
 from atoll.effects import Effects
-from atoll.planning.placing import explaining
 
 _BINDINGS = "work.karmada.io"
 _EXPLAINED = {
-    explaining.NAMESPACED: "resourcebindings",
-    explaining.CLUSTER_WIDE: "clusterresourcebindings",
+    "Explanation": "resourcebindings",
+    "ClusterExplanation": "clusterresourcebindings",
 }
 _PLURALS = {"ResourceBinding": "resourcebindings"}
 _HIDDEN = "another binding"
@@ -56,10 +56,17 @@ def _served(resource: Resource) -> Resource:
         return replace(resource, from_stored=unconverted)
     return replace(
         resource,
-        from_stored=explaining.expanded,
-        to_stored=explaining.compact,
+        from_stored=lambda stored: _explaining().expanded(stored),
+        to_stored=lambda shown: _explaining().compact(shown),
         reading=Reading(_BINDINGS, plural, _shown),
     )
+
+
+def _explaining() -> ModuleType:
+    """Loaded with the first explanation: it brings the scheduler along, a second of start."""
+    from atoll.planning.placing import explaining
+
+    return explaining
 
 
 def _shown(explanation: Object, may: Callable[[Attributes], bool]) -> Object:
@@ -92,7 +99,7 @@ def _check(seen: Admission) -> None:
     new, resource = seen.object, seen.resource
     if new is None or seen.subresource or resource.group != prices.GROUP:
         return
-    of = prices.problems if resource.kind == prices.KIND else explaining.problems
+    of = prices.problems if resource.kind == prices.KIND else _explaining().problems
     errors = [invalid_field(one.field, one.value, one.problem) for one in of(new)]
     if errors:
         raise invalid(resource.kind, resource.group, seen.name, errors)
