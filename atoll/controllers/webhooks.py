@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 import orjson
 
 from atoll.client.api import Missing, Refused
-from atoll.client.https import Https, Patience
 from atoll.client.kubeconfig import Endpoint
-from atoll.client.transport import Unreachable, whole
+from atoll.client.transport import Transport, Unreachable, whole
 from atoll.controllers.hub import Hub
 from atoll.dialects.wire import Wire
 from atoll.errors import Invalid, UsageError
@@ -39,7 +38,7 @@ class Webhooks:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._asking = Asking(at_once=AT_ONCE)
-        self._ways: OrderedDict[str, Https] = OrderedDict()
+        self._ways: OrderedDict[str, Transport] = OrderedDict()
 
     def call(self, hook: Hook, request: Wire) -> webhooks.Reply:
         """What a webhook responds to a request; raises Unanswered while that is not known."""
@@ -82,7 +81,7 @@ class Webhooks:
             raise Unreachable(f"{server} answered with status {answer.status}")
         return _read(answer.body, uid)
 
-    async def _way(self, hook: Hook, server: str, name: str | None, timeout_s: int) -> Https:
+    async def _way(self, hook: Hook, server: str, name: str | None, timeout_s: int) -> Transport:
         bundle = hook.wire["clientConfig"].get("caBundle") or ""
         key = f"{server} {name} {timeout_s} {bundle}"
         way = self._ways.get(key)
@@ -91,6 +90,9 @@ class Webhooks:
                 ca = base64.b64decode(bundle, validate=True) or None
             except binascii.Error as error:
                 raise Invalid("clientConfig.caBundle", bundle[:20], "must be base64") from error
+            # Loaded with the first webhook: most planes have none, and it is ten megabytes.
+            from atoll.client.https import Https, Patience
+
             endpoint = Endpoint(server, ca=ca, server_name=name)
             way = Https(endpoint, Patience(connect_s=timeout_s, answer_s=timeout_s))
             self._ways[key] = way

@@ -210,8 +210,15 @@ def test_short_commands_import_nothing_heavy(words: list[str], shell: Shell) -> 
     assert done.stdout.splitlines()[-1] == "heavy: []"
 
 
-def test_the_server_answers_before_the_scheduler_is_loaded() -> None:
-    program = "import sys, atoll.main; print([n for n in ('numpy', 'lupa') if n in sys.modules])"
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        pytest.param("atoll.main", ("numpy", "aiohttp", "lupa"), id="a server that answers"),
+        pytest.param("atoll.controllers.running", ("aiohttp", "lupa"), id="its controllers"),
+    ],
+)
+def test_a_server_loads_no_more_than_it_needs(module: str, heavy: tuple[str, ...]) -> None:
+    program = f"import sys, {module}; print([n for n in {heavy!r} if n in sys.modules])"
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
