@@ -241,6 +241,7 @@ def test_what_a_member_keeps_follows_the_script_that_says_so() -> None:
             await until(lambda: in_member(it, "m1")["spec"].get("mark") == "one", 20)
             await it.replace({**made, "spec": marking("two")["spec"]})
             await until(lambda: in_member(it, "m1")["spec"]["mark"] == "two", 20)
+            assert in_member(it, "m1")["spec"]["colour"] == "red"
 
     asyncio.run(story())
 
