@@ -64,14 +64,6 @@ def test_a_price_is_refused_with_its_field_and_what_is_allowed(
     assert said in causes[field]
 
 
-def test_an_unchanged_price_that_breaks_a_rule_can_still_have_its_status_written(
-    plane: Asking, name: str
-):
-    made = plane.done("POST", PRICE.path(), priced(name))
-    told = {**made, "status": PRICE.status}
-    assert plane.done("PUT", PRICE.path(name, "status"), told)["status"] == PRICE.status
-
-
 def test_prices_and_explanations_are_printed_for_people(plane: Asking, name: str):
     spec = {"perGiBHour": "0.004", "validUntil": "2027-01-01T00:00:00Z"}
     plane.done("POST", PRICE.path(), priced(name, **spec))
