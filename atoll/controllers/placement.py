@@ -125,7 +125,8 @@ class Placement:
         if placed.plan.again_in == 0.0:
             self._placed.add(key, Level.REPORT)
         elif placed.plan.again_in is not None:
-            self._queue.add(key, self._priority(key), now + placed.plan.again_in)
+            due = now + placed.plan.again_in
+            self._queue.add_later(key, self._priority(key), due, now)
 
     def _expire(self, now: float) -> None:
         self._expired_at = now

@@ -196,6 +196,20 @@ class Preemption:
     may_be_preempted: bool = True
 
 
+class Failback(StrEnum):
+    """Whether work returns to an earlier term once that can hold it again."""
+
+    NEVER = "never"
+    WHEN_POSSIBLE = "when possible"
+
+
+class Reschedule(StrEnum):
+    """Whether divided work is decided anew when clusters change, or only when asked for."""
+
+    ON_REQUEST = "on request"
+    ON_CLUSTER_CHANGE = "on cluster change"
+
+
 @dataclass(frozen=True, slots=True)
 class Intent:
     """One policy's will. Terms are tried in order; the first that can hold the work is taken."""
@@ -218,6 +232,8 @@ class Intent:
     ordinals: Ordinals | None = None
     """How a StatefulSet is split by ordinals; None: every cluster counts from zero."""
     preemption: Preemption = Preemption()
+    failback: Failback = Failback.NEVER
+    reschedule: Reschedule = Reschedule.ON_REQUEST
     _hash: int = field(init=False, repr=False, compare=False, default=0)
 
     def __post_init__(self) -> None:

@@ -2,14 +2,15 @@
 
 A divided workload is left alone when labels, taints or capacity of clusters change: only its own
 policy, its replicas, a request to reschedule, or a target that is going away moves it. One whose
-policy asks for the cheapest clusters, and for nothing to stay, goes where these are now.
+policy asks for the cheapest clusters, and for nothing to stay, goes where these are now; one whose
+policy wants it to follow its clusters is always looked at.
 """
 
 from enum import StrEnum
 
 from atoll.model.affinity import Term
 from atoll.model.binding import Binding
-from atoll.model.intent import Duplicated, Intent
+from atoll.model.intent import Duplicated, Intent, Reschedule
 from atoll.scheduling.features import USUAL, Features
 from atoll.scheduling.fleet import Fleet
 
@@ -23,6 +24,8 @@ class Trigger(StrEnum):
     DUPLICATED = "duplicated"
     TERMINATING_TARGET = "terminatingTarget"
     FOLLOWS_PRICE = "followsPrice"
+    CLUSTERS_CHANGED = "clustersChanged"
+    FAILBACK = "failback"
     NONE = "none"
 
 
@@ -40,7 +43,11 @@ def trigger(
         return Trigger.DUPLICATED
     if any(_going_away(target.name, fleet) for target in binding.targets):
         return Trigger.TERMINATING_TARGET
-    return Trigger.FOLLOWS_PRICE if binding.intent.follows_price else Trigger.NONE
+    if binding.intent.follows_price:
+        return Trigger.FOLLOWS_PRICE
+    if binding.intent.reschedule is Reschedule.ON_CLUSTER_CHANGE:
+        return Trigger.CLUSTERS_CHANGED
+    return Trigger.NONE
 
 
 def placement_changed(applied: Intent, binding: Binding) -> bool:

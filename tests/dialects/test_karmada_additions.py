@@ -11,6 +11,7 @@ from atoll.model.intent import (
     Bounds,
     Combine,
     Constrained,
+    Failback,
     Fill,
     Group,
     Intent,
@@ -20,6 +21,7 @@ from atoll.model.intent import (
     Preemption,
     Preference,
     Quota,
+    Reschedule,
     Shortage,
     TieBreak,
     Weighted,
@@ -114,6 +116,8 @@ def test_the_rest_reaches_the_intent() -> None:
         tieBreak="Name",
         ordinals={"stride": 100},
         preemption={"mayPreempt": False},
+        failback="WhenPossible",
+        reschedule="OnClusterChange",
     ) == Intent(
         bounds=(Bounds(ON_AWS, 1, 4), Bounds(Affinity(), 0, 9)),
         preferences=(Preference(ON_AWS, -5), Preference(ON_AWS, 1)),
@@ -122,6 +126,8 @@ def test_the_rest_reaches_the_intent() -> None:
         tie_break=TieBreak.NAME,
         ordinals=Ordinals(100),
         preemption=Preemption(may_preempt=False),
+        failback=Failback.WHEN_POSSIBLE,
+        reschedule=Reschedule.ON_CLUSTER_CHANGE,
     )
 
 
@@ -255,6 +261,8 @@ LABELS = f"{ROOT}.clusters.labelSelector.matchExpressions[0]"
             {"prefer": [{"weight": 10**9}]}, f"{ROOT}.prefer[0].weight", 10**9, id="a huge weight"
         ),
         pytest.param({"scores": {"a": "2"}}, f"{ROOT}.scores.a", "2", id="a weight of text"),
+        pytest.param({"failback": "Soon"}, f"{ROOT}.failback", "Soon", id="failback"),
+        pytest.param({"reschedule": "Daily"}, f"{ROOT}.reschedule", "Daily", id="reschedule"),
         pytest.param({"tieBreak": "Luck"}, f"{ROOT}.tieBreak", "Luck", id="tie break"),
         pytest.param({"ordinals": {"stride": 0}}, f"{ROOT}.ordinals.stride", 0, id="no stride"),
         pytest.param(

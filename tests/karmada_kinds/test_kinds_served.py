@@ -152,6 +152,8 @@ def test_our_own_fields_are_explained(plane: Asking):
         ours = schema["properties"]["spec"]["properties"]["atoll"]
         assert ours["description"].startswith("Atoll's additions")
         assert "Cheapest" in ours["properties"]["select"]["properties"]["order"]["description"]
+        for field in ("failback", "reschedule"):
+            assert "the default" in ours["properties"][field]["description"]
 
 
 def test_a_definition_of_what_is_served_anyway_is_refused(plane: Asking):

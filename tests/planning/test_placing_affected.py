@@ -138,3 +138,13 @@ def test_a_binding_is_watched_as_it_stands() -> None:
 def test_what_is_not_ours_or_cannot_be_read_is_not_watched() -> None:
     assert watched("web", make_binding(), "another") is None
     assert watched("web", make_binding(clusters="all")) is None
+
+
+@pytest.mark.parametrize(
+    ("atoll", "expected"), [({}, []), ({"failback": "WhenPossible"}, ["w"])], ids=["stays", "back"]
+)
+def test_a_cluster_of_an_earlier_term_matters_to_whoever_would_return_to_it(
+    atoll: dict[str, Any], expected: list[str]
+) -> None:
+    seen = watching("w", observed="second", placement=TERMS, atoll=atoll)
+    assert affected([seen], None, made("x")) == expected

@@ -218,6 +218,39 @@ def test_a_term_that_is_full_gives_way_to_the_next_which_is_observed_from_then_o
     assert world.look().plan is NOTHING
 
 
+def test_work_returns_to_an_earlier_term_only_where_the_policy_says_so() -> None:
+    for atoll, expected in (({}, "far"), ({"failback": "WhenPossible"}, "near")):
+        binding = make_binding(5, placement=TERMS, atoll=atoll)
+        world = placed_world(binding, make_cluster("a", 2), B)
+        assert world.targets == {"b": 5}
+        assert (world.look().plan.again_in is None) == (not atoll)
+        world.fleet = make_fleet(make_cluster("a", 4), B)
+        world.settle()
+        assert world.targets == {"b": 5}
+        world.fleet = make_fleet(make_cluster("a", 5), B)
+        placing = world.look()
+        world.settle()
+        assert world.status["schedulerObservingAffinityName"] == expected
+        assert world.targets == ({"a": 5} if atoll else {"b": 5})
+        assert placing.trigger is (Trigger.FAILBACK if atoll else Trigger.NONE)
+        assert world.look().plan is NOTHING
+
+
+def test_divided_work_follows_its_clusters_where_the_policy_says_so() -> None:
+    env = {"clusterAffinity": {"labelSelector": {"matchLabels": {"env": "x"}}}}
+    for atoll in ({}, {"reschedule": "OnClusterChange"}):
+        binding = make_binding(4, placement=env, dividing=EVEN, atoll=atoll)
+        both = [make_cluster(name, 9, labels={"env": "x"}) for name in "ab"]
+        world = placed_world(binding, *both)
+        assert world.targets == {"a": 2, "b": 2}
+        world.fleet = make_fleet(both[0], make_cluster("b", 9))
+        world.settle()
+        assert world.targets == ({"a": 4} if atoll else {"a": 2, "b": 2})
+        world.fleet = make_fleet(make_cluster("a", 9), make_cluster("b", 9))
+        world.settle()
+        assert world.targets == ({"a": 4} if atoll else {"a": 2, "b": 2})
+
+
 def stateful(replicas: int, atoll: dict[str, Any]) -> dict[str, Any]:
     binding = make_binding(replicas, atoll=atoll, dividing=EVEN)
     binding["spec"]["resource"]["kind"] = "StatefulSet"

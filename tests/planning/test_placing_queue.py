@@ -190,6 +190,18 @@ def test_nobody_is_lost_nobody_is_taken_twice(*, calls: Any, by_priority: bool) 
     assert queue.wake(now + 1000) is None
 
 
+def test_a_look_at_a_later_time_does_not_come_before_it_nor_put_off_an_earlier_one() -> None:
+    queue = Queue[str]()
+    queue.add_later("a", 0, 60.0, 0.0)
+    assert (queue.next(59.0), queue.wake(59.0)) == (None, 60.0)
+    queue.add("a", 0, 1.0)
+    queue.add_later("a", 0, 90.0, 2.0)
+    assert queue.next(2.0) == "a"
+    queue.add_later("a", 0, 90.0, 2.0)
+    queue.succeeded("a", 3.0)
+    assert queue.wake(3.0) is None
+
+
 @given(st.lists(st.integers(-3, 3), max_size=20))
 def test_the_order_is_by_priority_then_age(priorities: list[int]) -> None:
     queue = Queue[int](by_priority=True)

@@ -25,6 +25,19 @@ _ORDER = (
     " price) or Random (by the seed)."
 )
 _SHORT = "What to do when that is not possible: Refuse (the default) or Partial, as far as it goes."
+_FAILBACK = (
+    "What happens once an earlier one of the clusterAffinities can hold the object again that could"
+    " not. Never, the default: it stays where it is until it fits there no more, as in Karmada."
+    " WhenPossible: it moves back, all of it, to the earliest that can hold all of it; looked at"
+    " when a cluster changes, and every minute."
+)
+_RESCHEDULE = (
+    "What lets divided replicas be placed anew. OnRequest, the default, as in Karmada: a change of"
+    " this policy or of the replicas, a WorkloadRebalancer, or a target cluster that is removed."
+    " OnClusterChange: also any change of a cluster's labels, fields, taints or APIs, and clusters"
+    " that join; replicas leave clusters that are no longer selected, others stay where the way of"
+    " dividing lets them. If nothing fits any more, what runs stays."
+)
 _SEED = "Draws the random order; the same seed gives the same order."
 
 
@@ -166,8 +179,11 @@ def _additions() -> Schema:
             "Divides a StatefulSet so that every ordinal exists once among all clusters.",
             stride=whole("So many ordinals are kept for each cluster; else no gaps.", 1),
         ),
+        failback=choice(_FAILBACK, "Never", "WhenPossible"),
+        reschedule=choice(_RESCHEDULE, "OnRequest", "OnClusterChange"),
         preemption=fields(
-            "Whether others give way to it, and whether it gives way to others.",
+            "Whether others give way to it, and whether it gives way to others, where a plan is"
+            " made for who gives way. A plane does not carry such plans out by itself yet.",
             mayPreempt=flag("Whether it may take the place of others; true if not given."),
             mayBePreempted=flag("Whether others may take its place; true if not given."),
         ),

@@ -13,6 +13,8 @@ All fields may be left out, and nothing changes without them:
     ordinals: {stride: 100}          a divided StatefulSet has every ordinal once; with a stride
                                      so many are kept for each cluster, else ranges have no gaps
     preemption: {mayPreempt: true, mayBePreempted: true}
+    failback: Never | WhenPossible           return to an earlier term that can hold it again
+    reschedule: OnRequest | OnClusterChange  when divided work is decided anew
 
 Unknown fields are refused. What clusters are is written as in `clusters`.
 """
@@ -34,11 +36,25 @@ from atoll.dialects.wire import (
     parts,
 )
 from atoll.model.affinity import ANYWHERE, Affinity, Term
-from atoll.model.intent import Bounds, Intent, Ordinals, Preemption, Preference, TieBreak
+from atoll.model.intent import (
+    Bounds,
+    Failback,
+    Intent,
+    Ordinals,
+    Preemption,
+    Preference,
+    Reschedule,
+    TieBreak,
+)
 
 ADDITIONS = "spec.atoll"
 WEIGHT_MAX = 1_000_000  # sums of weighted scores stay exact in 64 bits
 _TIE_BREAKS = {"UID": TieBreak.UID_PARITY, "Name": TieBreak.NAME}
+_FAILBACK = {"Never": Failback.NEVER, "WhenPossible": Failback.WHEN_POSSIBLE}
+_RESCHEDULE = {
+    "OnRequest": Reschedule.ON_REQUEST,
+    "OnClusterChange": Reschedule.ON_CLUSTER_CHANGE,
+}
 _FIELDS = (
     "clusters",
     "select",
@@ -50,6 +66,8 @@ _FIELDS = (
     "tieBreak",
     "ordinals",
     "preemption",
+    "failback",
+    "reschedule",
 )
 
 
@@ -71,6 +89,8 @@ def add(intent: Intent, given: Any) -> Intent:
         tie_break=choice(extra, "tieBreak", ADDITIONS, _TIE_BREAKS, intent.tie_break),
         ordinals=_ordinals(part(extra, "ordinals", ADDITIONS), at(ADDITIONS, "ordinals")),
         preemption=_preemption(extra),
+        failback=choice(extra, "failback", ADDITIONS, _FAILBACK, intent.failback),
+        reschedule=choice(extra, "reschedule", ADDITIONS, _RESCHEDULE, intent.reschedule),
     )
 
 

@@ -17,6 +17,7 @@ from atoll.model.action import Object
 from atoll.model.affinity import Term
 from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
+from atoll.model.intent import Failback
 from atoll.planning.placing.standing import (
     DEFAULT_SCHEDULER,
     OBSERVED_GENERATION,
@@ -98,7 +99,9 @@ def _is_affected(watching: Watching[K], tested: list[Traits], names: set[str]) -
         return True  # which term it will be decided by is not known yet
     if any(target.name in names for target in binding.targets):
         return True
-    wanted = [terms[place] for place in terms_from(binding)]
+    intent = binding.intent
+    ahead = range(len(terms)) if intent.failback is not Failback.NEVER else terms_from(binding)
+    wanted = [terms[place] for place in ahead]
     return any(_meets(term, traits) for term in wanted for traits in tested)
 
 

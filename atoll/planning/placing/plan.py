@@ -10,15 +10,16 @@ targets if it differs from the one applied; if only clusters changed, what runs 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from atoll.dialects import json
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Action, Object, Plan, Tell, Update
-from atoll.model.binding import Target
+from atoll.model.binding import Binding, Target
 from atoll.model.decision import Verdict
+from atoll.model.intent import Failback
 from atoll.planning.placing.outcome import Outcome, kept, said_in, status_after, status_of
 from atoll.planning.placing.standing import (
     DEFAULT_SCHEDULER,
@@ -31,7 +32,7 @@ from atoll.planning.placing.standing import (
     written_time,
 )
 from atoll.planning.splitting import NOTED, is_split, note
-from atoll.scheduling.cycle import decide
+from atoll.scheduling.cycle import decide, terms_from
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.features import PLANE_USUAL
 from atoll.scheduling.fleet import Fleet
@@ -41,6 +42,8 @@ from atoll.scheduling.setting import Setting
 from atoll.scheduling.trigger import Trigger, trigger
 
 USUAL_SETTING = Setting(features=PLANE_USUAL)
+LOOK_BACK_EVERY = 60.0
+"""Seconds after which to see whether an earlier term can hold the work again."""
 SUCCEEDED, FAILED = "ScheduleBindingSucceed", "ScheduleBindingFailed"
 
 
@@ -82,16 +85,47 @@ def plan(seen: SeenBinding, now: float) -> Placing:
         found = standing(wire)
     except Invalid as problem:
         return _unreadable(wire, problem, now)
+    back = _failed_back(found, seen)
+    if back is not None:
+        return _placed(found, back, Trigger.FAILBACK, now)
     why = _trigger(found, seen)
     if why is Trigger.NONE and found.binding.targets and not _lacks_ordinals(found):
         # What the spec says is what is wanted; the status follows if it is behind. What is nowhere
         # is decided again: nothing can be moved by it, and it may be nowhere for want of a place.
-        return Placing(_told(wire, found, Outcome(Verdict.SUCCESS), now), verdict=Verdict.SUCCESS)
+        told = _told(wire, found, Outcome(Verdict.SUCCESS), now)
+        return Placing(_until_back(told, found.binding), verdict=Verdict.SUCCESS)
     decision = decide(found.binding, seen.fleet, seen.setting, seen.surroundings)
+    return _placed(found, decision, why, now)
+
+
+def _placed(found: Standing, decision: Decision, why: Trigger, now: float) -> Placing:
     try:
-        return Placing(_carried_out(found, decision, why, now), why, decision, decision.verdict)
+        carried_out = _carried_out(found, decision, why, now)
     except Invalid as problem:
-        return _unreadable(wire, problem, now)
+        return _unreadable(found.wire, problem, now)
+    return Placing(_until_back(carried_out, found.binding), why, decision, decision.verdict)
+
+
+def _failed_back(found: Standing, seen: SeenBinding) -> Decision | None:
+    """The decision to return to an earlier term, where that is wanted and possible."""
+    if not _may_fail_back(found.binding):
+        return None
+    from_first = replace(found.binding, observed_term="")
+    decision = decide(from_first, seen.fleet, seen.setting, seen.surroundings)
+    earlier = len(decision.attempts) <= terms_from(found.binding).start
+    return decision if decision.ok and earlier else None
+
+
+def _may_fail_back(binding: Binding) -> bool:
+    wanted = binding.intent.failback is Failback.WHEN_POSSIBLE and binding.targets
+    return bool(wanted) and terms_from(binding).start > 0
+
+
+def _until_back(plan: Plan, binding: Binding) -> Plan:
+    """Room in an earlier term is not announced: look again."""
+    if plan.again_in is not None or not _may_fail_back(binding):
+        return plan
+    return replace(plan, again_in=LOOK_BACK_EVERY)
 
 
 def _unreadable(wire: Object, problem: Invalid, now: float) -> Placing:

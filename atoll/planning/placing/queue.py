@@ -59,6 +59,11 @@ class Queue(Generic[K]):
         since = waiting.due if waiting and waiting.due < now else now
         self._wait(_Entry(key, priority, since), now)
 
+    def add_later(self, key: K, priority: int, due: float, now: float) -> None:
+        """Let a key be looked at then, unless it waits already."""
+        if key not in self._waiting and key not in self._taken:
+            self._wait(_Entry(key, priority, due), now)
+
     def cluster_changed(self, priorities: Mapping[K, int], now: float) -> None:
         """Let these be looked at since a cluster changed: who backs off does so to the end."""
         for key, priority in priorities.items():
