@@ -151,6 +151,13 @@ def test_nonsense_is_said_to_be_so_by_name(operation: str, response: Wire, said:
     assert said in caught.value.problem
 
 
+def test_a_webhook_that_does_not_answer_is_named_with_the_cause() -> None:
+    known = hooks([configuration("c", hook("w", "*"))])
+    silent = Interpreters((Webhooks(known, lambda *_: Reply({}, "did not answer")), NATIVE))
+    with pytest.raises(Invalid, match="c/w: 'InterpretHealth': did not answer"):
+        silent.health(make(WIDGET))
+
+
 @pytest.mark.parametrize(
     ("operation", "response", "problem"),
     [

@@ -8,7 +8,6 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from atoll.dialects.wire import Wire, part, quantity, text
-from atoll.errors import Invalid
 from atoll.interpreting import answers
 from atoll.interpreting.aggregating.reports import news, reported
 from atoll.interpreting.fields import inner
@@ -108,10 +107,7 @@ def _replicas(wire: Wire) -> Replicas:
         for key, value in each.items():
             most[key] = max(value, most.get(key, value))
     total = _managers(wire) + _workers(wire)
-    try:
-        return answers.replicas(total, _needs(wire, most), wire, "spec")
-    except Invalid as error:
-        raise Invalid("spec.podTemplate", wire.get("kind"), str(error)) from error
+    return answers.replicas(total, _needs(wire, most), wire, "spec")
 
 
 def _components(wire: Wire) -> tuple[Wire, ...]:
