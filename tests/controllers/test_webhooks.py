@@ -14,6 +14,7 @@ from test_interpretation import (
     BOUND,
     CONFIG,
     STALL,
+    customization,
     in_member,
     market,
     serve,
@@ -163,6 +164,22 @@ def test_a_kind_of_a_user_is_explained_by_a_webhook(credentials: Credentials) ->
             assert in_member(it, "m2")["spec"]["place"] == "market of m2"
             expected = {"InterpretReplica", "ReviseReplica", "Retain", "AggregateStatus"}
             assert expected | {"InterpretStatus", "InterpretHealth"} <= interpreter.operations
+
+    asyncio.run(story())
+
+
+def test_scripts_win_over_webhooks_one_operation_at_a_time(credentials: Credentials) -> None:
+    async def story() -> None:
+        async with serving(credentials) as interpreter, market() as it:
+            script = "function GetReplicas(obj) return 8, nil end"
+            await it.create(customization(replicaResource=script))
+            await it.create(configuration(interpreter.url, credentials.ca.read_bytes()))
+            await it.create(stalls_policy())
+            await it.create(stall(4))
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 30)
+            assert [in_member(it, name)["spec"]["keepers"] for name in ("m1", "m2")] == [2, 6]
+            assert "InterpretReplica" not in interpreter.operations
+            assert "ReviseReplica" in interpreter.operations
 
     asyncio.run(story())
 
