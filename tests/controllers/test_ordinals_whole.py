@@ -91,12 +91,6 @@ def even_policy(*clusters: str) -> dict[str, Any]:
     }
 
 
-async def changed(it: Whole, ref: Ref, **spec: Any) -> None:
-    wire = it.hub.plane.find(ref)
-    assert wire is not None
-    await it.replace({**wire, "spec": {**wire["spec"], **spec}})
-
-
 def test_ordinals_are_scaled_and_moved_and_never_run_twice() -> None:
     async def story() -> None:
         async with whole(["m1", "m2", "m3"]) as it:
@@ -115,11 +109,11 @@ def test_ordinals_are_scaled_and_moved_and_never_run_twice() -> None:
             binding = it.hub.plane.find(DB_BINDING) or {}
             noted = '{"m1":{"replicas":3,"start":0},"m2":{"replicas":3,"start":3}}'
             assert binding["metadata"]["annotations"][NOTED] == noted
-            await changed(it, DB, replicas=8)
+            await it.change(DB, replicas=8)
             await runs(m1=range(4), m2=range(4, 8))
-            await changed(it, DB, replicas=4)
+            await it.change(DB, replicas=4)
             await runs(m1=range(2), m2=range(2, 4))
-            await changed(it, Ref.of(policy), **even_policy("m1", "m3")["spec"])
+            await it.change(Ref.of(policy), **even_policy("m1", "m3")["spec"])
             await runs(m1=range(2), m3=range(2, 4))
             await until(lambda: works(it) == ["karmada-es-m1", "karmada-es-m3"], 30)
 
@@ -134,7 +128,7 @@ def test_what_an_unreachable_member_may_run_starts_elsewhere_when_it_is_back() -
             await it.create(stateful_set(4))
             await until(lambda: ready(it) == 4, 30)
             it.members["m2"].kill()
-            await changed(it, Ref.of(policy), **even_policy("m1", "m3")["spec"])
+            await it.change(Ref.of(policy), **even_policy("m1", "m3")["spec"])
             await until(lambda: replicas_told(it, "m2") == 0, 30)
             async with asyncio.timeout(30):
                 while "OrdinalsWaiting" not in await reasons(it):
