@@ -114,6 +114,7 @@ async def embedded() -> AsyncIterator[Setting]:
         plane = Counted(handler, PLANE, writes)
         hub = await stack.enter_async_context(controlling(plane, effects))
         for name, member in members.items():
+            member.keeper.give_way(hub.turns)
             await admit(hub, name, Counted(member.transport, MEMBERS, writes))
             hub.children.spawn(report(hub, name, partial(summary, member)), name)
             await hub.sites[name].follow("apps/v1", "Deployment")

@@ -47,7 +47,7 @@ class Turns:
 
     def count(self, level: int, more: int) -> None:
         self._waiting[level] += more
-        if not self._waiting[level]:
+        if not self._waiting[level] and any(self._waiting):
             for each in self._lists:
                 each.at_ease()
 
@@ -72,6 +72,14 @@ class Worklist(Generic[K]):
         self._due: float | None = None
         self._failures: dict[K, int] = {}
         self._idle: dict[asyncio.Future[None], None] = {}
+
+    def share(self, turns: Turns) -> None:
+        """From now on let what is more pressing in other lists go first."""
+        for level, waiting in enumerate(self._waiting):
+            self._turns.count(level, -len(waiting))
+            turns.count(level, len(waiting))
+        self._turns = turns
+        turns.join(self)
 
     def add(self, key: K, level: int = 0) -> None:
         """Have a key looked at; one that waits already does so at the more pressing level."""

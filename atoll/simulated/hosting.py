@@ -130,6 +130,7 @@ async def join(hub: Hub, hosted: Hosted) -> None:
     }
     told = {key: value for key, value in spec.items() if value}
     notes = {"labels": dict(it.labels), "annotations": dict(it.annotations)}
+    member.keeper.give_way(hub.turns)
     await admit(hub, it.name, member.transport, told, **notes)
     await report(hub, it.name, partial(summary, member))
 

@@ -22,10 +22,11 @@ from atoll.apiserver.status import ApiError, not_found
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.forming import Form, formed_update
 from atoll.apiserver.verbs.writing import Leave, Save, Verdict, stored_object, write
+from atoll.controllers.levels import Level
 from atoll.dialects.kubernetes.pods import demand
 from atoll.model.amount import PODS
 from atoll.model.demand import Demand
-from atoll.runtime.worklist import Worklist
+from atoll.runtime.worklist import Turns, Worklist
 from atoll.simulated.nodes import Nodes
 from atoll.simulated.pods import Pods
 from atoll.simulated.progress import Batch, Progress, advanced
@@ -85,6 +86,14 @@ class Keeper:
         self._writing: set[Key] = set()
         self._lanes = [Worklist[Key](f"workloads {number}") for number in range(LANES)]
 
+    def give_way(self, turns: Turns) -> None:
+        """Let the arrival of objects go first in a plane that shares the process.
+
+        It stands for the controllers of another machine, which would not hold up the plane either.
+        """
+        for lane in self._lanes:
+            lane.share(turns)
+
     @property
     def services(self) -> dict[str, Service]:
         return {
@@ -120,7 +129,7 @@ class Keeper:
                 self._look_at(key)
 
     def _look_at(self, key: Key) -> None:
-        self._lanes[zlib.crc32(key[1].encode()) % LANES].add(key)
+        self._lanes[zlib.crc32(key[1].encode()) % LANES].add(key, Level.REPORT)
 
     def _resource(self, collection: str) -> Resource:
         resource = self._api.catalog.of_collection(collection)

@@ -202,3 +202,26 @@ def test_a_key_that_waits_is_taken_at_the_most_pressing_level_it_was_added_at():
         calm.add("both", 1)
 
     assert taken_in_turn(0.01, add) == [("both", 0.0), ("status", 0.01)]
+
+
+def test_a_list_that_comes_to_share_turns_lets_others_go_first_from_then_on():
+    async def main(world):
+        turns, seen = Turns(), []
+        pressing: Worklist[str] = Worklist("pressing", turns)
+        calm: Worklist[str] = Worklist("calm")
+
+        async def work(key):
+            seen.append(key)
+            await asyncio.sleep(0.01)
+
+        calm.add("later", 1)
+        calm.share(turns)
+        pressing.add("a")
+        pressing.add("b")
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            it.start("calm", lambda: calm.run(work))
+            it.start("pressing", lambda: pressing.run(work))
+            await asyncio.sleep(1)
+        return seen
+
+    assert simulate(main, seed=0).value == ["a", "b", "later"]
