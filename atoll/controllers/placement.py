@@ -20,7 +20,7 @@ from atoll.dialects.karmada import cluster as clusters
 from atoll.dialects.karmada.binding import neighbour
 from atoll.dialects.wire import instant
 from atoll.errors import Invalid
-from atoll.model.action import Ref, Tell
+from atoll.model.action import Object, Ref, Tell, Update
 from atoll.model.decision import Verdict
 from atoll.model.neighbour import Neighbour
 from atoll.planning.placing import affected
@@ -53,6 +53,8 @@ class Placement:
         self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
         self._more = asyncio.Event()
         self._expired_at = 0.0
+        self._deciding: dict[Ref, Object] = {}
+        """Bindings as they are being written, for those who look at their neighbours meanwhile."""
         self.prices = Prices(hub, self._more.set)
         self.explanations = Explanations(hub)
         hub.hear("Cluster", self._cluster_changed)
@@ -109,13 +111,17 @@ class Placement:
             for action in placed.plan.actions:
                 if isinstance(action, Tell):
                     hub.performer.tell_later(action)
-                else:
-                    await hub.performer.perform(action)
+                    continue
+                if isinstance(action, Update):
+                    self._deciding[key] = action.object
+                await hub.performer.perform(action)
         except (LookAgain, Unreachable, Refused) as late:
             log.info("%s is looked at again: %s", key, late)
             self._ledger.restore(key, held)
             self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
             return
+        finally:
+            self._deciding.pop(key, None)
         if placed.decision is not None and placed.plan.actions:
             self.explanations.note(key, placed.decision, placed.trigger)
         if placed.retry and placed.verdict is not None:
@@ -145,7 +151,8 @@ class Placement:
         if not self._hub.features.WorkloadAffinity:
             return ()
         mirror = self._hub.plane.mirror(self._hub.plane.collection(BINDING, key.kind))
-        return tuple(neighbour(wire) for wire in mirror.by(_grouped_in, key.namespace))
+        wires = mirror.by(_grouped_in, key.namespace)
+        return tuple(neighbour(self._deciding.get(Ref.of(each), each)) for each in wires)
 
     def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
         key = Ref.of(after or before or {})

@@ -376,3 +376,19 @@ def test_a_workload_let_go_without_replicas_starts_nowhere_until_a_policy_has_it
         await until(lambda: replicas(it) == [2, 2])
 
     played(story)
+
+
+def test_workloads_of_a_group_keep_apart_behind_their_gate() -> None:
+    async def story(it: Whole) -> None:
+        apart = policy("apart", "m1 m2 m3", {"labelSelector": {"matchLabels": {"group": "g"}}})
+        apart["spec"]["placement"] |= {
+            "workloadAffinity": {"antiAffinity": {"groupByLabelKey": "group"}},
+            "spreadConstraints": [{"spreadByField": "cluster", "maxGroups": 1, "minGroups": 1}],
+        }
+        await it.create(apart)
+        named = [f"app-{number}" for number in range(3)]
+        await asyncio.gather(*(it.create(settings(name, group="g")) for name in named))
+        await until(lambda: all(where(it, name) for name in named))
+        assert sorted(where(it, name)[0] for name in named) == MEMBERS
+
+    played(story, "WorkloadAffinity=true")
