@@ -14,8 +14,18 @@ from atoll.dialects.karmada import names
 from atoll.planning.placing.explaining import KEPT, expanded
 from atoll.simulated.member import Member
 from atoll.store.store import Store
-from simulation.objects import EXTRA, FOREIGN, TINT
-from simulation.promises import BINDINGS, CLUSTERS, KINDS, NAMESPACES, TEMPLATES, WORKS, names_of
+from simulation.objects import EXTRA, FOREIGN, SETTINGS, TINT
+from simulation.promises import (
+    BINDINGS,
+    CLUSTERS,
+    KINDS,
+    NAMESPACES,
+    TEMPLATES,
+    WORKS,
+    names_of,
+    targets_of,
+)
+from simulation.twins import missing_ordinals
 
 Wire = dict[str, Any]
 POLICIES = ("propagationpolicies.policy.karmada.io", "clusterpropagationpolicies.policy.karmada.io")
@@ -59,6 +69,8 @@ class Scene:
                 yield f"binding {path} has lost its template"
             else:
                 yield from self._misplaced(binding, orjson.loads(record.value), fleet, overrides)
+            yield from _misrequired(path, binding, bindings)
+            yield from self._unfollowed(path, binding, bindings)
         yield from self._orphans(bindings)
         yield from self._misexplained(bindings)
         yield from self._misspaced(fleet)
@@ -89,7 +101,7 @@ class Scene:
         """Works, objects and sums of one binding."""
         kind, metadata = template["kind"], template["metadata"]
         name = f"{metadata['namespace']}/{metadata['name']}"
-        targets = _targets(binding)
+        targets = targets_of(binding)
         work = names.work_name(kind, metadata["name"], metadata["namespace"])
         objects = self._objects(TEMPLATES[kind], name)
         unsent = {
@@ -99,6 +111,11 @@ class Scene:
             or _is_suspended(binding, cluster)
             or (cluster in objects and not _is_ours(objects[cluster]))
         }
+        if kind == "StatefulSet":
+            parts = {cluster: each for cluster, each in objects.items() if cluster in targets}
+            if targets and not unsent:
+                yield from missing_ordinals(name, template, parts)
+            return
         for cluster in sorted(self.members.keys() & fleet.keys()):
             has_work = self.plane.get(WORKS, f"{names.execution_namespace(cluster)}/{work}")
             there, where = objects.get(cluster), f"{kind} {name} in {cluster}"
@@ -124,6 +141,20 @@ class Scene:
             yield from _missummed(
                 name, template, [objects[each] for each in targets if each in objects]
             )
+
+    def _unfollowed(self, path: str, binding: Wire, bindings: dict[str, Wire]) -> Iterator[str]:
+        """What a Deployment refers to and is there goes where it goes."""
+        spec = binding["spec"]
+        settings = f"{spec['resource']['namespace']}/{SETTINGS}"
+        if spec["resource"]["kind"] != "Deployment" or not spec.get("propagateDeps"):
+            return
+        if self.plane.get(TEMPLATES["ConfigMap"], settings) is None or not spec.get("clusters"):
+            return
+        followed = bindings.get(names_of(("ConfigMap", settings)), {}).get("spec", {})
+        if path not in (
+            f"{each['namespace']}/{each['name']}" for each in followed.get("requiredBy") or ()
+        ):
+            yield f"{path} needs {settings}, which does not know"
 
     def _objects(self, collection: str, name: str) -> dict[str, Wire]:
         found = {each: member.store.get(collection, name) for each, member in self.members.items()}
@@ -186,7 +217,10 @@ def _misheld(
 
 def _mistargeted(what: str, template: Wire, binding: Wire, fleet: dict[str, Wire]) -> Iterator[str]:
     """Targets that are not what the placement asks for."""
-    placement, targets = binding["spec"]["placement"], _targets(binding)
+    placement = binding["spec"]["placement"]
+    targets = {
+        each["name"]: each.get("replicas", 0) for each in binding["spec"].get("clusters") or ()
+    }
     affinity = placement.get("clusterAffinity") or {}
     meant = {name for name, cluster in fleet.items() if _meets(affinity, cluster)}
     is_open = {name for name in meant if _is_open(fleet[name], placement)}
@@ -194,7 +228,7 @@ def _mistargeted(what: str, template: Wire, binding: Wire, fleet: dict[str, Wire
         return  # it is nowhere, or where it was
     scheduling = placement.get("replicaScheduling") or {}
     divided = scheduling.get("replicaSchedulingType") == "Divided"
-    if template["kind"] == "Deployment" and divided:
+    if template["kind"] != "ConfigMap" and divided:
         replicas = template["spec"]["replicas"]
         if sum(targets.values()) != replicas:
             yield f"{what}: {targets} do not add up to {replicas}"
@@ -203,6 +237,17 @@ def _mistargeted(what: str, template: Wire, binding: Wire, fleet: dict[str, Wire
             yield f"{what}: is bound to {targets}, allowed are {sorted(meant)}"
     elif not is_open <= targets.keys() <= meant:
         yield f"{what}: is bound to {sorted(targets)}, asked for {sorted(is_open)}"
+
+
+def _misrequired(path: str, binding: Wire, bindings: dict[str, Wire]) -> Iterator[str]:
+    """Who needs something is there, and needs it where it says."""
+    needed = binding["spec"].get("requiredBy") or ()
+    for each in needed:
+        of = bindings.get(f"{each['namespace']}/{each['name']}")
+        if of is None or not of["spec"].get("propagateDeps"):
+            yield f"{path} is needed by {each['name']}, which does not need it"
+        elif (of["spec"].get("clusters") or []) != (each.get("clusters") or []):
+            yield f"{path} is needed by {each['name']} in {each.get('clusters')}, not where it is"
 
 
 def _misbuilt(template: Wire, there: Wire, share: int, where: str) -> Iterator[str]:
@@ -285,11 +330,6 @@ def _is_ours(wire: Wire) -> bool:
 def _claim(wire: Wire) -> str:
     labels = wire["metadata"].get("labels") or {}
     return str(labels.get(names.POLICY_ID) or labels.get(names.CLUSTER_POLICY_ID) or "")
-
-
-def _targets(binding: Wire) -> dict[str, int]:
-    clusters = binding["spec"].get("clusters") or ()
-    return {each["name"]: each.get("replicas", 0) for each in clusters}
 
 
 def _owner(binding: Wire) -> str:

@@ -12,6 +12,7 @@ from atoll.dialects.karmada import names
 
 POLICY = "policy.karmada.io/v1alpha1"
 DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
+STATEFULSETS = Collection("apps/v1", "StatefulSet", "statefulsets", namespaced=True)
 CONFIGMAPS = Collection("v1", "ConfigMap", "configmaps", namespaced=True)
 NAMESPACES = Collection("v1", "Namespace", "namespaces", namespaced=False)
 POLICIES = Collection(POLICY, "PropagationPolicy", "propagationpolicies", namespaced=True)
@@ -19,10 +20,16 @@ CLUSTER_POLICIES = Collection(
     POLICY, "ClusterPropagationPolicy", "clusterpropagationpolicies", namespaced=False
 )
 OVERRIDES = Collection(POLICY, "OverridePolicy", "overridepolicies", namespaced=True)
+REBALANCERS = Collection(
+    "apps.karmada.io/v1alpha1", "WorkloadRebalancer", "workloadrebalancers", namespaced=False
+)
 CLUSTERS = Collection("cluster.karmada.io/v1alpha1", "Cluster", "clusters", namespaced=False)
 
 DEFAULT, EXTRA = "default", "extra"
 FOREIGN = "theirs"
+SETTINGS = "c0"
+"""What every Deployment refers to."""
+ORDINALS = "ordinals"
 GROUPS = ("red", "green", "blue")
 TIERS = ("a", "b")
 TINT = "tint"
@@ -38,6 +45,7 @@ TEMPLATES: tuple[Place, ...] = (
     # Every member has one of this name that is not ours.
     (DEPLOYMENTS, DEFAULT, FOREIGN),
 )
+STATEFUL: Place = (STATEFULSETS, DEFAULT, "s0")
 
 
 def placement(draws: Random, members: list[str]) -> dict[str, Any]:
@@ -89,6 +97,36 @@ def of_name(place: Place) -> list[dict[str, Any]]:
     return [{**kind, "namespace": namespace, "name": name}]
 
 
+def ordinal_policy(draws: Random, members: list[str]) -> Wire:
+    """A policy that divides the StatefulSet so that every ordinal is there once."""
+    chosen = draws.sample(members, draws.randint(1, len(members)))
+    weights = [{"targetCluster": {"clusterNames": [name]}, "weight": 1} for name in chosen]
+    division = {
+        "replicaSchedulingType": "Divided",
+        "replicaDivisionPreference": "Weighted",
+        "weightPreference": {"staticWeightList": weights},
+    }
+    spec = {
+        "resourceSelectors": of_name(STATEFUL),
+        "placement": {
+            "clusterAffinity": {"clusterNames": chosen},
+            "replicaScheduling": division,
+        },
+        "atoll": {"ordinals": {}},
+    }
+    return policy(POLICIES, (DEFAULT, ORDINALS), spec)
+
+
+def rebalancer(name: str, places: list[Place]) -> Wire:
+    """Someone wants these placed anew."""
+    listed = [
+        {"apiVersion": kind.api_version, "kind": kind.kind, "namespace": namespace, "name": of}
+        for kind, namespace, of in places
+    ]
+    wire = _named(REBALANCERS, "", name)
+    return wire | {"spec": {"workloads": listed, "ttlSecondsAfterFinished": 5}}
+
+
 def override(namespace: str, name: str, draws: Random, members: list[str]) -> Wire:
     """A policy that gives all Deployments of a namespace a label of its own, in some clusters."""
     target: dict[str, Any] = {"clusterNames": draws.sample(members, draws.randint(1, 2))}
@@ -111,14 +149,16 @@ def template(place: Place, group: str, size: int) -> Wire:
     if name == FOREIGN:
         # Whatever a policy says: what is not ours is not to become so.
         wire["metadata"]["annotations"] = {names.CONFLICT_RESOLUTION: "abort"}
-    if collection is DEPLOYMENTS:
+    if collection is not CONFIGMAPS:
+        container: dict[str, Any] = {"name": "main", "image": "nginx"}
+        if collection is DEPLOYMENTS:
+            container["envFrom"] = [{"configMapRef": {"name": SETTINGS}}]
         wire["spec"] = {
             "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "main", "image": "nginx"}]},
-            },
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         }
+    if collection is STATEFULSETS:
+        wire["spec"]["serviceName"] = name
     return sized(wire, size)
 
 

@@ -28,6 +28,7 @@ from atoll.simulated.nodes import Pool
 from atoll.simulated.summary import summary
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from simulation import ordinals
 from simulation.converged import Scene
 from simulation.network import Network, Sky
 from simulation.objects import (
@@ -39,7 +40,7 @@ from simulation.objects import (
     template,
 )
 from simulation.promises import Promises
-from simulation.users import Act, User, habits
+from simulation.users import Habits, User, habits
 from simulation.world import World
 
 ADMIN = Peer("admin", (MASTERS,))
@@ -47,7 +48,6 @@ MEMBERS = ("m1", "m2", "m3")
 USERS = 2
 SETTLE_WITHIN_S = 180.0
 QUIET_S = 60.0
-LAST_S = 8.0
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Pipeline:
     promises: Promises
     log: MemoryLog
     sky: Sky
-    acts: list[Act]
+    habits: Habits
     joins: dict[str, float]
     hubs: int = 0
     planes: int = 0
@@ -69,8 +69,8 @@ class Pipeline:
     hub: Hub | None = None
 
 
-async def pipeline(world: World, virtual_s: float = 20.0) -> Pipeline:
-    """Disturb everything for so long, then let it settle and see whether it is right."""
+async def pipeline(world: World, virtual_s: float = 4.0) -> Pipeline:
+    """Disturb many lives for so long, one more as long, and see whether that one gets it right."""
     effects = world.effects("hub")
     chance, disk = effects.chance.of("members"), effects.chance.of("disk")
     members = {
@@ -82,9 +82,7 @@ async def pipeline(world: World, virtual_s: float = 20.0) -> Pipeline:
         )
         for name in MEMBERS
     }
-    joins = {
-        name: chance.choice((0.0, 0.0, 0.0, virtual_s, virtual_s + LAST_S)) for name in MEMBERS
-    }
+    joins = {name: chance.choice((0.0, 0.0, 0.0, 1.5 * virtual_s)) for name in MEMBERS}
     log = MemoryLog(delay_s=lambda: disk.expovariate(1000.0))
     it = Pipeline(
         world,
@@ -93,7 +91,7 @@ async def pipeline(world: World, virtual_s: float = 20.0) -> Pipeline:
         Promises(world, members),
         log,
         Sky(world),
-        habits(effects.chance.of("habits")),
+        habits(effects.chance.of("habits"), ordinals.ACTS),
         joins,
     )
     async with running(*members.values()):
@@ -102,7 +100,7 @@ async def pipeline(world: World, virtual_s: float = 20.0) -> Pipeline:
         end = _now() + virtual_s
         while _now() < end:
             await _live_once(it, end)
-        await _live_last(it)
+        await _live_last(it, virtual_s)
         it.promises.check_foreign()
     return it
 
@@ -150,17 +148,17 @@ def _let_in_users(it: Pipeline, server: Assembly, others: Supervisor) -> None:
 
 def _user(it: Pipeline, server: Assembly, name: str) -> User:
     api = ApiClient(InProcess(server.handle, ADMIN))
-    return User(it.world, api, it.effects.chance.of(name), it.members, it.promises, it.acts)
+    return User(it.world, api, it.effects.chance.of(name), it.members, it.promises, it.habits)
 
 
-async def _live_last(it: Pipeline) -> None:
+async def _live_last(it: Pipeline, virtual_s: float) -> None:
     """A life in calm weather: it settles, and then nothing more is written."""
     store = Store.open(it.log)
     async with Supervisor("plane", it.effects.chance) as process:
         server = await _serve(it, store, process)
         async with Supervisor("others", it.effects.chance) as others:
             others.start("hubs", partial(_lead, it, server))
-            await _disturb(it, server)
+            await _disturb(it, server, virtual_s)
             begun, pause_s = _now(), 1.0
             scene = Scene(store, it.members, it.promises.left)
             while left := list(islice(scene.differences(), 5)):
@@ -175,12 +173,12 @@ async def _live_last(it: Pipeline) -> None:
         await store.close()
 
 
-async def _disturb(it: Pipeline, server: Assembly) -> None:
+async def _disturb(it: Pipeline, server: Assembly, virtual_s: float) -> None:
     """Trouble for a while, and then calm, without anyone being started anew."""
     async with Supervisor("users", it.effects.chance) as others:
         _let_in_users(it, server, others)
         others.start("trouble", partial(_trouble, it))
-        await asyncio.sleep(LAST_S)
+        await asyncio.sleep(virtual_s)
     it.sky.clear()
     for member in it.members.values():
         member.heal()

@@ -17,13 +17,18 @@ from atoll.dialects.karmada import names
 from atoll.simulated.member import Member
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
+from simulation.twins import Ordinals
 from simulation.world import World
 
 BINDINGS = "resourcebindings.work.karmada.io"
 WORKS = "works.work.karmada.io"
 CLUSTERS = "clusters.cluster.karmada.io"
 NAMESPACES = "namespaces"
-TEMPLATES = {"Deployment": "deployments.apps", "ConfigMap": "configmaps"}
+TEMPLATES = {
+    "Deployment": "deployments.apps",
+    "ConfigMap": "configmaps",
+    "StatefulSet": "statefulsets.apps",
+}
 KINDS = {collection: kind for kind, collection in TEMPLATES.items()}
 # A decision that was right this long ago may still be on its way.
 RECENT_S = 120.0
@@ -49,6 +54,7 @@ class Promises:
         self._edited: dict[Key, float] = {}
         self._foreign: dict[tuple[str, Key], Wire] = {}
         self._joined: set[str] = set()
+        self._ordinals = Ordinals()
         self.by_hand: set[str] = set()
         """The uids of what users delete in members themselves."""
         self.left: set[str] = set()
@@ -108,7 +114,7 @@ class Promises:
 
     def _bound(self, before: Wire | None, binding: Wire) -> None:
         """A binding says where its template goes; if it divides, the parts are the whole."""
-        key, targets = _template(binding), _targets(binding)
+        key, targets = _template(binding), targets_of(binding)
         self._targets[key] |= targets.keys()
         spec, now = binding["spec"], _now()
         entered = self._entered[key]
@@ -117,13 +123,13 @@ class Promises:
         self._entered[key] = {name: entered.get(name, now) for name in targets}
         if not targets:
             self._nowhere[key] = now
-        if before is not None and _targets(before) != targets:
+        if before is not None and targets_of(before) != targets:
             self._world.note(f"{key[1]} is bound to {targets}")
         if not targets or key[0] != "Deployment":
             return
         whole = spec.get("replicas", 0)
         self._promised[key].append((now, min(whole, sum(targets.values()))))
-        if before is None or _targets(before) == targets:
+        if before is None or targets_of(before) == targets:
             return
         how = (spec.get("placement") or {}).get("replicaScheduling") or {}
         if how.get("replicaSchedulingType") == "Divided":
@@ -167,6 +173,8 @@ class Promises:
                 assert _meant(after) == known, f"{key} of {cluster} is theirs"
                 continue
             before = _object(event.before) if event.before is not None else None
+            if kind == "StatefulSet":
+                self._ordinals.committed(cluster, key[1], None if event.removed else after)
             if not _is_ours(after):
                 if before is not None and _is_ours(before):
                     self._check_release(cluster, key, before)
@@ -211,8 +219,8 @@ class Promises:
         since = _now() - RECENT_S
         if self._nowhere.get(key, since) > since:
             return  # its users asked for clusters that cannot have it
-        if self._moved.get(key, 0.0) < _now() - MOVE_LIMIT_S:
-            return  # it was waited for long enough
+        if self._moved.get(key, 0.0) < _now() - MOVE_LIMIT_S or key[0] == "StatefulSet":
+            return  # it was waited for long enough; or it must not be in two places
         elsewhere = [
             _object(record)
             for name, member in self._members.items()
@@ -262,9 +270,11 @@ def _template(binding: Wire) -> Key:
     return resource["kind"], f"{resource['namespace']}/{resource['name']}"
 
 
-def _targets(binding: Wire) -> dict[str, int]:
-    clusters = binding["spec"].get("clusters") or ()
-    return {each["name"]: each.get("replicas", 0) for each in clusters}
+def targets_of(binding: Wire) -> dict[str, int]:
+    """The clusters decided for, and those of whoever needs it."""
+    spec = binding["spec"]
+    lists = [each.get("clusters") for each in spec.get("requiredBy") or ()] + [spec.get("clusters")]
+    return {each["name"]: each.get("replicas", 0) for one in lists for each in one or ()}
 
 
 def _is_preserving(work: Wire) -> bool:

@@ -24,6 +24,7 @@ from simulation.objects import (
     NAMESPACES,
     OVERRIDES,
     POLICIES,
+    REBALANCERS,
     TEMPLATES,
     TIERS,
     Place,
@@ -32,6 +33,7 @@ from simulation.objects import (
     override,
     placement,
     policy,
+    rebalancer,
     sized,
     template,
 )
@@ -39,6 +41,14 @@ from simulation.promises import Promises
 from simulation.world import World
 
 Act = Callable[["User"], Awaitable[object]]
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What the users of one run do, the more often the more often it is listed, and with what."""
+
+    acts: Sequence[Act]
+    places: Sequence[Place]
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class User:
     draws: Random
     members: dict[str, Member]
     promises: Promises
-    acts: Sequence[Act]
+    habits: Habits
 
     async def settle_in(self) -> None:
         """Begin with something of everything."""
@@ -58,7 +68,7 @@ class User:
         for group in GROUPS:
             spec = {"resourceSelectors": of_group(group), "placement": self.somewhere()}
             await self.api.create(POLICIES, policy(POLICIES, (DEFAULT, group), spec))
-        for place in TEMPLATES:
+        for place in self.habits.places:
             wire = template(place, self.draws.choice(GROUPS), self.draws.randint(0, 4))
             await self.api.create(place[0], wire)
 
@@ -67,7 +77,7 @@ class User:
         while True:
             await asyncio.sleep(self.draws.expovariate(2.5))
             try:
-                await self.draws.choice(self.acts)(self)
+                await self.draws.choice(self.habits.acts)(self)
             except Refused as refused:
                 self.world.note(f"refused: {refused}")
 
@@ -87,8 +97,8 @@ class User:
         return placement(self.draws, list(self.members))
 
 
-def habits(draws: Random) -> list[Act]:
-    """What the users of one run do, the more often the more often it is in the list."""
+def habits(draws: Random, more: Sequence[Act] = ()) -> Habits:
+    """Some of all that users may do, with some of all templates; `more` is what else they may."""
     usual: tuple[Act, ...] = (*[write_template] * 6, *[write_policy] * 4)
     rare: tuple[Act, ...] = (
         relabel,
@@ -100,6 +110,8 @@ def habits(draws: Random) -> list[Act]:
         write_for_all,
         suspend,
         preserve,
+        carry_along,
+        rebalance,
         write_override,
         delete_override,
         label_cluster,
@@ -109,12 +121,16 @@ def habits(draws: Random) -> list[Act]:
         edit_by_hand,
         delete_by_hand,
     )
-    return [*usual, *(act for act in rare if draws.random() < 0.4)]
+    acts = [*usual, *(act for act in rare if draws.random() < 0.4)]
+    if draws.random() < 0.3:
+        # What a cluster that has left still runs is not known, so that nobody may run it again.
+        acts = [*(act for act in acts if act is not leave_or_join), *more]
+    return Habits(acts, (TEMPLATES[0], *draws.sample(TEMPLATES[1:], draws.randint(1, 3))))
 
 
 async def write_template(user: User) -> None:
     """Make a template, or give it another size; often none at all."""
-    place, draws = user.draws.choice(TEMPLATES), user.draws
+    place, draws = user.draws.choice(user.habits.places), user.draws
     found = await user.find(*place)
     size = draws.choice((0, 1, 2, 3, 5))
     user.world.note(f"{place[2]} is {'changed' if found else 'made'} to {size}")
@@ -125,7 +141,7 @@ async def write_template(user: User) -> None:
 
 
 async def relabel(user: User) -> None:
-    place, group = user.draws.choice(TEMPLATES), user.draws.choice((*GROUPS, "grey"))
+    place, group = user.draws.choice(user.habits.places), user.draws.choice((*GROUPS, "grey"))
     found = await user.find(*place)
     if found is not None:
         user.world.note(f"{place[2]} is of group {group}")
@@ -136,7 +152,7 @@ async def relabel(user: User) -> None:
 
 
 async def delete_template(user: User) -> Place | None:
-    place = user.draws.choice(TEMPLATES)
+    place = user.draws.choice(user.habits.places)
     found = await user.find(*place)
     if found is None:
         return None
@@ -196,7 +212,7 @@ async def write_rival(user: User) -> None:
     draws = user.draws
     where = DEFAULT, f"rival-{draws.randint(0, 1)}"
     found = await user.find(POLICIES, *where)
-    meant = draws.choice([one for one in TEMPLATES if one[1] == DEFAULT])
+    meant = draws.choice([one for one in user.habits.places if one[1] == DEFAULT])
     spec = {
         "resourceSelectors": of_name(meant),
         "placement": user.somewhere(),
@@ -232,6 +248,20 @@ async def suspend(user: User) -> None:
 async def preserve(user: User) -> None:
     """Let what a policy placed outlive it in the members; or no more."""
     await _change_policy(user, "preserveResourcesOnDeletion", user.draws.random() < 0.5)
+
+
+async def carry_along(user: User) -> None:
+    """Let what a policy's templates refer to follow them; or no more."""
+    await _change_policy(user, "propagateDeps", user.draws.random() < 0.7)
+
+
+async def rebalance(user: User) -> None:
+    """Have some templates placed anew."""
+    places = [one for one in user.habits.places if user.draws.random() < 0.5]
+    if places:
+        wire = rebalancer(f"again-{user.draws.getrandbits(32):x}", places)
+        user.world.note(f"rebalance {[one[2] for one in places]}")
+        await user.api.create(REBALANCERS, wire)
 
 
 async def _change_policy(user: User, field: str, value: Any) -> None:
@@ -337,7 +367,7 @@ async def delete_by_hand(user: User) -> None:
 
 async def _in_member(user: User) -> tuple[str, ApiClient, Collection, Wire] | None:
     name = user.draws.choice(list(user.members))
-    collection, space, template_name = user.draws.choice(TEMPLATES)
+    collection, space, template_name = user.draws.choice(user.habits.places)
     if template_name == FOREIGN:
         return None
     api = ApiClient(InProcess(user.members[name].server.handle, ADMINISTRATOR))
