@@ -129,16 +129,16 @@ class Loop(Generic[K]):
                     continue
                 return _looked_at_again(plan, held)
         finally:
-            if is_asking:
-                self._asking -= 1
-                self._let_next_ask()
+            self._asking -= is_asking
+            self._let_next_ask()
         raise TooManyQuestions(f"{key}: more than {_QUESTIONS_MAX} questions in one round")
 
     def _let_next_ask(self) -> None:
-        for key in self._waiting_to_ask:
+        """Wake a key that waits to ask; when its round ends, asking or not, comes the next."""
+        if self._waiting_to_ask and self._asking < _ASKING_MAX:
+            key = next(iter(self._waiting_to_ask))
             del self._waiting_to_ask[key]
             self._keys.add(key)
-            return
 
 
 def _looked_at_again(plan: Plan, held: list[Known]) -> Plan:

@@ -80,6 +80,22 @@ def test_keys_that_wait_for_an_answer_hold_up_nobody_else() -> None:
     asyncio.run(story())
 
 
+def test_keys_that_wait_for_the_same_answer_all_get_it() -> None:
+    async def story() -> None:
+        async with Children("test") as children:
+            oracle = Oracle()
+            loop, done = looking(lambda key: oracle.answer("the same"), children)
+            keys = {f"{number}" for number in range(50)}
+            for key in sorted(keys):
+                loop.wake(key)
+            await until(lambda: oracle.waiting)
+            oracle.gate.set()
+            await until(lambda: keys == set(done))
+            assert oracle.calls < WORKERS
+
+    asyncio.run(story())
+
+
 def test_a_round_that_needs_several_answers_that_do_not_last_ends() -> None:
     async def story() -> None:
         async with Children("test") as children:
