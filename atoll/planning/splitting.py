@@ -8,7 +8,7 @@ grows or shrinks in one step, never both; volumes do not travel, and how data do
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -120,9 +120,14 @@ def telling(work: Object | None, ordinals: Range) -> Telling:
 
 
 def split(
-    binding: Object, targets: Collection[str], works: Iterable[Object], clusters: Collection[str]
+    binding: Object,
+    targets: Collection[str],
+    works: Iterable[Object],
+    clusters: Collection[str],
+    *,
+    start: int = 0,
 ) -> Split | None:
-    """The next steps; None until it is decided which ordinals run where.
+    """The next steps; None until it is decided which ordinals run where, counted from the start.
 
     A cluster that is not there any more runs nothing that counts: whoever removes one says so.
     """
@@ -130,7 +135,8 @@ def split(
     if decided is None and targets:
         return None
     standing = {names.cluster_of(work["metadata"]["namespace"]) or "": work for work in works}
-    wanted = {each.cluster: _normal(each) for each in decided or ()}
+    moved = (replace(each, start=start + each.start) for each in decided or ())
+    wanted = {each.cluster: _normal(each) for each in moved}
     goals = {name: wanted.get(name, _none(name)) for name in targets}
     may = {name: may_run(work) for name, work in standing.items()}
     lost = frozenset(standing.keys() - frozenset(clusters))

@@ -25,7 +25,7 @@ from atoll.planning.rendering import (
     targets_of,
 )
 from atoll.planning.sending import Sending, cluster_of, has_arrived, is_going, is_of
-from atoll.planning.splitting import is_split, split
+from atoll.planning.splitting import is_split, range_of, split
 from atoll.scheduling.ordinals import Range
 
 NOT_SENT = "SyncWorkFailed"
@@ -101,9 +101,12 @@ def plan(seen: SeenBinding, now: float) -> Plan:
 
 def _split(seen: SeenBinding, binding: Object, own: list[Object]) -> Iterator[Action]:
     """What may be done now for a StatefulSet whose ordinals are divided."""
+    if seen.template is None:
+        return
     targets = [target.name for target in targets_of(binding)]
-    found = split(binding, targets, own, seen.clusters)
-    if found is None or seen.template is None:
+    first = range_of(seen.template, "").start
+    found = split(binding, targets, own, seen.clusters, start=first)
+    if found is None:
         return
     sent = _sent(seen, binding, seen.template, found.told)
     yield from sent.writes

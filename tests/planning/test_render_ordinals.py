@@ -66,7 +66,7 @@ class Fleet(Plane):
         binding = make_binding(TEMPLATE, on=wanted, atoll={"ordinals": {}})
         super().__init__(TEMPLATE, binding)
         self.members = {name: Member() for name in CLUSTERS}
-        self.asked, self.reports = {}, {}
+        self.asked, self.reports, self.first = {}, {}, 0
         self.decide(wanted)
 
     def perform(self, stop=None):
@@ -82,9 +82,9 @@ class Fleet(Plane):
                 )
         return wanted
 
-    def decide(self, wanted) -> None:
+    def decide(self, wanted, stride=None) -> None:
         """The scheduler's next decision."""
-        ranges = divide(wanted, noted(self.binding) or ()).ranges
+        ranges = divide(wanted, noted(self.binding) or (), stride=stride).ranges
         metadata = {**self.binding["metadata"], "annotations": {NOTED: note(ranges)}}
         self.world.put({**self.binding, "metadata": metadata})
         self.respec(clusters=targets(wanted), replicas=sum(wanted.values()))
@@ -140,8 +140,11 @@ class Fleet(Plane):
         raise AssertionError(f"no end: {running}, wanted {self.decided()}")
 
     def decided(self):
-        found = {each.cluster: set(range(each.start, each.end)) for each in noted(self.binding)}
+        found = {each.cluster: self.pods_of(each) for each in noted(self.binding)}
         return {name: found.get(name, set()) for name in CLUSTERS}
+
+    def pods_of(self, ordinals):
+        return {self.first + each for each in range(ordinals.start, ordinals.end)}
 
 
 WANTED = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 4), max_size=3)
@@ -229,6 +232,28 @@ def test_a_set_that_ran_whole_in_two_clusters_is_divided_by_and_by() -> None:
         fleet.members[name].work_on()
     fleet.finish()
     assert running(fleet) == {"a": [0, 1, 2], "b": [3, 4, 5]}
+
+
+def test_a_stride_keeps_a_clusters_ordinals_for_it_also_while_it_has_none() -> None:
+    fleet = Fleet({})
+    for wanted, expected in (
+        ({"a": 2, "b": 2}, {"a": [0, 1], "b": [10, 11]}),
+        ({"a": 4, "b": 1}, {"a": [0, 1, 2, 3], "b": [10]}),
+        ({"b": 2}, {"b": [10, 11]}),
+        ({"b": 2, "c": 1}, {"b": [10, 11], "c": [20]}),
+        ({"a": 1, "b": 2, "c": 1}, {"a": [0], "b": [10, 11], "c": [20]}),
+    ):
+        fleet.decide(wanted, stride=10)
+        fleet.finish()
+        assert running(fleet) == expected
+
+
+def test_ordinals_are_counted_from_where_the_template_starts() -> None:
+    fleet = Fleet({"a": 2, "b": 2})
+    fleet.first = 5
+    fleet.template = make_template("StatefulSet", spec={"replicas": 4, "ordinals": {"start": 5}})
+    fleet.finish()
+    assert running(fleet) == {"a": [5, 6], "b": [7, 8]}
 
 
 def test_every_change_is_a_write_of_its_own_in_the_member() -> None:

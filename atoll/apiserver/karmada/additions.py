@@ -176,7 +176,11 @@ def _additions() -> Schema:
         scores=by_name(scores, score),
         tieBreak=choice("Who gets a replica that two clusters claim equally.", "UID", "Name"),
         ordinals=fields(
-            "Divides a StatefulSet so that every ordinal exists once among all clusters.",
+            "Divides a StatefulSet so that every ordinal exists once among all clusters, from"
+            " spec.ordinals.start of the StatefulSet on. An ordinal starts in a cluster only after"
+            " every other cluster has shown that it is gone there; one that cannot be reached holds"
+            " it up until it is back or removed. Which cluster has which is noted on the binding,"
+            " in the annotation placement.atoll.io/ordinals. Volumes do not move along.",
             stride=whole("So many ordinals are kept for each cluster; else no gaps.", 1),
         ),
         failback=choice(_FAILBACK, "Never", "WhenPossible"),
