@@ -74,9 +74,12 @@ class Groups(NamedTuple):
         return self.grouping.rows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Candidates:
-    """Tier (0 first), score, room for more replicas, and that room with what runs there already."""
+    """Tier (0 first), score, room for more replicas, and that room with what runs there already.
+
+    Never changed; not frozen, because that takes four times as long, twice in every decision.
+    """
 
     rows: Rows
     tiers: Numbers | None
@@ -134,17 +137,26 @@ class Candidates:
 
     def best_first(self) -> Numbers:
         """Positions from the best to the last."""
-        ranks = self.ranks()
+        ranks = self._ranks()
         ranks.sort()
-        ranks &= one_number(self.position_bits)
+        ranks &= one_number(self._position_bits)
         return ranks
 
+    def best_of(self, positions: Numbers) -> Numbers:
+        """Of these positions, which come in order, the best first."""
+        keys = [-self.available[positions]]
+        if self.scores is not None:
+            keys.append(-self.scores[positions])
+        if self.tiers is not None:
+            keys.append(self.tiers[positions])
+        return positions[keys[0].argsort(kind="stable") if len(keys) == 1 else np.lexsort(keys)]
+
     @property
-    def position_bits(self) -> int:
+    def _position_bits(self) -> int:
         """The bits of a rank that say whose it is."""
         return (1 << len(self.rows).bit_length()) - 1
 
-    def ranks(self) -> Numbers:
+    def _ranks(self) -> Numbers:
         """A number for each, smaller for better, that ends in the position.
 
         Rows come in the order of names, so their position is the last word in every tie. Numbers
@@ -158,7 +170,7 @@ class Candidates:
             keys.append((self.scores, -1))
         if self.tiers is not None:
             keys.append((self.tiers, 1))
-        ranks, unit, largest = np.arange(count), self.position_bits + 1, 0
+        ranks, unit, largest = np.arange(count), self._position_bits + 1, 0
         for column, sign in keys:
             least, most = column.item(column.argmin()), column.item(column.argmax())
             largest += unit * max(abs(least), abs(most))
@@ -172,7 +184,7 @@ class Candidates:
         """The same order, where the keys do not fit into one number."""
         order = np.lexsort((-self.available, -self.score_numbers, self.tier_numbers))
         ranks = np.arange(len(order))
-        ranks[order] += np.arange(len(order)) * (self.position_bits + 1)
+        ranks[order] += np.arange(len(order)) * (self._position_bits + 1)
         return ranks
 
 

@@ -19,6 +19,9 @@ Codes = NDArray[np.uint16]
 
 T = TypeVar("T", bound=Hashable)
 
+_FEW = 64
+"""So few numbers are added up faster one by one than by a call into NumPy."""
+
 
 class Interned(Generic[T]):
     """A column of values that repeat: `values[codes[row]]` is the value of a row."""
@@ -77,6 +80,11 @@ def one_number(number: int) -> Numbers:
     made = np.array(number, np.int64)
     made.setflags(write=False)
     return made
+
+
+def total(column: Numbers) -> int:
+    """The sum of a column."""
+    return sum(column.tolist()) if len(column) <= _FEW else int(column.sum())
 
 
 def rows_mask(rows: Rows, count: int) -> Mask:

@@ -19,6 +19,9 @@ from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
 from atoll.scheduling.shortlisting import Shortlist
 
+_SUCCESS = Verdict.SUCCESS
+"""Looking up a member of an enumeration takes as long as a call."""
+
 
 class Attempt(NamedTuple):
     """One term tried: who was left, how they ranked, who was selected, what each got.
@@ -56,7 +59,7 @@ class Decision(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        return self.verdict is Verdict.SUCCESS
+        return self.verdict is _SUCCESS
 
     def names_and_replicas(self) -> tuple[list[str], list[int]]:
         """The targets as two lists side by side, which is the quickest way to read many."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from atoll.model.binding import Target
-from atoll.scheduling.columns import Mask, Numbers, Rows
+from atoll.scheduling.columns import Mask, Numbers, Rows, total
 
 
 class Placed(NamedTuple):
@@ -46,7 +46,7 @@ class Placed(NamedTuple):
 
     @property
     def total(self) -> int:
-        return sum(self.replicas.tolist())
+        return total(self.replicas)
 
 
 NONE_PLACED = Placed(np.zeros(0, np.int64), np.zeros(0, np.int64))

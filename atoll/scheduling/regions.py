@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from atoll.scheduling.candidates import Candidates, Grouping
-from atoll.scheduling.columns import Numbers, Rows, one_number
+from atoll.scheduling.columns import Numbers, Rows
 from atoll.scheduling.traits import Traits
 
 _PER_REPLICA = 1000  # so that replicas always outweigh the scores of clusters
@@ -32,12 +32,16 @@ class Layout(NamedTuple):
     spans: list[slice]
     regions: Numbers
     """The region of the candidate at each position."""
+    fewest: list[int]
+    """How many candidates any 0, 1, 2, ... regions have together at least."""
 
-    def best_in(self, region: int, ranks: Numbers) -> Numbers:
-        """Of the ranks of all candidates a region's, from the best to the last."""
-        own = ranks[self.order[self.spans[region]]]
-        own.sort()
-        return own
+    def members(self, regions: list[int]) -> Numbers:
+        """The positions of these regions' candidates, in order."""
+        if len(regions) == 1:
+            return self.order[self.spans[regions[0]]]
+        positions = np.concatenate([self.order[self.spans[each]] for each in regions])
+        positions.sort()
+        return positions
 
 
 class Regions(NamedTuple):
@@ -48,18 +52,14 @@ class Regions(NamedTuple):
 
 
 def regions_of(
-    candidates: Candidates,
-    ranks: Numbers,
-    traits: Traits,
-    replicas: int,
-    least: tuple[int, int] | None,
+    candidates: Candidates, traits: Traits, replicas: int, least: tuple[int, int] | None
 ) -> Regions:
-    """The regions of candidates of these ranks. `least` is how many clusters and regions a
-    division needs; None if every cluster runs all replicas."""
+    """The regions of the candidates. `least` is how many clusters and regions a division needs;
+    None if every cluster runs all replicas."""
     layout = candidates.remember("regions", lambda: _layout(candidates.rows, traits))
     if least is None:
         return Regions(layout, _points_duplicated(candidates, layout, replicas))
-    return Regions(layout, _points_divided(candidates, ranks, layout, replicas, least))
+    return Regions(layout, _points_divided(candidates, layout, replicas, least))
 
 
 def _layout(rows: Rows, traits: Traits) -> Layout:
@@ -80,6 +80,7 @@ def _layout(rows: Rows, traits: Traits) -> Layout:
         np.array(starts, np.int64),
         [slice(*span) for span in zip(starts, ends, strict=True)],
         regions,
+        [*accumulate(sorted(sizes), initial=0)],
     )
 
 
@@ -96,21 +97,18 @@ def _points_duplicated(candidates: Candidates, layout: Layout, replicas: int) ->
 
 
 def _points_divided(
-    candidates: Candidates,
-    ranks: Numbers,
-    layout: Layout,
-    replicas: int,
-    least: tuple[int, int],
+    candidates: Candidates, layout: Layout, replicas: int, least: tuple[int, int]
 ) -> list[int]:
     """How much of its part each region takes, with the fewest of its clusters that are allowed,
     and the mean score of those."""
     target = -(-replicas // max(1, least[1]))
     room = np.add.reduceat(candidates.available[layout.order], layout.starts)
-    points = [(each if each < target else target) * _PER_REPLICA for each in room.tolist()]
+    whole = target * _PER_REPLICA
+    points = [each * _PER_REPLICA if each < target else whole for each in room.tolist()]
     if candidates.scores is not None:
         scored = candidates.scores.astype(np.bool_).nonzero()[0]
         for region in sorted(set(layout.regions[scored].tolist())):
-            best = layout.best_in(region, ranks) & one_number(candidates.position_bits)
+            best = candidates.best_of(layout.members([region]))
             points[region] += _mean_score(candidates, best, (target, max(*least, 1)))
     return points
 
@@ -118,8 +116,12 @@ def _points_divided(
 def _mean_score(candidates: Candidates, best: Numbers, wanted: tuple[int, int]) -> int:
     """Of the first clusters, at least so many, that have room for a part; of all if they do not."""
     target, least = wanted
-    # Room only grows: a cluster never has less than none.
-    enough = int(candidates.available[best].cumsum().searchsorted(target)) + 1
+    room, enough = 0, 0
+    for each in candidates.available[best].tolist():
+        room += each
+        enough += 1
+        if room >= target:
+            break
     scores: list[int] = candidates.score_numbers[best[: max(enough, least)]].tolist()
     return sum(scores) // len(scores)
 
@@ -129,7 +131,7 @@ def best_combination(regions: Regions, bounds: tuple[int, int], clusters_least: 
     least, most = bounds
     grouping, scores = regions.layout.grouping, regions.scores
     names, sizes = grouping.names, grouping.sizes
-    if most >= least >= 1 and sum(sorted(sizes)[:least]) >= clusters_least:
+    if most >= least >= 1 and regions.layout.fewest[least] >= clusters_least:
         # Every combination of so few has clusters enough, so the strongest make the best.
         # Of equals the largest are first already, and sorting leaves them there.
         strongest = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)

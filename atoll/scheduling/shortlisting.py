@@ -52,7 +52,7 @@ def shortlist(question: Question, fleet: Fleet, setting: Setting) -> Shortlist:
     shared = fleet.traits.remember(asked, lambda: _share(question, fleet, setting))
     own = _opinions(question, fleet, setting, shared=False)
     placed = question.placed.rows
-    if not (own or np.count_nonzero(shared.only_if_placed[placed])):
+    if not (own or (len(placed) and np.count_nonzero(shared.only_if_placed[placed]))):
         return shared.shortlist
     passes = shared.passes.copy()
     passes[placed] = shared.passes_if_placed[placed]

@@ -8,12 +8,16 @@ votes, and what becomes of the seats, is not known here.
 
 from functools import lru_cache
 from heapq import heapify, heapreplace
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-_FEW = 48
+_FEW = 12
 """Up to so many parties, a heap of Python tuples is faster than calls into NumPy."""
+
+_ROUNDS = 8
+"""So often at most are the next best bids looked for all at once."""
 
 _MARGIN = 1e-12
 """Far more than floats lose in a division or a sum of votes, far less than two seats differ."""
@@ -38,8 +42,11 @@ def divide(
         strong = _strongest(seats, votes, descending=descending)
     else:
         strong = np.sort(by_strength[:seats])
-    result = np.zeros(len(votes), np.int64)
-    result[strong] = _divide(seats, votes[strong], descending=descending)
+    theirs, result = votes[strong], np.zeros(len(votes), np.int64)
+    # Where nobody's second bid is ahead of anybody's first, that is one seat each.
+    most, least = float(theirs[theirs.argmax()]), float(theirs[theirs.argmin()])
+    one_each = most / 3 <= least and most > 0
+    result[strong] = 1 if one_each else _divide(seats, theirs, descending=descending)
     return result
 
 
@@ -74,61 +81,71 @@ def _strongest(seats: int, votes: NDArray[np.int64], *, descending: bool) -> NDA
 
 
 def _divide(seats: int, votes: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
-    """Seats that are sure to be won are given at once; about one per party is left to compete for.
-
-    A party of v votes makes v/2t bids of at least t, rounded: a half more or less at most. So for
-    all n parties together no more than `seats` bids are above total/(2*seats - n), and no fewer
-    than `seats` are above total/(2*seats + n): bids above the first surely win, those below the
-    second surely lose.
-    """
+    """Seats that are sure to be won are given at once; the rest is competed for."""
     if descending:
         return _divide(seats, votes[::-1], descending=False)[::-1]
-    parties, few = len(votes), [*map(float, votes.tolist())] if len(votes) <= _FEW else None
-    total = float(votes.sum(dtype=np.float64)) if few is None else sum(few)
+    parties = len(votes)
+    if parties > _FEW:
+        return _among_many(seats, votes.astype(np.float64))
+    if parties == 1 and seats > 0 and votes[0] > 0:
+        return np.array([seats], np.int64)
+    few = [*map(float, votes.tolist())]
+    total = sum(few)
     if seats <= 0 or total == 0:
         return np.zeros(parties, np.int64)
-    sure = max(0.0, (2 * seats - parties) / total * (1 - _MARGIN))
-    if few is not None:
-        return np.array(_compete(seats, few, sure), np.int64)
-    possible = (2 * seats + parties) / total * (1 + _MARGIN)
-    many = votes.astype(np.float64)
-    won = _bids(many, sure)
-    return won + _best(seats - int(won.sum()), many, won, _bids(many, possible))
+    # A party of v votes makes v/2t bids of at least t, rounded: a half more or less at most. So
+    # all of them together make no more than `seats` bids above total/(2*seats - parties).
+    half = max(0.0, (2 * seats - parties) / total * (0.5 - _MARGIN))
+    won = [int(each * half + 0.5) for each in few]
+    return np.array(_compete(seats - sum(won), few, won)[0], np.int64)
 
 
-def _bids(votes: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
-    """How many bids of each party are at least 1/scale."""
-    return (votes * (scale / 2) + 0.5).astype(np.int64)
+def _among_many(seats: int, votes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Give all bids above a bar at once, where that leaves a few seats; the next best get those.
+
+    The bar is right if the last of those was below it, or the next to be given one would be; or
+    else it is set higher.
+    """
+    total, left_over = float(votes.sum()), sqrt(len(votes))
+    if seats <= 0 or total == 0:
+        return np.zeros(len(votes), np.int64)
+    while True:
+        half = max(0.0, seats - left_over) / total
+        won = (votes * half + 0.5).astype(np.int64)
+        left = seats - int(won.sum())
+        if left >= 0 and _step(left, votes, won) * half < 0.5 - _MARGIN:
+            return won
+        left_over *= 2
 
 
-def _compete(seats: int, votes: list[float], sure: float) -> list[int]:
-    """Give what is surely won, then one seat after the other."""
-    half = sure / 2
-    won = [int(each * half + 0.5) for each in votes]
+def _step(left: int, votes: NDArray[np.float64], won: NDArray[np.int64]) -> float:
+    """Give the seats that are left to the next best bids, in `won`; what the last was worth, or
+    the next would be if none is left."""
+    if not left:
+        return float((votes / (2 * won + 1)).max())
+    for _ in range(_ROUNDS):
+        bids = votes / (2 * won + 1)
+        best = np.lexsort((won, -bids))[:left]
+        given = bids[best]
+        won[best] += 1
+        again = votes[best] / (2 * won[best] + 1)
+        # Whoever is behind another's second bid has to wait for it.
+        sure = int(np.count_nonzero(given > again[again.argmax()]))
+        won[best[sure:]] -= 1
+        last, left = float(given[sure - 1]), left - sure
+        if not left:
+            return last
+    won[:], last = _compete(left, votes.tolist(), won.tolist())
+    return last
+
+
+def _compete(left: int, votes: list[float], won: list[int]) -> tuple[list[int], float]:
+    """Give one seat after the other to the best bid; what the last was worth."""
     bids = [(-each / (2 * k + 1), k, i) for i, (each, k) in enumerate(zip(votes, won, strict=True))]
     heapify(bids)
-    for _ in range(seats - sum(won)):
-        _, k, i = bids[0]
+    bid = 0.0
+    for _ in range(left):
+        bid, k, i = bids[0]
         won[i] = k + 1
         heapreplace(bids, (-votes[i] / (2 * k + 3), k + 1, i))
-    return won
-
-
-def _best(
-    seats: int, votes: NDArray[np.float64], won: NDArray[np.int64], possible: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """How many of the best `seats` bids each party makes, out of those after `won`, up to
-    `possible`."""
-    if seats == 0:
-        return np.zeros(len(votes), np.int64)
-    count = possible - won
-    party = np.arange(len(votes)).repeat(count)
-    k = np.arange(len(party)) + (won - (count.cumsum() - count)).repeat(count)
-    bids = votes[party] / (2 * k + 1)
-    last = len(bids) - seats
-    bar = np.partition(bids, last)[last]
-    winners = party[bids > bar]
-    equals = (bids == bar).nonzero()[0]
-    fewest_first = equals[k[equals].argsort(kind="stable")]
-    winners = np.concatenate((winners, party[fewest_first[: seats - len(winners)]]))
-    return np.bincount(winners, minlength=len(votes))
+    return won, -bid

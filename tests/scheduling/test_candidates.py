@@ -35,4 +35,5 @@ def test_best_first_is_by_tier_then_score_then_room_then_name(
     )
     assert candidates.best_first().tolist() == order
     assert candidates.rows_in_order.tolist() == [3 * each for each in order]
-    assert (candidates.ranks() & candidates.position_bits).tolist() == sorted(order)
+    some = np.arange(0, len(room), 2)
+    assert candidates.best_of(some).tolist() == [each for each in order if each % 2 == 0]

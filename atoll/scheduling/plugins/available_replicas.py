@@ -15,12 +15,15 @@ from atoll.model.decision import Verdict
 from atoll.model.intent import Available
 from atoll.scheduling import webster
 from atoll.scheduling.candidates import Assignment, Candidates, Refusal, Share, Sum
-from atoll.scheduling.columns import Numbers, Rows, one_number, rows_mask
+from atoll.scheduling.columns import Numbers, Rows, one_number, rows_mask, total
 from atoll.scheduling.placed import NONE_PLACED, Placed
 from atoll.scheduling.plugin import Divide
 from atoll.scheduling.question import Question
 from atoll.scheduling.ties import ties_descend
 from atoll.scheduling.whole_numbers import as_int32
+
+_FEW = 16
+"""Up to so many clusters, plain lists are faster than calls into NumPy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,8 @@ def _divide(
         return _as_before(before)
     selected = share.selected.in_order() if aggregated else share.selected
     contest = _contest(share.replicas, selected, before, fresh=binding.fresh)
-    rows, votes = _best_first(contest, clusters) if aggregated else (contest.rows, contest.votes)
-    sums = votes.cumsum()
-    room = as_int32(int(sums[-1]))
+    rows, votes = contest.rows, contest.votes
+    room = as_int32(total(votes))
     if room < contest.seats:
         message = (
             f"failed to {contest.doing}: Clusters available replicas {room} "
@@ -66,10 +68,9 @@ def _divide(
         )
         return Refusal(Verdict.UNSCHEDULABLE, message)
     if aggregated:
-        # The shortest run of clusters that has the votes.
-        end = int(sums.searchsorted(contest.seats)) + 1
-        rows, votes = rows[:end], votes[:end]
-    if aggregated or np.count_nonzero(rows[1:] < rows[:-1]):
+        run = _shortest_run(contest, clusters)
+        rows, votes = rows[run], votes[run]
+    if len(rows) > 1 and np.count_nonzero(rows[1:] < rows[:-1]):
         by_name = rows.argsort()
         rows, votes = rows[by_name], votes[by_name]
     won = webster.divide(contest.seats, votes, descending=ties_descend(binding))
@@ -87,16 +88,34 @@ def _contest(seats: int, selected: Candidates, before: Placed, *, fresh: bool) -
     return _Contest("scale up", missing, selected.rows, selected.allocatable, before)
 
 
-def _best_first(contest: _Contest, clusters: int) -> tuple[Rows, Numbers]:
-    """Those that keep replicas first, then the strongest."""
-    rows, votes, kept = contest.rows, contest.votes, contest.kept
+def _shortest_run(contest: _Contest, clusters: int) -> Numbers | slice:
+    """The places of the first rows that have the votes for all seats together: those that keep
+    replicas first, then the strongest."""
+    votes, kept = contest.votes, contest.kept
+    busy = kept.rows[kept.replicas > one_number(0)] if kept else kept.rows
+    if len(votes) <= _FEW:
+        few = _run_of_few(contest, busy.tolist())
+        return np.array(few, np.int64) if len(few) > 1 else slice(few[0], few[0] + 1)
     weaker = -votes
-    if kept:
-        keepers = rows_mask(kept.rows[kept.replicas > one_number(0)], clusters)
-        order = np.lexsort((weaker, ~keepers[rows]))
+    if len(busy):
+        order = np.lexsort((weaker, ~rows_mask(busy, clusters)[contest.rows]))
     else:
         order = weaker.argsort(kind="stable")
-    return rows[order], votes[order]
+    return order[: int(votes[order].cumsum().searchsorted(contest.seats)) + 1]
+
+
+def _run_of_few(contest: _Contest, busy: list[int]) -> list[int]:
+    votes: list[int] = contest.votes.tolist()
+    order = sorted(range(len(votes)), key=votes.__getitem__, reverse=True)
+    if busy:
+        rows = contest.rows.tolist()
+        order.sort(key=lambda place: rows[place] not in busy)
+    room = 0
+    for end, place in enumerate(order, start=1):
+        room += votes[place]
+        if room >= contest.seats:
+            return order[:end]
+    return order
 
 
 def _as_before(before: Placed) -> Assignment:
@@ -105,15 +124,17 @@ def _as_before(before: Placed) -> Assignment:
     return Assignment(before.rows, before.replicas, (kept,))
 
 
-def _merged(total: Sum) -> Assignment:
+def _merged(divided: Sum) -> Assignment:
     """What was won, by name, with what was kept added; then what was only kept, in its order."""
-    kept, rows, replicas = total.kept, total.rows, total.won
+    kept, rows, replicas = divided.kept, divided.rows, divided.won
     if kept:
         place = rows.searchsorted(kept.rows)
         place[place == len(rows)] = 0
-        took_part = rows[place] == kept.rows
-        replicas = replicas.copy()
-        np.add.at(replicas, place[took_part], kept.replicas[took_part])
-        rows = np.concatenate([rows, kept.rows[~took_part]])
-        replicas = np.concatenate([replicas, kept.replicas[~took_part]])
-    return Assignment(rows, replicas, (total,))
+        took_part, replicas = rows[place] == kept.rows, replicas.copy()
+        if np.count_nonzero(took_part) == len(place):
+            np.add.at(replicas, place, kept.replicas)
+        else:
+            np.add.at(replicas, place[took_part], kept.replicas[took_part])
+            rows = np.concatenate([rows, kept.rows[~took_part]])
+            replicas = np.concatenate([replicas, kept.replicas[~took_part]])
+    return Assignment(rows, replicas, (divided,))

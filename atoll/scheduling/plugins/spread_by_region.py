@@ -5,18 +5,16 @@ Karmada walks all combinations of regions; the same answer is found here without
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from atoll.model.decision import Verdict
 from atoll.model.intent import Constrained, Constraint, Duplicated, Field
 from atoll.scheduling.candidates import Candidates, Groups, Refusal
-from atoll.scheduling.columns import Numbers
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.plugin import Choose
 from atoll.scheduling.question import Question
 from atoll.scheduling.regions import Regions, best_combination, regions_of
 
-_UNBOUND = Constraint(Field.CLUSTER, least=0, most=0)
+_REGION, _CLUSTER = Field.REGION, Field.CLUSTER
+_UNBOUND = Constraint(_CLUSTER, least=0, most=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,52 +24,50 @@ class SpreadByRegion:
     name: str = "SpreadByRegion"
 
     def compile(self, question: Question) -> Choose | None:
-        if not isinstance(question.intent.selection, Constrained):
+        intent = question.intent
+        if not isinstance(intent.selection, Constrained):
             return None
-        by_field = {each.field: each for each in question.intent.spread}
-        region = by_field.get(Field.REGION)
+        region, cluster = None, _UNBOUND
+        for each in intent.spread:
+            if each.field is _REGION:
+                region = each
+            elif each.field is _CLUSTER:
+                cluster = each
         if region is None:
             return None
-        cluster = by_field.get(Field.CLUSTER, _UNBOUND)
-        duplicated = isinstance(question.intent.division, Duplicated)
+        duplicated = isinstance(intent.division, Duplicated)
         replicas = question.binding.replicas
 
         def choose(candidates: Candidates, fleet: Fleet) -> Candidates | Refusal:
             least = None if duplicated else (cluster.least, region.least)
-            ranks = candidates.ranks()
-            regions = regions_of(candidates, ranks, fleet.traits, replicas, least)
-            return _choose(candidates, ranks, regions, (region, cluster))
+            regions = regions_of(candidates, fleet.traits, replicas, least)
+            return _choose(candidates, regions, region, cluster)
 
         return choose
 
 
 def _choose(
-    candidates: Candidates,
-    ranks: Numbers,
-    regions: Regions,
-    constraints: tuple[Constraint, Constraint],
+    candidates: Candidates, regions: Regions, region: Constraint, cluster: Constraint
 ) -> Candidates | Refusal:
-    region, cluster = constraints
-    layout = regions.layout
-    groups = Groups(layout.grouping, regions.scores)
-    if len(regions.scores) < region.least:
+    layout, scores = regions
+    if len(scores) < region.least:
         message = "the number of feasible region is less than spreadConstraint.MinGroups"
-        return Refusal(Verdict.SCHEDULER_ERROR, message, (groups,))
+        return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups(layout.grouping, scores),))
     chosen = best_combination(regions, (region.least, region.most), cluster.least)
     if not chosen:
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
-        return Refusal(Verdict.SCHEDULER_ERROR, message, (groups,))
-    best = [layout.best_in(each, ranks)[: max(1, cluster.most)].tolist() for each in chosen]
-    bits = candidates.position_bits
-    positions = np.array([rank & bits for rank in _taken(best, cluster.most)], np.int64)
-    return candidates.at(positions, (Groups(layout.grouping, regions.scores, chosen),))
+        return Refusal(Verdict.SCHEDULER_ERROR, message, (Groups(layout.grouping, scores),))
+    best = candidates.best_of(layout.members(chosen))
+    their_regions = layout.regions[best].tolist()
+    first = [their_regions.index(each) for each in chosen]
+    positions = best[_taken(first, min(cluster.most, len(best)))]
+    return candidates.at(positions, (Groups(layout.grouping, scores, chosen),))
 
 
-def _taken(best: list[list[int]], most: int) -> list[int]:
-    """The best of each region, then the next best of all.
+def _taken(first: list[int], most: int) -> list[int]:
+    """The places of the best of each region, then of the next best of all.
 
     Every region sends its best cluster, even if those alone are more than were wanted.
     """
-    first = [each[0] for each in best]
-    others = sorted([rank for each in best for rank in each[1:]])
+    others = [place for place in range(most) if place not in first]
     return first + others[: max(0, most - len(first))]
