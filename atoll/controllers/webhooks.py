@@ -39,6 +39,7 @@ class Webhooks:
         self._hub = hub
         self._asking = Asking(at_once=AT_ONCE)
         self._ways: OrderedDict[str, Transport] = OrderedDict()
+        self._is_closed = False
 
     def call(self, hook: Hook, request: Wire) -> webhooks.Reply:
         """What a webhook responds to a request; raises Unanswered while that is not known."""
@@ -50,7 +51,8 @@ class Webhooks:
         return webhooks.Reply(response, error)
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of all connections; from now on nobody can be asked."""
+        self._is_closed = True
         while self._ways:
             _, way = self._ways.popitem()
             await way.close()
@@ -86,6 +88,8 @@ class Webhooks:
         key = f"{server} {name} {timeout_s} {bundle}"
         way = self._ways.get(key)
         if way is None:
+            if self._is_closed:
+                raise Unreachable(f"{server} is not asked any more: the plane ends")
             try:
                 ca = base64.b64decode(bundle, validate=True) or None
             except binascii.Error as error:
@@ -94,7 +98,9 @@ class Webhooks:
             from atoll.client.https import Https, Patience
 
             endpoint = Endpoint(server, ca=ca, server_name=name)
-            way = Https(endpoint, Patience(connect_s=timeout_s, answer_s=timeout_s))
+            # Whoever asks has a time limit of its own, which must be the first to be reached.
+            patience_s = 2.0 * timeout_s
+            way = Https(endpoint, Patience(connect_s=patience_s, answer_s=patience_s))
             self._ways[key] = way
         self._ways.move_to_end(key)
         if len(self._ways) > _WAYS_MAX:
