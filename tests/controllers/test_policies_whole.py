@@ -392,3 +392,97 @@ def test_workloads_of_a_group_keep_apart_behind_their_gate() -> None:
         assert sorted(where(it, name)[0] for name in named) == MEMBERS
 
     played(story, "WorkloadAffinity=true")
+
+
+def test_what_has_no_namespace_is_bound_and_sent_too() -> None:
+    role = Ref("rbac.authorization.k8s.io/v1", "ClusterRole", "", "reader")
+
+    async def story(it: Whole) -> None:
+        wanted = cluster_policy("roles", "m1 m3")
+        wanted["spec"]["resourceSelectors"] = [
+            {"apiVersion": role.api_version, "kind": role.kind, "name": role.name}
+        ]
+        await it.create(wanted)
+        rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
+        made = await it.create(
+            {
+                "apiVersion": role.api_version,
+                "kind": role.kind,
+                "metadata": {"name": role.name},
+                "rules": rules,
+            }
+        )
+        sites = it.hub.sites
+        await until(lambda: [each for each in MEMBERS if sites[each].find(role)] == ["m1", "m3"])
+        bound = it.hub.plane.find(Ref(BINDING, "ClusterResourceBinding", "", "reader-clusterrole"))
+        assert bound is not None
+        assert holder(bound) == "roles"
+        there = sites["m1"].find(role) or {}
+        assert there["rules"] == rules
+        await it.delete(made)
+        await until(lambda: not [each for each in MEMBERS if sites[each].find(role)])
+
+    played(story)
+
+
+def test_a_binding_that_someone_deletes_is_made_again() -> None:
+    async def story(it: Whole) -> None:
+        await it.create(policy("p", "m1"))
+        await it.create(settings())
+        await until(lambda: where(it) == ["m1"])
+        first = binding(it)
+        await it.delete(first)
+        await until(lambda: binding(it) and binding(it)["metadata"]["uid"] != uid_of(first))
+        await until(lambda: where(it) == ["m1"])
+
+    played(story)
+
+
+def test_a_template_made_anew_under_its_name_gets_a_binding_of_its_own() -> None:
+    async def story(it: Whole) -> None:
+        await it.create(policy("p", "m1"))
+        await it.create(settings())
+        await until(lambda: where(it) == ["m1"])
+        first = binding(it)
+        await it.delete(template(it))
+        await it.create(settings(value="2"))
+        await until(lambda: value_in(it, "m1") == "2", 60)
+        assert uid_of(binding(it)) != uid_of(first)
+        assert binding(it)["spec"]["resource"]["uid"] == uid_of(template(it))
+
+    played(story)
+
+
+def uid_of(wire: dict[str, Any]) -> str:
+    return str(wire["metadata"]["uid"])
+
+
+@pytest.mark.parametrize("failback", ["Never", "WhenPossible"])
+def test_what_had_to_go_elsewhere_comes_back_where_its_policy_says_so(failback: str) -> None:
+    async def story(it: Whole) -> None:
+        first = Ref("cluster.karmada.io/v1alpha1", "Cluster", "", "m1")
+        await it.change(first, taints=[{"key": "closed", "effect": "NoSchedule"}])
+        await until(lambda: it.hub.clusters["m1"].taints)
+        terms = [
+            {"affinityName": name, "clusterNames": [to]}
+            for name, to in (("near", "m1"), ("far", "m2"))
+        ]
+        wanted = policy("back", "", {"name": "app"}, atoll={"failback": failback})
+        wanted["spec"]["placement"] = {"clusterAffinities": terms}
+        await it.create(wanted)
+        await it.create(settings())
+        await until(lambda: where(it) == ["m2"])
+        await until(lambda: observed(it) == "far")
+        await it.change(first, taints=[])
+        if failback == "Never":
+            await arrives(it, "later", "m1")
+            assert (where(it), observed(it)) == (["m2"], "far")
+        else:
+            await until(lambda: where(it) == ["m1"])
+            await until(lambda: observed(it) == "near")
+
+    played(story)
+
+
+def observed(it: Whole) -> str:
+    return str((binding(it).get("status") or {}).get("schedulerObservingAffinityName", ""))
