@@ -114,7 +114,7 @@ AGGREGATED = [kind for kind, letters in KNOWN.items() if "A" in letters]
 
 
 @pytest.mark.parametrize("kind", AGGREGATED, ids=lambda kind: kind[1])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_sums_do_not_depend_on_the_order_of_reports_and_say_nothing_twice(
     kind: tuple[str, str], data: st.DataObject
@@ -158,3 +158,46 @@ def test_nonsense_is_an_error_that_says_where(kind: tuple[str, str]) -> None:
         found = [problem(ask, wire) for ask in asked]
         assert all(each is None or each.field.startswith(("spec", "status")) for each in found)
     assert problem(BUILT_IN.reflect, make(kind, status="fine")) is not None
+
+
+INSIDE = (
+    *("template", "spec", "containers", "tasks", "jobTemplate", "workerGroupSpecs", "phase"),
+    *("headGroupSpec", "rayClusterSpec", "rayClusterConfig", "pytorchReplicaSpecs", "Worker"),
+    *("tfReplicaSpecs", "mpiReplicaSpecs", "driver", "executor", "memory", "cores", "gpu"),
+    *(
+        "jobManager",
+        "resource",
+        "running",
+        "waiting",
+        "terminated",
+        "applicationStatuses",
+        "status",
+    ),
+    *("parallelism", "valuesFrom", "verify", "secretRef", "volumes", "executorState", "head"),
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 3) | st.sampled_from(["", "x", "1Gi"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from((*FIELDS, *INSIDE)), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+PARTS = st.dictionaries(st.sampled_from((*FIELDS, *INSIDE)), ANYTHING, max_size=6)
+
+
+@pytest.mark.parametrize("kind", KNOWN, ids=lambda kind: f"{kind[0]} {kind[1]}")
+@settings(max_examples=6, deadline=None)
+@given(spec=PARTS, status=PARTS, more=PARTS)
+def test_whatever_an_object_says_an_error_says_where_it_is_wrong(
+    kind: tuple[str, str], spec: Any, status: Any, more: Any
+) -> None:
+    wire = make(kind, spec=spec, status=status)
+    items = (Item("a", status), Item("b", more))
+    asked: tuple[Callable[[Any], Any], ...] = (
+        *(BUILT_IN.replicas, BUILT_IN.components, BUILT_IN.reflect, BUILT_IN.dependencies),
+        *(BUILT_IN.health, lambda wire: BUILT_IN.aggregate(wire, items)),
+        *(lambda wire: BUILT_IN.revise(wire, 3), lambda wire: BUILT_IN.retain(wire, wire)),
+    )
+    found = [problem(ask, wire) for ask in asked]
+    assert all(each is None or each.field for each in found)

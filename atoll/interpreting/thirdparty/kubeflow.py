@@ -3,14 +3,14 @@
 A job of several clusters has failed where it failed in any, and succeeded where it did in all.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from atoll.dialects.wire import Wire, at, count, part, parts, text
-from atoll.interpreting.aggregating.reports import in_order, news, reported, status_of
+from atoll.interpreting.aggregating.reports import in_order, news, place, reported, status_of
 from atoll.interpreting.fields import inner, without
-from atoll.interpreting.operations import Interpretation, Item
+from atoll.interpreting.operations import Interpretation, Item, Replicas
 from atoll.interpreting.thirdparty.pods import (
     Template,
     component,
@@ -30,6 +30,9 @@ from atoll.interpreting.thirdparty.statuses import (
     picking,
 )
 
+_MPI_STATUS = picking(
+    "replicaStatuses", "conditions", "startTime", "completionTime", "lastReconcileTime"
+)
 _COUNTS = ("active", "succeeded", "failed")
 _DIED = ("Error", "OOMKilled", "ContainerCannotRun")
 
@@ -45,10 +48,11 @@ def _replica_statuses(items: tuple[Item, ...]) -> dict[str, dict[str, int]]:
     sums: dict[str, dict[str, int]] = {}
     for path, status in reported(items):
         here = at(path, "replicaStatuses")
-        for sort, each in (part(status, "replicaStatuses", path) or {}).items():
+        sorts = part(status, "replicaStatuses", path) or {}
+        for sort in sorts:
             known = sums.setdefault(sort, dict.fromkeys(_COUNTS, 0))
             for key in _COUNTS:
-                known[key] += count(each or {}, key, f"{here}[{sort}]")
+                known[key] += count(part(sorts, sort, here) or {}, key, at(here, sort))
     return sums
 
 
@@ -209,7 +213,7 @@ def _notebook_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     if only is not None:
         return news(template, dict(only))
     states = {
-        each.cluster: inner(status_of(each), "containerState")
+        each.cluster: part(status_of(each), "containerState", place(each)) or {}
         for each in in_order(items)
         if each.status is not None
     }
@@ -221,7 +225,10 @@ def _notebook_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
         conditions.append(_condition("Failed", "NotebookFailed", message, ""))
         worst = list(failed.values())[-1] or {"waiting": {"reason": "Unschedulable"}}
     else:
-        started = [str((each["running"] or {}).get("startedAt") or "") for each in states.values()]
+        started = [
+            text(part(each, "running", name) or {}, "startedAt", name)
+            for name, each in states.items()
+        ]
         worst = {"running": {"startedAt": max(started, default="")}} if states else {}
         if len(states) == len(items):
             conditions.append(_condition("Ready", "Ready", "All notebooks are ready", ""))
@@ -237,20 +244,20 @@ def _notebook_status(observed: Wire) -> Wire | None:
     return {key: status.get(key) or empty for key, empty in usual.items()}
 
 
-def _one_pod(wire: Wire) -> Any:
+def _one_pod(wire: Wire) -> Replicas:
     return counted(1, template_at(wire, "spec", "template"), wire)
 
 
 def _mpi_status(observed: Wire) -> Wire | None:
     """Its counts and conditions, without what only the member's controller needs."""
-    found: Callable[[Wire], Wire | None] = picking(
-        "replicaStatuses", "conditions", "startTime", "completionTime", "lastReconcileTime"
-    )
-    status = found(observed)
-    sorts = (status or {}).get("replicaStatuses")
+    status = _MPI_STATUS(observed)
+    sorts = part(status or {}, "replicaStatuses", "status")
     if status is None or not sorts:
         return status
-    kept = {key: without(each or {}, ("labelSelector",)) for key, each in sorts.items()}
+    kept = {
+        sort: without(part(sorts, sort, "status.replicaStatuses") or {}, ("labelSelector",))
+        for sort in sorts
+    }
     return {**status, "replicaStatuses": kept}
 
 

@@ -22,6 +22,8 @@ from atoll.interpreting.thirdparty.pods import (
 )
 from atoll.interpreting.thirdparty.statuses import Tally, alone, holds, latest
 
+_SERVICE = ("spec", "rayClusterConfig")
+_ACTIVE = "activeServiceStatus"
 HEAD = "headGroupSpec"
 WORKERS = "workerGroupSpecs"
 _WORKERS = (
@@ -162,7 +164,7 @@ def _service_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     more = {
         "observedGeneration": max(seen, default=0),
         "serviceStatus": "Running" if runs else "",
-        "activeServiceStatus": _active(found),
+        _ACTIVE: _active(found),
         "pendingServiceStatus": _first(found, "pendingServiceStatus"),
         **_said_by_all(items),
     }
@@ -170,23 +172,17 @@ def _service_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
 
 
 def _active(found: list[tuple[str, Wire]]) -> Wire | None:
-    listed = [part(each, "activeServiceStatus", path) or {} for path, each in found]
-    told = [each for each in listed if each]
+    active = [part(each, _ACTIVE, path) or {} for path, each in found]
+    told = [each for each in active if each]
     if not told:
         return None
-    names = {name for each in told for name in each.get("applicationStatuses") or {}}
+    listed = [part(each, "applicationStatuses", _ACTIVE) or {} for each in told]
+    names = sorted({name for each in listed for name in each})
     applications = {
-        name: _worst(
-            [(each.get("applicationStatuses") or {}).get(name) or {} for each in told],
-            "status",
-            _APPLICATION,
-        )
-        for name in sorted(names)
+        name: _worst([part(each, name, _ACTIVE) or {} for each in listed], "status", _APPLICATION)
+        for name in names
     }
     return {**told[0], **({"applicationStatuses": applications} if applications else {})}
-
-
-_SERVICE = ("spec", "rayClusterConfig")
 
 
 def _service_replicas(wire: Wire) -> Replicas:

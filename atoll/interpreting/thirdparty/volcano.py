@@ -81,9 +81,11 @@ def _seconds(written: str) -> float:
 def _by_task(found: list[tuple[str, Wire]]) -> dict[str, Any]:
     sums: dict[str, dict[str, int]] = {}
     for path, status in found:
-        for task, each in (part(status, "taskStatusCount", path) or {}).items():
-            here = f"{path}.taskStatusCount[{task}]"
-            phases = part(each, "phase", here) or {}
+        tasks = part(status, "taskStatusCount", path) or {}
+        for task in tasks:
+            here = f"{path}.taskStatusCount.{task}"
+            counted = part(tasks, task, f"{path}.taskStatusCount") or {}
+            phases = part(counted, "phase", here) or {}
             known = sums.setdefault(task, {})
             for phase in phases:
                 known[phase] = known.get(phase, 0) + count(phases, phase, f"{here}.phase")
