@@ -13,7 +13,7 @@ import resource
 import shutil
 import signal
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("atoll")
 
 STOP_WITHIN_S = 10.0
+JOIN_WITHIN_S = 10.0
 FILES_OF_OUR_OWN = 64
 FILES_ENOUGH = 1_000_000
 CONTROLLERS = Peer("system:atoll:controllers", (MASTERS,))
@@ -115,11 +116,16 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
             _stop_on_signals(services)
             _settle_memory()
             log.info("Serving at %s, with %s", door.url, plane.store.found)
-            members = tuple(each.description.name for each in control.members)
-            on_ready(Ready(door.url, str(plane.store.found), started, door.busy_port, members))
+            found = str(plane.store.found)
+            ready = Ready(door.url, found, started, door.busy_port, control.member_names)
+            if not ready.members:
+                on_ready(ready)
             controllers = Supervisor("plane", effects.chance, stop_within_s=STOP_WITHIN_S)
             await stack.enter_async_context(controllers)
             controllers.start("controllers", control.run, restart=Restart())
+            if ready.members:
+                await control.until_joined()
+                on_ready(ready)
             await services.until_stopped()
             log.info("Stopping")
     log.info("Stopped in good order")
@@ -129,7 +135,8 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
 class Control:
     """The controllers of a plane, and the simulated members that come with it.
 
-    They are loaded once the server answers: nobody has to wait for them in order to use it.
+    They are loaded once the server answers: nobody has to wait for them in order to use it. With
+    members it is another matter: what is applied before they joined would go to the first.
     """
 
     plane: Plane
@@ -137,6 +144,17 @@ class Control:
     features: Features = PLANE_USUAL
     members: "list[Hosted]" = field(default_factory=list)
     hub: "Hub | None" = None
+    _joined: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def member_names(self) -> tuple[str, ...]:
+        return tuple(each.description.name for each in self.members)
+
+    async def until_joined(self) -> None:
+        """Wait until all members are ready, or for so long: one that cannot join is no reason."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(JOIN_WITHIN_S):
+                await self._joined.wait()
 
     async def run(self) -> None:
         """Run the controllers, for ever."""
@@ -159,8 +177,15 @@ class Control:
         if self.members and self.hub is not None:
             from atoll.simulated.hosting import join
 
+            self.hub.hear("Cluster", self._note_joined)
             for each in self.members:
                 self.hub.children.spawn(join(self.hub, each), f"join {each.description.name}")
+            self._note_joined()
+
+    def _note_joined(self, *_: object) -> None:
+        known = self.hub.clusters if self.hub is not None else {}
+        if all(name in known and known[name].ready for name in self.member_names):
+            self._joined.set()
 
     def status(self) -> dict[str, object]:
         """Whether they run, and how many clusters there are and are ready."""

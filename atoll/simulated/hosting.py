@@ -86,8 +86,10 @@ async def _hosted(
             await door.open(server)
             services.start("certificates", door.keep_fresh)
             door.write_files()
-            yield Hosted(description, member, door.url)
-            await server.stop()
+            try:
+                yield Hosted(description, member, door.url)
+            finally:
+                await server.stop()
 
 
 async def _settle(member: Member, tenants: Sequence[Tenant]) -> None:

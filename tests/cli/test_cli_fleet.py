@@ -17,6 +17,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     user = Shell(tmp_path_factory.mktemp("home"))
     up = user.up("--fleet", "tiny")
     assert "2 simulated clusters: member1, member2" in up.err
+    until(lambda: user.atoll("status", "-o", "json").json["clustersReady"] == 2, "both ready")
     yield user
     user.clean_up()
 
@@ -31,8 +32,8 @@ def image(wire: dict[str, Any]) -> str:
 
 
 def test_status_says_that_the_controllers_run_and_how_many_clusters_are_ready(tiny: Shell) -> None:
-    until(lambda: tiny.atoll("status", "-o", "json").json.get("clustersReady") == 2, "two ready")
-    assert "controllers running, 2 of 2 clusters ready" in tiny.atoll("status").out
+    said = "controllers running, 2 of 2 clusters ready"
+    until(lambda: said in tiny.atoll("status").out, said)
 
 
 def test_the_articles_example_ends_as_described(tiny: Shell, kubectl: Path) -> None:
@@ -126,7 +127,7 @@ def test_an_unknown_fleet_is_refused_with_those_there_are(shell: Shell) -> None:
 def test_a_fleet_is_remembered_and_purged_with_the_rest(shell: Shell) -> None:
     up = shell.up("--fleet", "hybrid")
     assert "5 simulated clusters: idc-bj, idc-sh, ali-hz, aws-use1, azr-weu" in up.err
-    until(lambda: shell.atoll("status", "-o", "json").json.get("clustersReady") == 5, "all ready")
+    until(lambda: shell.atoll("status", "-o", "json").json["clustersReady"] == 5, "all ready")
     clusters = shell.request("GET", "/apis/cluster.karmada.io/v1alpha1/clusters")["items"]
     by_name = {each["metadata"]["name"]: each for each in clusters}
     assert by_name["azr-weu"]["spec"]["taints"][0]["key"] == "maintenance"
