@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 from sites import until
-from test_dependencies import carrying, thing, until_in, workload
+from test_dependencies import carrying, in_member, thing, until_in, workload
 from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
 from whole import Whole, whole
 
@@ -95,14 +95,15 @@ def test_a_template_that_a_member_refuses() -> None:
                 message = await told(it, about, "SyncFailed")
                 assert "cluster m2 refused Deployment default/nginx" in message
                 assert "spec.replicas: Invalid value: -1" in message
-            binding = it.hub.plane.find(OF_NGINX) or {}
-            assert condition(binding, "FullyApplied") == "FullyAppliedFailed"
-            [refused] = [
-                each
-                for each in binding["status"]["aggregatedStatus"]
-                if each["clusterName"] == "m2"
-            ]
-            assert "spec.replicas" in refused["appliedMessage"]
+
+            def refusals() -> list[str]:
+                status = (it.hub.plane.find(OF_NGINX) or {}).get("status") or {}
+                told_by = status.get("aggregatedStatus") or ()
+                return [each["appliedMessage"] for each in told_by if "appliedMessage" in each]
+
+            await until(refusals)
+            assert "cluster m2 refused" in refusals()[0]
+            assert condition(it.hub.plane.find(OF_NGINX), "FullyApplied") == "FullyAppliedFailed"
             await until(lambda: replicas_in(it, "m1") == 2)
             await others_go_on(it, "m1", "m2")
             await it.change(BAD, **override("/spec/replicas", 3)["spec"])
@@ -223,7 +224,8 @@ def test_an_object_of_a_megabyte() -> None:
             await it.create(thing(big, data={"a": text}))
             await until_in(it, big, "m1", "m2")
             for cluster in ("m1", "m2"):
-                assert (it.hub.sites[cluster].find(big) or {})["data"]["a"] == text
+                there = await in_member(it, cluster, big) or {}
+                assert there["data"]["a"] == text
             await others_go_on(it, "m1", "m2")
 
     asyncio.run(story())

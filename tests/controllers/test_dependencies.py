@@ -178,8 +178,12 @@ def test_a_dependency_of_two_goes_to_both_and_follows_the_one_that_is_left() -> 
             await it.delete(second)
             await until_in(it, PASSWORD)
             await until(lambda: not it.hub.plane.all(WORK, "Work"))
-            left = [each["metadata"]["name"] for each in it.hub.plane.all(BINDING, KIND)]
-            assert left == ["password-secret"], "as in Karmada, it stays and goes nowhere"
+
+            def left() -> list[str]:
+                return [each["metadata"]["name"] for each in it.hub.plane.all(BINDING, KIND)]
+
+            # As in Karmada, it stays and goes nowhere.
+            await until(lambda: left() == ["password-secret"])
             assert it.hub.plane.find(PASSWORD), "the template itself is the user's"
 
     asyncio.run(story())
@@ -232,7 +236,7 @@ def test_a_dependency_with_a_policy_of_its_own_keeps_it() -> None:
             assert spec["conflictResolution"] == "Abort"
             await it.delete(made)
             await until_in(it, SETTINGS, "m2")
-            assert condition(binding(it, SETTINGS), "Scheduled") == "Success"
+            await until(lambda: condition(binding(it, SETTINGS), "Scheduled") == "Success")
 
     asyncio.run(story())
 

@@ -38,10 +38,13 @@ def test_what_is_protected_does_not_keep_the_rest_and_is_named() -> None:
                 status = (plane.find(SHOP) or {}).get("status") or {}
                 return {each["type"]: each for each in status.get("conditions") or ()}
 
+            def left() -> list[str]:
+                return [each["metadata"]["name"] for each in plane.all("v1", "ConfigMap")]
+
             await until(told)
-            left = [each["metadata"]["name"] for each in plane.all("v1", "ConfigMap")]
-            assert left == ["kept"]
-            assert not plane.find(Ref("v1", "ServiceAccount", "shop", "worker"))
+            # What is known of each kind comes in its own time.
+            await until(lambda: left() == ["kept"])
+            await until(lambda: not plane.find(Ref("v1", "ServiceAccount", "shop", "worker")))
             failure = told()["NamespaceDeletionContentFailure"]
             assert (failure["status"], failure["reason"]) == ("True", "ContentDeletionFailed")
             assert 'configmaps "kept" is forbidden' in failure["message"]
