@@ -36,7 +36,9 @@ def unsealed(magic: bytes, data: bytes) -> bytes:
     """The body of sealed bytes."""
     start = len(magic) + _LENGTH.size
     if data[: len(magic)] != magic:
-        raise damaged(data, f"does not begin with {magic!r}")
+        found = bytes(data[: len(magic)])
+        problem = f"it begins with {found!r}; this version of Atoll reads {magic!r} only"
+        raise damaged(data, problem)
     if len(data) < start or _LENGTH.unpack_from(data, len(magic))[0] != crc32(data[start:]):
         raise damaged(data, "its checksum does not match")
     return data[start:]

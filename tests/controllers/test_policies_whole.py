@@ -434,6 +434,7 @@ def test_a_binding_that_someone_deletes_is_made_again() -> None:
         await it.delete(first)
         await until(lambda: binding(it) and binding(it)["metadata"]["uid"] != uid_of(first))
         await until(lambda: where(it) == ["m1"])
+        assert holder(binding(it)) == "p"
 
     played(story)
 

@@ -1,6 +1,7 @@
 """Records: what is kept of a decision survives being written down, and damage is noticed."""
 
 import gc
+from base64 import b64decode
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -14,6 +15,7 @@ from oracle_sample import decided
 from atoll.errors import Invalid
 from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
+from atoll.model.decision import Verdict
 from atoll.model.intent import Available
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.decision import Decision
@@ -26,6 +28,18 @@ from atoll.scheduling.stored import decode, encode
 from atoll.scheduling.traits import Traits
 
 MAGIC = b"atoll-x1"
+RECORDED = (
+    "YXRvbGwteDEg2D5fHwAAAAAAAAAAAAAABwAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABAAAAAAAAAAEA"
+    "AAAAAAAAAQAAAAAAAAAAAAAAAAAAAAMAAAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAQAAAAAAAAADAAAA"
+    "AAAAAAAAAAAAAAAAAQAAAAAAAAABAAAAAAAAAPv/////////AQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAA/P//////"
+    "//8DAAAAAAAAAAUAAAAAAAAA/P/////////7//////////7//////////f////////8BAAAAAAAAAAMAAAAAAAAA"
+    "Qg0AAAAAAhAQEABkBAIBAgIBbwAAAAAAAAAAAAAABAAAAGdvbmUAAAAAAAAAAAgAAABFdmVyeW9uZREAAABBdmFp"
+    "bGFibGVSZXBsaWNhcw8AAABDbHVzdGVyTG9jYWxpdHkOAAAAY2x1c3RlciByZXBvcnQNAAAAZnJlZSBjYXBhY2l0"
+    "eaKOymgAAAAAMAMAAAABAAAAAAAAAAEAAAAAAAAADQAAAEFQSUVuYWJsZW1lbnQoAAAAY2x1c3RlcihzKSBkaWQg"
+    "bm90IGhhdmUgdGhlIEFQSSByZXNvdXJjZTADAAAAAQAAAAAAAAAAAAAAAAAAAA8AAABUYWludFRvbGVyYXRpb24w"
+    "AwAAAAAAAAAAAAAAAQAAAAAAAAAPAAAAQ2x1c3RlckFmZmluaXR5QgAAAGNsdXN0ZXIocykgZGlkIG5vdCBtYXRj"
+    "aCB0aGUgcGxhY2VtZW50IGNsdXN0ZXIgYWZmaW5pdHkgY29uc3RyYWludDADAAAA"
+)
 
 
 def read_back(decision: Decision) -> Record:
@@ -106,6 +120,20 @@ def test_other_clusters_are_told_apart(written: tuple[bytes, Any]) -> None:
     other = Fleet.of(make_cluster(name) for name in ("a", "b", "d")).traits.names
     with pytest.raises(Invalid, match="was written for other clusters"):
         decode(written[0], other)
+
+
+def test_another_layout_is_told_apart(written: tuple[bytes, Any]) -> None:
+    whole, names = written
+    with pytest.raises(Invalid, match=r"begins with b'atoll-x2'; this version .* b'atoll-x1' only"):
+        decode(b"atoll-x2" + whole[len(MAGIC) :], names)
+
+
+def test_a_record_of_this_layout_can_be_read_for_ever(written: tuple[bytes, Any]) -> None:
+    """Whoever changes the layout has to change the magic; then this record is of the old one."""
+    known = b64decode(RECORDED)
+    found = decode(known, written[1])
+    assert (found.verdict, found.replicas) == (Verdict.SUCCESS, 7)
+    assert encode(found) == known
 
 
 @given(st.data())
