@@ -7,7 +7,6 @@ each time; meanwhile the cause is the answer.
 
 import asyncio
 import base64
-import binascii
 from collections import OrderedDict
 from urllib.parse import urlsplit
 
@@ -92,7 +91,7 @@ class Webhooks:
                 raise Unreachable(f"{server} is not asked any more: the plane ends")
             try:
                 ca = base64.b64decode(bundle, validate=True) or None
-            except binascii.Error as error:
+            except ValueError as error:
                 raise Invalid("clientConfig.caBundle", bundle[:20], "must be base64") from error
             # Loaded with the first webhook: most planes have none, and it is ten megabytes.
             from atoll.client.https import Https, Patience

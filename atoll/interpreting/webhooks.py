@@ -6,7 +6,6 @@ wrong is an Invalid that names the configuration, the webhook, the operation and
 """
 
 import base64
-import binascii
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -201,7 +200,7 @@ def _patched(hook: Hook, operation: Op, template: Object, response: Wire) -> Obj
             return template
         try:
             patch = json.read(base64.b64decode(written, validate=True).decode())
-        except (binascii.Error, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise Invalid("response.patch", written[:60], "must be JSON in base64") from error
         return answers.same_object(patched_by_all(template, patch, "patch"), template)
 

@@ -5,6 +5,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from interpreting_builders import make, make_items
 
 from atoll.dialects.patches import patched_by_all
@@ -195,3 +197,45 @@ def test_patches_have_all_their_operations(operations: list[Wire], expected: Wir
 def test_a_test_that_does_not_hold_refuses_the_patch() -> None:
     with pytest.raises(Invalid, match="not what stands there"):
         patched_by_all({"a": 1}, [{"op": "test", "path": "/a", "value": 2}], "patch")
+
+
+ANSWERS = ("replicas", "replicaRequirements", "components", "dependencies", "healthy", "rawStatus")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+PATCH = st.lists(
+    st.fixed_dictionaries(
+        {
+            "op": st.sampled_from(["add", "remove", "replace", "copy", "move", "test"]),
+            "path": st.sampled_from(["", "/spec", "/spec/a/b", "/metadata/name", "x", "/-"]),
+        },
+        optional={"value": JSON, "from": st.sampled_from(["/spec", "/kind", "/x"])},
+    ),
+    max_size=3,
+)
+RESPONSES = st.dictionaries(st.sampled_from((*ANSWERS, "patch", "patchType")), JSON) | PATCH.map(
+    lambda operations: patch(*operations)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(response=RESPONSES)
+def test_whatever_a_webhook_says_it_is_named_with_what_is_wrong(response: Wire) -> None:
+    known, _ = answering(**response)
+    wire = make(WIDGET, spec={"a": [1]})
+    asked = {
+        **dict.fromkeys(("replicas", "components", "dependencies", "health", "reflect"), ()),
+        "revise": (1,),
+        "retain": (wire,),
+        "aggregate": ((),),
+    }
+    for operation, more in asked.items():
+        try:
+            getattr(known, operation)(wire, *more)
+        except Invalid as error:
+            named = error.field
+        else:
+            named = "ResourceInterpreterWebhookConfiguration/c/w"
+        assert named == "ResourceInterpreterWebhookConfiguration/c/w"
