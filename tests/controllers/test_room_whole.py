@@ -82,8 +82,9 @@ def test_a_burst_of_bindings_is_not_given_the_same_room_twice() -> None:
             await it.create(by_room("m1", "m2"))
             await asyncio.gather(*(it.create(large(f"app-{number}")) for number in range(30)))
             await until(lambda: len([each for each in bindings(it) if decided(each)]) == 30, 30)
-            assert given(it) == {"m1": 10, "m2": 10}
+            assert max(given(it).values()) == 10
             refused = [each for each in bindings(it) if not each["spec"].get("clusters")]
+            assert len(refused) == 30 - sum(given(it).values())
             assert {condition(each, "Scheduled") for each in refused} == {"Unschedulable"}
 
     asyncio.run(story())
