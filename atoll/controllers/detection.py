@@ -5,6 +5,7 @@ from functools import partial
 
 from atoll.client.api import Wire
 from atoll.controllers.hub import BINDING, POLICY, Hub, meant_otherwise
+from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.refusals import tell_owner
 from atoll.dialects.karmada import names
@@ -47,7 +48,8 @@ def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     def binding_changed(before: Wire | None, after: Wire | None) -> None:
         wire = after or before
         if wire is not None and meant_otherwise(before, after):
-            looking.wake(template_of(wire))
+            # One that is there is on its way: it is only looked at whether it is as it should be.
+            looking.wake(template_of(wire), Level.ARRIVE if after is None else Level.REPORT)
 
     def override_changed(before: Wire | None, after: Wire | None) -> None:
         override = Ref.of(after or before or {})

@@ -49,7 +49,8 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
 
     def binding_changed(before: Wire | None, after: Wire | None) -> None:
         if after is not None and meant_otherwise(before, after):
-            sending.wake(Ref.of(after))
+            is_placed = before is not None or targets_of(after)
+            sending.wake(Ref.of(after), Level.ARRIVE if is_placed else Level.REPORT)
             telling.wake(Ref.of(after), Level.SUM)
 
     def template_changed(before: Wire | None, after: Wire | None) -> None:
