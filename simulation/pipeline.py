@@ -69,7 +69,7 @@ class Pipeline:
     hub: Hub | None = None
 
 
-async def pipeline(world: World, virtual_s: float = 4.0) -> Pipeline:
+async def pipeline(world: World, virtual_s: float = 3.0) -> Pipeline:
     """Disturb many lives for so long, one more as long, and see whether that one gets it right."""
     effects = world.effects("hub")
     chance, disk = effects.chance.of("members"), effects.chance.of("disk")
@@ -244,6 +244,7 @@ async def _lead(it: Pipeline, server: Assembly) -> None:
     plane = _through(it, "plane", InProcess(server.handle, ADMIN))
     async with controlling(plane, it.effects) as hub:
         it.hub = hub
+        hub.hear("Cluster", lambda _before, _after: it.promises.thrift.fleet_changed())
         for name, member in it.members.items():
             hub.children.spawn(_join(it, hub, member), f"join {name}")
         await asyncio.Event().wait()

@@ -17,6 +17,7 @@ from atoll.dialects.karmada import names
 from atoll.simulated.member import Member
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
+from simulation.thrift import Thrift
 from simulation.twins import Ordinals
 from simulation.world import World
 
@@ -55,6 +56,7 @@ class Promises:
         self._foreign: dict[tuple[str, Key], Wire] = {}
         self._joined: set[str] = set()
         self._ordinals = Ordinals()
+        self.thrift = Thrift()
         self.by_hand: set[str] = set()
         """The uids of what users delete in members themselves."""
         self.left: set[str] = set()
@@ -101,6 +103,7 @@ class Promises:
             if event.after.collection == CLUSTERS:
                 self._joined.add(event.after.name)
             elif event.after.collection == BINDINGS and not event.removed:
+                self.thrift.binding_changed(before, after)
                 self._bound(before, after)
             elif event.after.collection == WORKS:
                 going = not event.removed and _is_going(after)
