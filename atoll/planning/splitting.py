@@ -129,7 +129,8 @@ def split(
 ) -> Split | None:
     """The next steps; None until it is decided which ordinals run where, counted from the start.
 
-    A cluster that is not there any more runs nothing that counts: whoever removes one says so.
+    Whoever removes a cluster says that it runs nothing that counts: once its Work is gone, so are
+    its ordinals.
     """
     decided = noted(binding)
     if decided is None and targets:
@@ -139,8 +140,8 @@ def split(
     wanted = {each.cluster: _normal(each) for each in moved}
     goals = {name: wanted.get(name, _none(name)) for name in targets}
     may = {name: may_run(work) for name, work in standing.items()}
-    lost = frozenset(standing.keys() - frozenset(clusters))
-    steps = next_steps(tuple(goals.values()), tuple(may.values()), fenced=lost)
+    lost = standing.keys() - frozenset(clusters)
+    steps = next_steps(tuple(goals.values()), tuple(may.values()))
     now = {each.cluster: _normal(each) for each in steps.now}
     told: dict[str, Range] = {}
     for name in sorted((goals.keys() | standing.keys()) - lost):
@@ -149,10 +150,10 @@ def split(
         if name in standing or step.count or not goals[name].count:
             told[name] = step
     leaving = standing.keys() - goals.keys()
-    ended = tuple(standing[name] for name in sorted(leaving) if name in lost or not may[name].count)
+    ended = [name for name in sorted(leaving) if name in lost or not may[name].count]
     held = tuple(f"{each.ordinals.cluster}: {each.ordinals} ({each.reason})" for each in steps.held)
-    gone = {names.cluster_of(work["metadata"]["namespace"]) for work in ended}
-    return Split({name: each for name, each in told.items() if name not in gone}, held, ended)
+    told = {name: each for name, each in told.items() if name not in ended}
+    return Split(told, held, tuple(standing[name] for name in ended))
 
 
 def _one_way(step: Range, have: Range, work: Object | None) -> Range:
