@@ -5,12 +5,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atoll.dialects.patches import Operation, Pointer, patched, read
 from atoll.errors import Invalid
 from atoll.model.cluster import Cluster
 from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.images import parsed
 from atoll.planning.overriding.overriding import Policies, override
-from atoll.dialects.patches import Operation, Pointer, patched, read
 
 HERE = Cluster(name="here")
 DIGEST = "sha256:" + "0123456789abcdef" * 4
