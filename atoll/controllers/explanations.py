@@ -15,6 +15,7 @@ from atoll.controllers.hub import Hub
 from atoll.controllers.levels import Level
 from atoll.model.action import Create, Delete, Ref, Update
 from atoll.planning.placing.explaining import KEPT, explanation_of, keep
+from atoll.planning.placing.preempting.notes import Part
 from atoll.planning.placing.telling import Note, note, says
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.decision import Decision
@@ -39,12 +40,14 @@ class Explanations:
         self._unsure: set[Ref] = set()
         self._waiting: Worklist[Ref] = Worklist(self.name, hub.turns)
 
-    def note(self, binding: Ref, decision: Decision, why: Trigger) -> None:
+    def note(
+        self, binding: Ref, decision: Decision, why: Trigger, gives: tuple[Part, ...] = ()
+    ) -> None:
         """Tell of a decision when there is time; of very many, those that come late are lost."""
         if binding not in self._notes and len(self._notes) >= _UNTOLD_MOST:
             return
         notes = self._notes.setdefault(binding, [])
-        fresh = note(decision, why, self._hub.now)
+        fresh = note(decision, why, self._hub.now, gives)
         if not notes or says(notes[-1]) != says(fresh):
             notes.append(fresh)
             del notes[:-KEPT]

@@ -26,6 +26,7 @@ from atoll.model.neighbour import Neighbour
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
 from atoll.planning.placing.assuming import ASSUMED_MOST, Ledger
+from atoll.planning.placing.preempting.notes import given_away
 from atoll.planning.placing.queue import Queue
 from atoll.planning.placing.standing import healthy_in, standing
 from atoll.runtime.children import report_failure
@@ -38,6 +39,7 @@ log = logging.getLogger("atoll.controllers")
 KINDS = ("ResourceBinding", "ClusterResourceBinding")
 _LOOK_AT_LEAST_EVERY_S = 60.0
 _EXPIRE_EVERY_S = 1.0
+_LET_GO_EVERY_S = 5.0
 
 
 class Placement:
@@ -77,7 +79,10 @@ class Placement:
                 continue
             now = self._hub.now
             due = [each for each in (self._queue.wake(now), self.prices.until) if each is not None]
-            pause_s = min([_LOOK_AT_LEAST_EVERY_S, *(each - now for each in due)])
+            most_s = _LOOK_AT_LEAST_EVERY_S
+            if self._ledger and self._queue.wants_room():
+                most_s = _LET_GO_EVERY_S
+            pause_s = min([most_s, *(each - now for each in due)])
             try:
                 async with asyncio.timeout(max(0.0, pause_s)):
                     await self._more.wait()
@@ -101,9 +106,13 @@ class Placement:
             binding=wire,
             fleet=hub.fleet,
             setting=self._setting,
-            surroundings=Surroundings(self._neighbours(key), self._ledger.assumed()),
+            surroundings=Surroundings(
+                self._neighbours(key), self._ledger.assumed(), given_away(wire or {})
+            ),
         )
         placed = placing.plan(seen, now)
+        if placed.asks:
+            placed = placing.plan(replace(seen, others=self._bindings()), now)
         held = self._ledger.held(key)
         if placed.decision is not None and wire is not None:
             self._ledger.assume(key, placed.decision, healthy_in(wire), now)
@@ -123,7 +132,7 @@ class Placement:
         finally:
             self._deciding.pop(key, None)
         if placed.decision is not None and placed.plan.actions:
-            self.explanations.note(key, placed.decision, placed.trigger)
+            self.explanations.note(key, placed.decision, placed.trigger, placed.gives)
         if placed.retry and placed.verdict is not None:
             self._queue.failed(key, placed.verdict, now)
         else:
@@ -136,7 +145,9 @@ class Placement:
 
     def _expire(self, now: float) -> None:
         self._expired_at = now
-        self._ledger.expire(now)
+        if self._ledger.expire(now):
+            # No report of a cluster says that what was only assumed is free.
+            self._wake(self._queue.wants_room())
 
     def _recover(self, key: Ref, wire: Wire) -> None:
         """After a restart: know again what was decided a moment before and may not run yet."""
@@ -182,12 +193,13 @@ class Placement:
         if is_now is not None:
             is_now = replace(is_now, price=self.prices.of(name))
         hub.fleet = hub.fleet.without(name) if is_now is None else hub.fleet.with_cluster(is_now)
-        if was is None or is_now is None or was.free != is_now.free:
-            self._ledger.reported(name, hub.now)
+        reports = was is None or is_now is None or was.free != is_now.free
+        let_go = reports and self._ledger.reported(name, hub.now)
         match affected.change(was, is_now):
             case affected.Change.FACTS:
                 self._wake(affected.affected(self._watching(), was, is_now))
-            case affected.Change.ROOM:
+            case change if let_go or change is affected.Change.ROOM:
+                # Where more was assumed than the report counts, there is room now as well.
                 self._wake(self._queue.wants_room())
 
     def _look_at_prices(self) -> None:
@@ -201,9 +213,11 @@ class Placement:
             self._wake(affected.by_price(self._watching(), clusters))
 
     def _watching(self) -> list[affected.Watching[Ref]]:
-        bindings = [wire for kind in KINDS for wire in self._hub.plane.all(BINDING, kind)]
-        watched = (affected.watched(Ref.of(wire), wire) for wire in bindings)
+        watched = (affected.watched(Ref.of(wire), wire) for wire in self._bindings())
         return [each for each in watched if each is not None]
+
+    def _bindings(self) -> list[Wire]:
+        return [wire for kind in KINDS for wire in self._hub.plane.all(BINDING, kind)]
 
     def _wake(self, keys: list[Ref]) -> None:
         priorities = {key: self._priority(key) for key in keys}

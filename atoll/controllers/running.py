@@ -14,6 +14,7 @@ from atoll.controllers.interpretation import Interpretation
 from atoll.controllers.loop import Loop
 from atoll.controllers.namespaces import namespaces
 from atoll.controllers.placement import Placement
+from atoll.controllers.preemption import preemption
 from atoll.controllers.propagation import propagation
 from atoll.controllers.rebalancer import rebalancing
 from atoll.effects import Effects
@@ -46,6 +47,7 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     loops: list[Loop[Any]] = [
         *detection(hub),
         *propagation(hub),
+        preemption(hub),
         rebalancing(hub),
         IdlePolicies(hub).loop,
         namespaces(hub),

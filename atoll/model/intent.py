@@ -190,9 +190,9 @@ class Ordinals:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """May this work push lower priorities out, and may it be pushed out by higher ones?"""
+    """Does this work push lower priorities out, and may it be pushed out by higher ones?"""
 
-    may_preempt: bool = True
+    may_preempt: bool = False
     may_be_preempted: bool = True
 
 

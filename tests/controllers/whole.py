@@ -1,6 +1,6 @@
 """A whole plane with simulated members, in one process, with all controllers running."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +11,7 @@ from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient, Stale
 from atoll.client.inprocess import InProcess
+from atoll.client.transport import Transport
 from atoll.controllers.admitting import admit, report
 from atoll.controllers.hub import Hub
 from atoll.controllers.running import controlling
@@ -88,13 +89,20 @@ async def served(log: Log, effects: Effects) -> AsyncIterator[InProcess]:
 
 @asynccontextmanager
 async def plane_over(
-    members: dict[str, Member], log: Log, effects: Effects, gates: str = ""
+    members: dict[str, Member],
+    log: Log,
+    effects: Effects,
+    gates: str = "",
+    way: Callable[[Transport], Transport] = lambda transport: transport,
 ) -> AsyncIterator[Whole]:
-    """A plane over a log, with members that go on by themselves when it ends."""
+    """A plane over a log, with members that go on by themselves when it ends.
+
+    `way` may put something between the controllers and the API server.
+    """
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(served(log, effects))
         features = Features.of(gates, PLANE_USUAL)
-        hub = await stack.enter_async_context(controlling(transport, effects, features))
+        hub = await stack.enter_async_context(controlling(way(transport), effects, features))
         for name, member in members.items():
             await admit(hub, name, member.transport, {"region": "here", "provider": "sim"})
             hub.children.spawn(report(hub, name, partial(summary, member)), name)

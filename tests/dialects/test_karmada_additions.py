@@ -115,7 +115,7 @@ def test_the_rest_reaches_the_intent() -> None:
         scores={"latency": 2, "carbon": -1},
         tieBreak="Name",
         ordinals={"stride": 100},
-        preemption={"mayPreempt": False},
+        preemption={"mayPreempt": True},
         failback="WhenPossible",
         reschedule="OnClusterChange",
     ) == Intent(
@@ -125,7 +125,7 @@ def test_the_rest_reaches_the_intent() -> None:
         scores=(("carbon", -1), ("latency", 2)),
         tie_break=TieBreak.NAME,
         ordinals=Ordinals(100),
-        preemption=Preemption(may_preempt=False),
+        preemption=Preemption(may_preempt=True),
         failback=Failback.WHEN_POSSIBLE,
         reschedule=Reschedule.ON_CLUSTER_CHANGE,
     )

@@ -8,7 +8,7 @@ from atoll.model.amount import Amount
 from atoll.model.binding import Binding, Resource, Target
 from atoll.model.cluster import Free
 from atoll.model.demand import Component, Demand
-from atoll.model.intent import Intent
+from atoll.model.intent import Intent, Preemption
 from atoll.scheduling.preemption import (
     Cost,
     Each,
@@ -345,7 +345,7 @@ def test_nothing_missing_needs_no_plan() -> None:
 def test_a_set_of_components_is_counted_as_one() -> None:
     ray = Binding(
         resource=Resource(DEPLOYMENT, "shop", "ray"),
-        intent=Intent(),
+        intent=Intent(preemption=Preemption(may_preempt=True)),
         priority=9,
         components=(
             Component("head", 1, Demand((("cpu", Amount(1000)),))),

@@ -186,10 +186,12 @@ def _additions() -> Schema:
         failback=choice(_FAILBACK, "Never", "WhenPossible"),
         reschedule=choice(_RESCHEDULE, "OnRequest", "OnClusterChange"),
         preemption=fields(
-            "Whether others give way to it, and whether it gives way to others, where a plan is"
-            " made for who gives way. A plane does not carry such plans out by itself yet.",
-            mayPreempt=flag("Whether it may take the place of others; true if not given."),
-            mayBePreempted=flag("Whether others may take its place; true if not given."),
+            "Whether others of a lower priority give way to it where it finds no room, and whether"
+            " it gives way to others. Priorities come from schedulePriority, where the gate"
+            " PriorityBasedScheduling is on; else nobody gives way. Only work that is divided by"
+            " free capacity, or fills clusters in an order, takes room so and gives it.",
+            mayPreempt=flag("Whether others give way to it; false if not given."),
+            mayBePreempted=flag("Whether it gives way to others; true if not given."),
         ),
     )
 

@@ -138,7 +138,7 @@ def _preemption(extra: Wire) -> Preemption:
     given, path = part(extra, "preemption", ADDITIONS) or {}, at(ADDITIONS, "preemption")
     known_only(given, path, "mayPreempt", "mayBePreempted")
     return Preemption(
-        may_preempt=flag(given, "mayPreempt", path, default=True),
+        may_preempt=flag(given, "mayPreempt", path, default=False),
         may_be_preempted=flag(given, "mayBePreempted", path, default=True),
     )
 

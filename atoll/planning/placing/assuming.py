@@ -112,17 +112,20 @@ class Ledger(Generic[K]):
                 held = replace(held, healthy_at=now)
             self._held[key] = {**self._held[key], name: held}
 
-    def reported(self, cluster: str, at: float) -> None:
-        """A cluster's report of that time counts what runs well, and what was sent well before."""
-        if cluster in self._sums:
-            self._drop(at - SETTLE, at, cluster)
+    def reported(self, cluster: str, at: float) -> bool:
+        """A cluster's report of that time counts what runs well, and what was sent well before.
 
-    def expire(self, now: float) -> None:
-        """Nothing is assumed for ever."""
-        self._drop(now - ASSUMED_MOST, now - COUNTED)
+        Whether some of that was assumed until now.
+        """
+        return cluster in self._sums and self._drop(at - SETTLE, at, cluster)
 
-    def _drop(self, until: float, healthy_until: float, cluster: str | None = None) -> None:
+    def expire(self, now: float) -> bool:
+        """Nothing is assumed for ever; whether something was until now."""
+        return self._drop(now - ASSUMED_MOST, now - COUNTED)
+
+    def _drop(self, until: float, healthy_until: float, cluster: str | None = None) -> bool:
         """Let go of what is held, or runs well, since then or longer, in this cluster or in all."""
+        dropped = False
         for key, holding in list(self._held.items()):
             kept = {
                 name: held
@@ -132,6 +135,12 @@ class Ledger(Generic[K]):
             }
             if len(kept) < len(holding):
                 self.restore(key, kept)
+                dropped = True
+        return dropped
+
+    def __bool__(self) -> bool:
+        """Whether anything is assumed."""
+        return bool(self._held)
 
     def _count(self, cluster: str, amounts: _Amounts, sign: int) -> None:
         sums = _sum(self._sums.pop(cluster, {}), {key: sign * n for key, n in amounts.items()})

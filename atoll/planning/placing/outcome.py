@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.model.action import Object
+from atoll.model.action import Action, Object, Tell
 from atoll.model.binding import Target
 from atoll.model.decision import Verdict
 from atoll.planning.conditions import Condition, find, stated
@@ -47,6 +47,22 @@ def kept(message: str, runs: tuple[Target, ...]) -> str:
         return message
     where = ", ".join(sorted(each.name for each in runs))
     return f"{message} What runs stays, as no change of the policy ordered it away: {where}."
+
+
+def tell(wire: Object, reason: str, message: str, *, warning: bool) -> list[Action]:
+    """One event on a binding and one on what it places."""
+    told: list[Action] = [Tell(wire, reason, message, warning=warning)]
+    resource = (wire.get("spec") or {}).get("resource")
+    if isinstance(resource, Mapping) and resource.get("name"):
+        template = {
+            "apiVersion": resource.get("apiVersion", ""),
+            "kind": resource.get("kind", ""),
+            "metadata": {
+                key: resource[key] for key in ("namespace", "name", "uid") if resource.get(key)
+            },
+        }
+        told.append(Tell(template, reason, message, warning=warning))
+    return told
 
 
 def status_of(wire: Object) -> Mapping[str, Any]:

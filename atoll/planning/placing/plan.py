@@ -9,18 +9,27 @@ What runs is taken away only if a user ordered it: a placement that nothing fits
 targets if it differs from the one applied; if only clusters changed, what runs stays.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from atoll.dialects import json
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
-from atoll.model.action import NOTHING, Action, Object, Plan, Tell, Update
+from atoll.model.action import NOTHING, Action, Object, Plan, Update
 from atoll.model.binding import Binding, Target
 from atoll.model.decision import Verdict
 from atoll.model.intent import Failback
-from atoll.planning.placing.outcome import Outcome, kept, said_in, status_after, status_of
+from atoll.planning.placing.outcome import (
+    Outcome,
+    kept,
+    said_in,
+    status_after,
+    status_of,
+    tell,
+)
+from atoll.planning.placing.preempting.making_room import Room, asks, make_room
+from atoll.planning.placing.preempting.notes import PREEMPTS, Part, written
 from atoll.planning.placing.standing import (
     DEFAULT_SCHEDULER,
     LAST,
@@ -56,6 +65,8 @@ class SeenBinding:
     setting: Setting = USUAL_SETTING
     surroundings: Surroundings = NOWHERE
     scheduler: str = DEFAULT_SCHEDULER
+    others: Sequence[Object] | None = None
+    """All bindings, for some to give way; None as long as nobody has to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +78,10 @@ class Placing:
     decision: Decision | None = None
     verdict: Verdict | None = None
     """How the binding stands; None if it is not ours to place."""
+    asks: bool = False
+    """Whether it found no room and others may give way: to be planned again with them."""
+    gives: tuple[Part, ...] = ()
+    """Who gives way to it."""
 
     @property
     def retry(self) -> bool:
@@ -95,15 +110,26 @@ def plan(seen: SeenBinding, now: float) -> Placing:
         told = _told(wire, found, Outcome(Verdict.SUCCESS), now)
         return Placing(_until_back(told, found.binding), verdict=Verdict.SUCCESS)
     decision = decide(found.binding, seen.fleet, seen.setting, seen.surroundings)
-    return _placed(found, decision, why, now)
+    if not asks(wire, decision):
+        return _placed(found, decision, why, now)
+    if seen.others is None:
+        return replace(_placed(found, decision, why, now), asks=True)
+    room = make_room(wire, decision, seen.others)
+    if isinstance(room, Room):
+        return _placed(found, room.decision, why, now, room.gives)
+    refused = f"{decision.message} Nobody gives way: {room.reason}."
+    return _placed(found, decision._replace(message=refused), why, now)
 
 
-def _placed(found: Standing, decision: Decision, why: Trigger, now: float) -> Placing:
+def _placed(
+    found: Standing, decision: Decision, why: Trigger, now: float, gives: tuple[Part, ...] = ()
+) -> Placing:
     try:
-        carried_out = _carried_out(found, decision, why, now)
+        carried_out = _carried_out(found, decision, why, now, written(PREEMPTS, gives))
     except Invalid as problem:
         return _unreadable(found.wire, problem, now)
-    return Placing(_until_back(carried_out, found.binding), why, decision, decision.verdict)
+    plan = _until_back(carried_out, found.binding)
+    return Placing(plan, why, decision, decision.verdict, gives=gives)
 
 
 def _failed_back(found: Standing, seen: SeenBinding) -> Decision | None:
@@ -141,8 +167,10 @@ def _trigger(found: Standing, seen: SeenBinding) -> Trigger:
     return Trigger.TERMINATING_TARGET if why is Trigger.NONE and gone else why
 
 
-def _carried_out(found: Standing, decision: Decision, why: Trigger, now: float) -> Plan:
-    """The next write of a decision; none if everything is so already."""
+def _carried_out(
+    found: Standing, decision: Decision, why: Trigger, now: float, beside: Mapping[str, str]
+) -> Plan:
+    """The next write of a decision, and of what is noted beside; none if all is so already."""
     runs, message = found.binding.targets, decision.message
     if decision.ok:
         targets = decision.targets
@@ -150,7 +178,7 @@ def _carried_out(found: Standing, decision: Decision, why: Trigger, now: float) 
         ordinals = _ordinals(found, decision)
         as_noted = (found.applied, found.term, found.ordinals)
         if moved or as_noted != (found.placement, decision.term, ordinals):
-            marked = {MARK: mark(written_time(now), decision.term), **_noted(ordinals)}
+            marked = {MARK: mark(written_time(now), decision.term), **_noted(ordinals), **beside}
             return _first(_with_targets(found, targets if moved else None, marked))
     elif decision.verdict is Verdict.NO_CLUSTER_FIT:
         if why is Trigger.PLACEMENT_CHANGED and found.applied_intent is not None:
@@ -223,15 +251,4 @@ def _events(wire: Object, outcome: Outcome) -> list[Action]:
         clusters = (wire.get("spec") or {}).get("clusters") or []
         result = ", ".join(f"{each['name']}:{each.get('replicas') or 0}" for each in clusters)
         reason, message = SUCCEEDED, f"{message} Result: {{{result}}}"
-    told: list[Action] = [Tell(wire, reason, message, warning=not outcome.ok)]
-    resource = (wire.get("spec") or {}).get("resource")
-    if isinstance(resource, Mapping) and resource.get("name"):
-        template = {
-            "apiVersion": resource.get("apiVersion", ""),
-            "kind": resource.get("kind", ""),
-            "metadata": {
-                key: resource[key] for key in ("namespace", "name", "uid") if resource.get(key)
-            },
-        }
-        told.append(Tell(template, reason, message, warning=not outcome.ok))
-    return told
+    return tell(wire, reason, message, warning=not outcome.ok)

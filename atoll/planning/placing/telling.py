@@ -17,6 +17,7 @@ import numpy as np
 
 from atoll.errors import Invalid
 from atoll.model.price import NANO
+from atoll.planning.placing.preempting.notes import Part
 from atoll.planning.placing.standing import written_time
 from atoll.scheduling import stored
 from atoll.scheduling.cluster_report import ClusterReport
@@ -49,12 +50,13 @@ class Note:
     """By cluster, what one replica costs per hour; where the choice was by price."""
 
 
-def note(decision: Decision, why: Trigger, now: float) -> Note:
-    """What to keep of a decision made at this moment."""
+def note(decision: Decision, why: Trigger, now: float, gives: Iterable[Part] = ()) -> Note:
+    """What to keep of a decision made at this moment, for which these give way."""
     targets: list[Told] = [
         {"name": each.name, "replicas": each.replicas} for each in decision.targets
     ]
-    said = _cost(decision), _others(decision), _unit_costs(decision)
+    others = [*_others(decision), *_give_way(gives)]
+    said = _cost(decision), others, _unit_costs(decision)
     return Note(record(decision), why, now, targets, *said)
 
 
@@ -181,6 +183,14 @@ def _others(decision: Decision) -> list[Told]:
                 where = {"because": because, "clusters": sorted(each.targets)}
                 found.append(named | where)
     return found
+
+
+def _give_way(gives: Iterable[Part]) -> Iterable[Told]:
+    """The bindings that give up replicas for a workload."""
+    for each in gives:
+        named = {key: getattr(each.other, key) for key in ("kind", "namespace", "name")}
+        because = f"it has a lower priority and gives up {each.replicas} replica(s)"
+        yield _filled(named | {"because": because, "clusters": [each.cluster]})
 
 
 def read_record(written: str) -> Record:

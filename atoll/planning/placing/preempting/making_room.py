@@ -1,0 +1,264 @@
+"""Room for work of a higher priority: who gives way, and the decision that is then possible.
+
+A decision that found no room, and all bindings, come in; a decision that has room and who makes it
+come out, or in words why nobody does. First the fewest are found that would have to go; then the
+binding is decided anew as if they were gone, so that all its policy says holds; then those that
+this decision needs are found. Only work counts whose division looks at room: other work would be
+put back where it was. Who gives way is chosen by `scheduling.preemption`; nothing is written here.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from atoll.dialects.karmada import binding as dialect
+from atoll.errors import Invalid
+from atoll.model.action import Object, Ref
+from atoll.model.binding import Binding
+from atoll.model.cluster import Free
+from atoll.model.decision import Verdict
+from atoll.model.intent import Available, Fill
+from atoll.planning.placing.preempting.notes import (
+    GAVE_WAY,
+    PREEMPTS,
+    Part,
+    has,
+    has_given,
+    parts,
+    uid_of,
+)
+from atoll.planning.placing.preempting.room import Amounts, less, more, needed, reported
+from atoll.planning.placing.standing import DEFAULT_SCHEDULER, is_placed_by
+from atoll.planning.splitting import is_split
+from atoll.scheduling.candidates import Candidates
+from atoll.scheduling.capacity import Capacity
+from atoll.scheduling.cycle import decide, terms_from
+from atoll.scheduling.decision import Attempt, Decision
+from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.guarding import PluginFailed
+from atoll.scheduling.placed import Placed
+from atoll.scheduling.preemption import Each, Holding, Plan, Refusal, Spread, Victim, preempt
+from atoll.scheduling.question import Question
+from atoll.scheduling.shortlisting import shortlist
+
+Key = tuple[str, str]
+_NO_PLAN = "no plan keeps to all that the policy says"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Room:
+    """The decision that is possible once these have given way."""
+
+    decision: Decision
+    gives: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Holder:
+    """A binding that might give way: how many replicas where, and where else it could run."""
+
+    wire: Object
+    binding: Binding
+    runs: Mapping[str, int]
+    elsewhere: tuple[str, ...]
+
+
+def asks(wire: Object, decision: Decision) -> bool:
+    """Whether a binding found no room, and wants others to give way; once it is under way, not."""
+    binding = decision.binding
+    return (
+        decision.verdict is Verdict.UNSCHEDULABLE
+        and binding.intent.preemption.may_preempt
+        and decision.setting.features.PriorityBasedScheduling
+        and not binding.components
+        and not has(wire, PREEMPTS)
+    )
+
+
+def make_room(wire: Object, decision: Decision, others: Sequence[Object]) -> Room | Refusal:
+    """Who of the others gives way to a binding, and what is then decided; or why nobody does."""
+    short = [each for each in map(_lacking_room, decision.attempts) if each is not None]
+    usable = {name for each in short for name in decision.fleet.names_of(each.rows)}
+    holders = {each.binding.key: each for each in _holders(wire, decision, others, usable)}
+    refusals = []
+    for candidates in short:
+        found = _room_in(candidates, decision, holders)
+        if isinstance(found, Refusal):
+            refusals.append(found)
+            continue
+        again, victims = found
+        version = str(wire["metadata"].get("resourceVersion", ""))
+        return Room(again, tuple(_parts(victims, holders, version)))
+    return refusals[0] if refusals else Refusal(_NO_PLAN)
+
+
+def _lacking_room(attempt: Attempt) -> Candidates | None:
+    """The clusters of a term that would do with more room; None if that is not what is missing."""
+    refusal = attempt.refusal
+    lacks = refusal is not None and refusal.verdict is Verdict.UNSCHEDULABLE
+    return attempt.candidates if lacks else None
+
+
+def _room_in(
+    candidates: Candidates, decision: Decision, holders: Mapping[Key, _Holder]
+) -> tuple[Decision, Sequence[Victim]] | Refusal:
+    """Make room in the clusters of one term."""
+    binding, runs = decision.binding, dict(decision.binding.targets)
+    names = decision.fleet.names_of(candidates.rows)
+    missing = binding.replicas - sum(runs.get(each, 0) for each in names)
+    if missing <= 0:
+        return Refusal(_NO_PLAN)
+    allocatable = dict(zip(names, candidates.allocatable.tolist(), strict=True))
+    free = _free(decision, allocatable, holders)
+    holdings = [
+        Holding(each.binding, cluster, replicas, tuple(n for n in each.elsewhere if n != cluster))
+        for each in holders.values()
+        for cluster, replicas in each.runs.items()
+        if cluster in allocatable
+    ]
+    fewest = preempt(binding, Spread(missing, dict.fromkeys(names)), free, holdings)
+    if isinstance(fewest, Refusal):
+        return fewest
+    everyone = [(each.binding, each.cluster, each.replicas) for each in holdings]
+    those = [
+        (holders[each.binding].binding, each.cluster, each.replicas) for each in fewest.victims
+    ]
+    for gone in (those, everyone):
+        again = _decided(decision, free, gone)
+        if again is None:
+            continue
+        grown = {name: n - runs.get(name, 0) for name, n in again.targets}
+        exact = preempt(binding, Each({k: n for k, n in grown.items() if n > 0}), free, holdings)
+        if isinstance(exact, Plan) and exact.victims:
+            return again, exact.victims
+    return Refusal(_NO_PLAN)
+
+
+def _decided(
+    decision: Decision, free: Mapping[str, Free | None], gone: list[tuple[Binding, str, int]]
+) -> Decision | None:
+    """What is decided where these replicas are gone; None if that is no decision either."""
+    fleet, around = decision.fleet, decision.surroundings
+    room = {cluster: free[cluster] for _, cluster, _ in gone}
+    for binding, cluster, replicas in gone:
+        known = room[cluster]
+        room[cluster] = known and more(known, needed(binding.demand, replicas))
+    # What is said of nodes and by estimators counts no longer where room is made: what they
+    # allow is in what is free already.
+    clusters = tuple(
+        replace(each, free=room[each.name], nodes_by_grade=()) if each.name in room else each
+        for each in fleet.clusters
+    )
+    surroundings = replace(
+        around,
+        assumed=tuple(each for each in around.assumed if each.cluster not in room),
+        estimates={
+            source: {name: n for name, n in answers.items() if name not in room}
+            for source, answers in around.estimates.items()
+        },
+    )
+    emptier = Fleet(clusters, fleet.traits, Capacity.of(clusters))
+    again = decide(decision.binding, emptier, decision.setting, surroundings)
+    return again if again.ok else None
+
+
+def _free(
+    decision: Decision, allocatable: Mapping[str, int], holders: Mapping[Key, _Holder]
+) -> dict[str, Free | None]:
+    """What is free where the binding may go, and where those who give way could go instead."""
+    taken = dict[str, list[Amounts]]()
+    if decision.setting.features.SchedulingOvercommitProtection:
+        for each in decision.surroundings.assumed:
+            amounts = [needed(one.demand, one.replicas) for one in each.components]
+            taken.setdefault(each.cluster, []).extend(amounts)
+    names = {*allocatable, *(name for each in holders.values() for name in each.elsewhere)}
+    fleet, demand = decision.fleet, decision.binding.demand
+    found = dict[str, Free | None]()
+    for name in names:
+        free = fleet.clusters[fleet.rows[name]].free
+        if free is not None:
+            free = less(free, taken.get(name, ()))
+            free = reported(free, demand, allocatable[name]) if name in allocatable else free
+        found[name] = free
+    return found
+
+
+def _holders(
+    wire: Object, decision: Decision, others: Sequence[Object], usable: set[str]
+) -> Iterator[_Holder]:
+    """The bindings of lower priority that run in these clusters and could run elsewhere."""
+    claimed = _claimed(others)
+    for each in others:
+        if each is wire or not _may_hold(each, decision.binding.priority, usable):
+            continue
+        try:
+            ours = is_placed_by(each, DEFAULT_SCHEDULER)
+            binding = dialect.decode(each.get("spec") or {}, each.get("status"))
+        except Invalid:
+            continue
+        uid = uid_of(each)
+        runs = {name: n - claimed[uid, name] for name, n in binding.targets if name in usable}
+        if ours and _gives_way(each, binding) and any(n > 0 for n in runs.values()):
+            running = {name: n for name, n in runs.items() if n > 0}
+            yield _Holder(each, binding, running, _elsewhere(each, binding, decision))
+
+
+def _may_hold(wire: Object, priority: int, usable: set[str]) -> bool:
+    """Whether it is worth reading a binding: most are of no use here."""
+    spec = wire.get("spec") or {}
+    lower = ((spec.get("schedulePriority") or {}).get("priority") or 0) < priority
+    return lower and any(each.get("name") in usable for each in spec.get("clusters") or ())
+
+
+def _gives_way(wire: Object, binding: Binding) -> bool:
+    """Whether a binding gives way, and then runs elsewhere or not at all, not where it was."""
+    intent = binding.intent
+    return (
+        isinstance(intent.division, Available | Fill)
+        and not binding.components
+        and not is_split(wire)
+        and not any(each.least for each in intent.bounds)
+        and intent.preemption.may_be_preempted
+    )
+
+
+def _claimed(others: Iterable[Object]) -> Counter[tuple[str, str]]:
+    """What is to be given up already, by uid and cluster, and is still in the targets."""
+    takers = [each for each in others if has(each, PREEMPTS)]
+    by_uid = {uid_of(each): each for each in others} if takers else {}
+    claimed = Counter[tuple[str, str]]()
+    for taker in takers:
+        for part in parts(taker, PREEMPTS):
+            victim = by_uid.get(part.uid)
+            if victim is not None and not has_given(victim, part, uid_of(taker)):
+                claimed[part.uid, part.cluster] += part.replicas
+    return claimed
+
+
+def _elsewhere(wire: Object, binding: Binding, decision: Decision) -> tuple[str, ...]:
+    """Where a binding could run one replica more by its policy and what clusters report."""
+    fleet, setting = decision.fleet, decision.setting
+    placed = Placed.of(binding.targets, fleet.rows)
+    question = Question(binding, terms_from(binding).start, placed, setting.features)
+    try:
+        rows = shortlist(question, fleet, setting).rows
+    except PluginFailed:
+        return ()
+    models = setting.features.CustomizedClusterResourceModeling
+    room = fleet.capacity.replicas(binding.demand, models=models)[rows]
+    given = {each.cluster for each in parts(wire, GAVE_WAY)}
+    return tuple(n for n in fleet.names_of(rows[np.greater(room, 0)]) if n not in given)
+
+
+def _parts(
+    victims: Iterable[Victim], holders: Mapping[Key, _Holder], version: str
+) -> Iterator[Part]:
+    """Who gives up how many where; whether they find another place is for later to see."""
+    given = Counter[tuple[Key, str]]()
+    for each in victims:
+        given[each.binding, each.cluster] += each.replicas
+    for (key, cluster), replicas in given.items():
+        wire = holders[key].wire
+        yield Part(Ref.of(wire), uid_of(wire), cluster, replicas, version)
