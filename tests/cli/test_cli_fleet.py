@@ -32,8 +32,7 @@ def image(wire: dict[str, Any]) -> str:
 
 
 def test_status_says_that_the_controllers_run_and_how_many_clusters_are_ready(tiny: Shell) -> None:
-    said = "controllers running, 2 of 2 clusters ready"
-    until(lambda: said in tiny.atoll("status").out, said)
+    assert "controllers running, 2 of 2 clusters ready\n" in tiny.atoll("status").out
 
 
 def test_the_articles_example_ends_as_described(tiny: Shell, kubectl: Path) -> None:
