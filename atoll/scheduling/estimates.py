@@ -50,8 +50,8 @@ def estimate(question: Question, fleet: Fleet, rows: Rows) -> Estimates:
 def _report(question: Question, fleet: Fleet, rows: Rows) -> Numbers:
     """What the clusters' own summaries and models say."""
     models = question.features.CustomizedClusterResourceModeling
-    assumed = _assumed_by_row(question, fleet)
-    if question.counts_sets:
+    assumed = _assumed_by_row(question, fleet) if question.surroundings.assumed else {}
+    if question.binding.components and question.counts_sets:
         components = question.binding.components
         fit = [
             sets_that_fit(fleet.clusters[row], components, assumed.get(row, ()), models=models)
@@ -68,9 +68,8 @@ def _report(question: Question, fleet: Fleet, rows: Rows) -> Numbers:
 
 def _assumed_by_row(question: Question, fleet: Fleet) -> dict[int, tuple[Assumed, ...]]:
     by_row: dict[int, tuple[Assumed, ...]] = {}
-    known = question.surroundings.assumed
-    if known and question.features.SchedulingOvercommitProtection:
-        for each in known:
+    if question.features.SchedulingOvercommitProtection:
+        for each in question.surroundings.assumed:
             row = fleet.rows.get(each.cluster)
             if row is not None:
                 by_row[row] = (*by_row.get(row, ()), each)

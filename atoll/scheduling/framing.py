@@ -79,68 +79,61 @@ def _form(column: Column, bits: int) -> bytes:
 
 
 class Writer:
-    """Gathers values; `framed` is all of them."""
+    """Gathers values; `framed` is all of them. Numbers, texts and what is framed already (`raw`)
+    are put into its lists."""
 
-    __slots__ = ("_columns", "_numbers", "_parts", "_places", "_short", "_texts")
+    __slots__ = ("_known", "_places", "_short", "numbers", "raw", "texts")
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._texts: list[str] = []
-        self._numbers: list[int] = []
-        self._columns: list[Numbers] = []
+        self.numbers: list[int] = []
+        self.texts: list[str] = []
+        self.raw: list[bytes] = []
         self._places: dict[int, int] = {}
+        self._known: list[Numbers] = []
         self._short: list[Numbers] = []
-
-    def raw(self, *parts: bytes) -> None:
-        """What is framed already."""
-        self._parts += parts
-
-    def numbers(self, *numbers: int) -> None:
-        self._numbers += numbers
-
-    def texts(self, *texts: str) -> None:
-        self._texts += texts
 
     def known(self, column: Numbers) -> None:
         """A column the reader will know without being told."""
-        self._places[id(column)] = len(self._columns)
+        self._places[id(column)] = len(self._known)
         # Holding on to it keeps another from being taken for it.
-        self._columns.append(column)
+        self._known.append(column)
 
     def columns(self, *columns: Numbers) -> None:
-        places, numbers = self._places, self._numbers
+        numbers, known = self.numbers, self._known
         for column in columns:
-            place = places.get(id(column))
-            if place is not None:
+            new = len(known)
+            place = self._places.setdefault(id(column), new)
+            if place != new:
                 numbers.append(_AGAIN - place)
                 continue
-            self.known(column)
+            known.append(column)
             size = len(column)
-            if size <= _SHORT_MOST:
-                self._short.append(column)
-                numbers.append(size)
-            else:
+            if size > _SHORT_MOST:
                 numbers.append(_LONG)
-                self._parts.append(packed(column))
+                self.raw.append(packed(column))
+                continue
+            numbers.append(size)
+            if size:
+                self._short.append(column)
 
     def sparse(self, column: Numbers) -> None:
         """A column of a length the reader will know; if it is mostly nothing, only the rest."""
         places = column.astype(np.bool_).nonzero()[0]
         if 2 * len(places) > len(column):
-            self.numbers(1)
+            self.numbers.append(1)
             self.columns(column)
         else:
-            self.numbers(0)
+            self.numbers.append(0)
             self.columns(places, column[places])
 
     @property
     def framed(self) -> bytes:
         short = np.concatenate(self._short) if self._short else np.zeros(0, np.int64)
-        count = len(self._numbers)
-        numbers = pack(f"<I{count}q", count, *self._numbers)
-        texts = framed(*self._texts)
+        count = len(self.numbers)
+        numbers = pack(f"<I{count}q", count, *self.numbers)
+        texts = framed(*self.texts)
         size = _LENGTH.pack(len(texts))
-        return b"".join((numbers, packed(short), size, texts, *self._parts))
+        return b"".join((numbers, packed(short), size, texts, *self.raw))
 
 
 class Reader:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from atoll.model.affinity import Term
 from atoll.model.assumed import Assumed
@@ -29,22 +28,24 @@ class Surroundings:
 NOWHERE = Surroundings()
 
 
-class Question(NamedTuple):
-    """Where should this go, under the term at this place among the intent's terms?"""
+@dataclass(slots=True, eq=False)
+class Question:
+    """Where should this go, under the term at this place among the intent's terms?
+
+    Never changed; not frozen, because every plug-in asks it, and it is made for every decision.
+    """
 
     binding: Binding
     place: int = 0
     placed: Placed = NONE_PLACED
     features: Features = USUAL
     surroundings: Surroundings = NOWHERE
+    intent: Intent = field(init=False)
+    term: Term = field(init=False)
 
-    @property
-    def intent(self) -> Intent:
-        return self.binding.intent
-
-    @property
-    def term(self) -> Term:
-        return self.binding.intent.terms[self.place]
+    def __post_init__(self) -> None:
+        self.intent = self.binding.intent
+        self.term = self.intent.terms[self.place]
 
     @property
     def counts_sets(self) -> bool:

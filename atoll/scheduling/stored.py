@@ -37,15 +37,15 @@ _FEW = 1 << 16
 def encode(record: Record) -> bytes:
     """The stored form of a record."""
     writer = Writer()
-    writer.raw(record.roll.written)
-    writer.texts(record.message, record.term)
+    writer.raw.append(record.roll.written)
+    writer.texts += (record.message, record.term)
     flags = record.fresh | record.descending << 1
     lost, trials = len(record.lost), len(record.trials)
-    writer.numbers(_VERDICTS.index(record.verdict), record.replicas, flags, lost, trials)
+    writer.numbers += (_VERDICTS.index(record.verdict), record.replicas, flags, lost, trials)
     writer.columns(*record.placed)
     for target in record.lost:
-        writer.texts(target.name)
-        writer.numbers(target.replicas)
+        writer.texts.append(target.name)
+        writer.numbers.append(target.replicas)
     for trial in record.trials:
         _write_trial(trial, writer)
     return sealed(_MAGIC, writer.framed)
@@ -88,9 +88,9 @@ def _write_trial(trial: Trial, writer: Writer) -> None:
     refusal, candidates = trial.refusal, trial.candidates
     verdict = 0 if refusal is None else 1 + _VERDICTS.index(refusal.verdict)
     message = refusal.message if refusal else ""
-    writer.texts(trial.term, message, trial.selection, trial.division)
-    writer.numbers(verdict, len(trial.said), candidates is not None)
-    writer.raw(*[said.written for said in trial.said])
+    writer.texts += (trial.term, message, trial.selection, trial.division)
+    writer.numbers += (verdict, len(trial.said), candidates is not None)
+    writer.raw += [said.written for said in trial.said]
     if candidates is not None:
         writer.known(candidates.rows)
         _write_candidates(candidates, trial, writer)
@@ -141,16 +141,16 @@ def _passing(roll: Roll, said: tuple[Said, ...], placed: Placed) -> Mask:
 
 def _write_candidates(candidates: Candidates, trial: Trial, writer: Writer) -> None:
     tiers = candidates.tiers
-    writer.numbers(tiers is not None, len(trial.scores), len(trial.estimates))
+    writer.numbers += (tiers is not None, len(trial.scores), len(trial.estimates))
     # Room with what runs already follows from the placed.
     writer.columns(candidates.allocatable)
     if tiers is not None:
         writer.columns(tiers)
     for name, column in trial.scores:
-        writer.texts(name)
+        writer.texts.append(name)
         writer.sparse(column)
     for name, column in trial.estimates:
-        writer.texts(name)
+        writer.texts.append(name)
         writer.columns(column)
 
 
@@ -173,12 +173,12 @@ def _read_candidates(
 def _write_selected(candidates: Candidates, trial: Trial, writer: Writer) -> None:
     selected = trial.selected
     how = _NOBODY if selected is None else _ALL if selected is candidates else _SOME
-    writer.numbers(how, len(trial.groups))
+    writer.numbers += (how, len(trial.groups))
     if selected is not None and how == _SOME:
         writer.columns(selected.rows_in_order)
     for groups in trial.groups:
-        writer.raw(groups.grouping.written)
-        writer.numbers(len(groups.scores), *groups.scores, len(groups.taken), *groups.taken)
+        writer.raw.append(groups.grouping.written)
+        writer.numbers += (len(groups.scores), *groups.scores, len(groups.taken), *groups.taken)
 
 
 def _read_selected(
@@ -214,13 +214,13 @@ def _read_groups(reader: Reader, count: int) -> Groups:
 
 def _write_assignment(trial: Trial, writer: Writer) -> None:
     assignment = trial.assignment
-    writer.numbers(-1 if assignment is None else len(assignment.sums))
+    writer.numbers.append(-1 if assignment is None else len(assignment.sums))
     if assignment is None:
         return
     writer.columns(assignment.rows, assignment.replicas)
     for each in assignment.sums:
-        writer.texts(each.method)
-        writer.numbers(each.seats)
+        writer.texts.append(each.method)
+        writer.numbers.append(each.seats)
         writer.columns(each.rows, each.votes, *each.kept)
         writer.sparse(each.won)
 

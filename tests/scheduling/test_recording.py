@@ -191,7 +191,7 @@ def test_columns_of_any_numbers_come_back(columns: list[list[int]], number: int)
     writer, arrays = Writer(), [np.array(each, np.int64) for each in columns]
     for array in (*arrays, *arrays):
         writer.columns(array)
-        writer.numbers(number)
+        writer.numbers.append(number)
     data = writer.framed
     reader = Reader(data, most=max(len(data), 700))
     for array in (*arrays, *arrays):
