@@ -1,5 +1,6 @@
 """Templates and policies: which binding a template has, and what a policy lets go of."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -15,6 +16,7 @@ from atoll.model.action import Object, Ref
 from atoll.planning.detecting import plan as templates
 from atoll.planning.detecting import policies
 from atoll.planning.detecting.binding import Interpreted
+from atoll.planning.detecting.claiming import Claim, claim_for, claim_of
 from atoll.planning.detecting.matching import Rules, is_template
 
 RULES = Rules()
@@ -40,7 +42,7 @@ def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     def policy_changed(before: Wire | None, after: Wire | None) -> None:
         if not meant_otherwise(before, after):
             return
-        for ref in policies.wakes(before, after, _all_templates(hub)):
+        for ref in policies.wakes(before, after, _templates_for(hub, before, after)):
             looking.wake(ref)
         if after is not None:
             releasing.wake(Ref.of(after))
@@ -151,11 +153,38 @@ def _all_policies(hub: Hub) -> list[Wire]:
     return [each for kind in kinds for each in hub.plane.all(POLICY, kind)]
 
 
-def _all_templates(hub: Hub) -> list[Wire]:
-    found: list[Wire] = []
+def _templates_for(hub: Hub, *versions: Wire | None) -> list[Wire]:
+    """The templates that versions of a policy may mean, and those it holds; no others are seen."""
+    found: dict[Ref, Wire] = {}
+    for policy in versions:
+        if policy is not None:
+            for each in (*_selected(hub, policy), *_held(hub, policy)):
+                found[Ref.of(each)] = each
+    return [each for each in found.values() if is_template(each, RULES)]
+
+
+def _selected(hub: Hub, policy: Wire) -> Iterator[Wire]:
+    """What is of a kind and in a namespace that a policy selects from."""
+    for selector in policy["spec"].get("resourceSelectors") or ():
+        namespace = policy["metadata"].get("namespace") or selector.get("namespace")
+        mirror = hub.plane.mirrored(selector["apiVersion"], selector["kind"])
+        if mirror is not None:
+            yield from mirror.within(namespace) if namespace else mirror
+
+
+def _held(hub: Hub, policy: Wire) -> Iterator[Wire]:
     for each in hub.template_collections():
-        found += hub.plane.all(each.api_version, each.kind)
-    return [each for each in found if is_template(each, RULES)]
+        yield from _claimed(hub, policy, each.api_version, each.kind)
+
+
+def _claimed(hub: Hub, policy: Wire, api_version: str, kind: str) -> list[Wire]:
+    mirror, claim = hub.plane.mirrored(api_version, kind), claim_for(policy)
+    return [] if mirror is None or claim is None else mirror.by(_claims, claim)
+
+
+def _claims(wire: Wire) -> tuple[Claim, ...]:
+    claim = claim_of(wire)
+    return () if claim is None else (claim,)
 
 
 def _observe_policy(hub: Hub, ref: Ref) -> policies.SeenPolicy | None:
@@ -163,5 +192,6 @@ def _observe_policy(hub: Hub, ref: Ref) -> policies.SeenPolicy | None:
     if policy is None or not policy["metadata"].get("deletionTimestamp"):
         return None
     kinds = ("ResourceBinding", "ClusterResourceBinding")
-    bindings = [each for kind in kinds for each in hub.plane.all(BINDING, kind)]
-    return policies.SeenPolicy(policy, tuple(_all_templates(hub)), tuple(bindings))
+    bindings = [each for kind in kinds for each in _claimed(hub, policy, BINDING, kind)]
+    held = [each for each in _held(hub, policy) if is_template(each, RULES)]
+    return policies.SeenPolicy(policy, tuple(held), tuple(bindings))

@@ -42,16 +42,19 @@ class Site:
         for mirror in self._mirrors.values():
             mirror.listen(listener)
 
+    def mirrored(self, api_version: str, kind: str) -> Mirror | None:
+        """The mirror of a kind, if there is one."""
+        collection = self.directory.find(api_version, kind)
+        return self._mirrors.get(collection) if collection else None
+
     def find(self, ref: Ref) -> Wire | None:
         """An object as far as it is mirrored."""
-        collection = self.directory.find(ref.api_version, ref.kind)
-        mirror = self._mirrors.get(collection) if collection else None
+        mirror = self.mirrored(ref.api_version, ref.kind)
         return mirror.get(ref.namespace, ref.name) if mirror else None
 
     def all(self, api_version: str, kind: str) -> list[Wire]:
         """All objects of a kind as far as they are mirrored."""
-        collection = self.directory.find(api_version, kind)
-        mirror = self._mirrors.get(collection) if collection else None
+        mirror = self.mirrored(api_version, kind)
         return list(mirror) if mirror else []
 
     def collection(self, api_version: str, kind: str) -> Collection:
