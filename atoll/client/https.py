@@ -30,6 +30,7 @@ class Patience:
     answer_s: float = 60.0  # for the head of an answer, and for a body whose length is known
     silence_s: float | None = None  # in a stream; None: for ever
     connections_max: int = 100
+    bytes_max: int | None = None  # of an answer; None: as many as it has
 
 
 class Https:
@@ -59,6 +60,8 @@ class Https:
         try:
             async with asyncio.timeout(self._patience.answer_s):
                 answer = await self._begin(self._session, request)
+                if self._patience.bytes_max is not None:
+                    return await self._bounded(answer, self._patience.bytes_max)
                 if _is_stream(request, answer):
                     return _response(answer, stream=_Stream(answer))
                 try:
@@ -73,6 +76,17 @@ class Https:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+
+    async def _bounded(self, answer: aiohttp.ClientResponse, bytes_max: int) -> Response:
+        """The whole answer of a server that is not trusted to keep it short."""
+        body = bytearray()
+        async for piece in _Stream(answer):
+            body += piece
+            if len(body) > bytes_max:
+                answer.close()
+                raise Unreachable(f"{self._endpoint.server} sent more than {bytes_max} bytes")
+        answer.release()
+        return _response(answer, body=bytes(body))
 
     async def _begin(
         self, session: aiohttp.ClientSession, request: Request

@@ -14,7 +14,7 @@ import orjson
 
 from atoll.client.api import Missing, Refused
 from atoll.client.kubeconfig import Endpoint
-from atoll.client.transport import Transport, Unreachable, whole
+from atoll.client.transport import Transport, Unreachable
 from atoll.controllers.hub import Hub
 from atoll.dialects.wire import Wire
 from atoll.errors import Invalid, UsageError
@@ -27,6 +27,7 @@ CONTEXT = {"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpre
 AT_ONCE = 4
 TIMEOUT_S = 10
 AGAIN_S = 30.0
+ANSWER_BYTES_MAX = 3 << 20
 _WAYS_MAX = 64
 _HEADERS = {"content-type": "application/json", "accept": "application/json"}
 
@@ -75,7 +76,7 @@ class Webhooks:
         way = await self._way(hook, server, name, timeout_s)
         try:
             async with asyncio.timeout(timeout_s):
-                answer = await whole(await way.send(Request("POST", path, query, _HEADERS, body)))
+                answer = await way.send(Request("POST", path, query, _HEADERS, body))
         except TimeoutError:
             raise Unreachable(f"{server} did not answer within {timeout_s} s") from None
         if not 200 <= answer.status < 300:
@@ -99,8 +100,8 @@ class Webhooks:
             endpoint = Endpoint(server, ca=ca, server_name=name)
             # Whoever asks has a time limit of its own, which must be the first to be reached.
             patience_s = 2.0 * timeout_s
-            way = Https(endpoint, Patience(connect_s=patience_s, answer_s=patience_s))
-            self._ways[key] = way
+            patience = Patience(patience_s, patience_s, bytes_max=ANSWER_BYTES_MAX)
+            way = self._ways[key] = Https(endpoint, patience)
         self._ways.move_to_end(key)
         if len(self._ways) > _WAYS_MAX:
             _, oldest = self._ways.popitem(last=False)

@@ -27,6 +27,7 @@ from whole import Whole
 from atoll.apiserver.certificates import Credentials, ensure_credentials
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
+from atoll.controllers.webhooks import ANSWER_BYTES_MAX
 from atoll.effects import system_now
 from atoll.exchange import Request, Response
 
@@ -192,6 +193,10 @@ def failing(interpreter: Interpreter) -> None:
     interpreter.status = 503
 
 
+def endless(interpreter: Interpreter) -> None:
+    interpreter.answer = lambda asked: {"status": {"message": "x" * ANSWER_BYTES_MAX}}
+
+
 def refusing(interpreter: Interpreter) -> None:
     status = {"code": 422, "message": "no such fruit"}
     interpreter.answer = lambda asked: {"successful": False, "status": status}
@@ -210,6 +215,7 @@ def silent(interpreter: Interpreter) -> None:
     [
         pytest.param(slow, "did not answer within 1 s", id="timeout"),
         pytest.param(failing, "answered with status 503", id="status"),
+        pytest.param(endless, f"sent more than {ANSWER_BYTES_MAX} bytes", id="endless"),
         pytest.param(refusing, "it failed with code 422: no such fruit", id="not successful"),
         pytest.param(mistaken, "response.uid", id="another uid"),
         pytest.param(silent, "response.replicas must be given", id="no replicas"),
