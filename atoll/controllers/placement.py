@@ -26,6 +26,7 @@ from atoll.model.neighbour import Neighbour
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
 from atoll.planning.placing.assuming import ASSUMED_MOST, Ledger
+from atoll.planning.placing.preempting.making_room import Others
 from atoll.planning.placing.preempting.notes import given_away
 from atoll.planning.placing.queue import Queue
 from atoll.planning.placing.standing import healthy_in, standing
@@ -112,7 +113,7 @@ class Placement:
         )
         placed = placing.plan(seen, now)
         if placed.asks:
-            placed = placing.plan(replace(seen, others=self._bindings()), now)
+            placed = placing.plan(replace(seen, others=self._others()), now)
         held = self._ledger.held(key)
         if placed.decision is not None and wire is not None:
             self._ledger.assume(key, placed.decision, healthy_in(wire), now)
@@ -215,6 +216,12 @@ class Placement:
     def _watching(self) -> list[affected.Watching[Ref]]:
         watched = (affected.watched(Ref.of(wire), wire) for wire in self._bindings())
         return [each for each in watched if each is not None]
+
+    def _others(self) -> Others:
+        """All bindings, as they are or are just being written: nobody gives way twice at once."""
+        known = {each["metadata"]["uid"]: each for each in self._bindings()}
+        known |= {each["metadata"]["uid"]: each for each in self._deciding.values()}
+        return Others(tuple(known.values()), self._ledger.doubtful())
 
     def _bindings(self) -> list[Wire]:
         return [wire for kind in KINDS for wire in self._hub.plane.all(BINDING, kind)]

@@ -17,12 +17,14 @@ def preemption(hub: Hub) -> Loop[Ref]:
     gave: dict[Ref, set[Ref]] = {}
 
     def changed(before: Wire | None, after: Wire | None) -> None:
+        noted = after is not None and (has(after, PREEMPTS) or has(after, GAVE_WAY))
+        if not (noted or gave):
+            return  # most of the time nobody gives way to anyone
         ref = Ref.of(after or before or {})
         for part in parts(before or {}, GAVE_WAY):
             _discard(gave, part.other, ref)
         for part in parts(after or {}, GAVE_WAY):
             gave.setdefault(part.other, set()).add(ref)
-        noted = after is not None and (has(after, PREEMPTS) or has(after, GAVE_WAY))
         if noted and meant_otherwise(before, after):
             loop.wake(ref)
         # Whoever gave way to this one waits for it to run, or to go.

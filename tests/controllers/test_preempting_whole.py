@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from test_room_whole import (
 )
 from whole import Whole, plane_over, whole
 
+from atoll.client.api import Missing
 from atoll.client.transport import Transport
 from atoll.effects import system_effects
 from atoll.exchange import Request, Response
@@ -44,9 +45,9 @@ async def plane(*members: str, gates: str = GATE) -> AsyncIterator[Whole]:
 
 
 async def ready_for_priorities(it: Whole, members: int) -> None:
-    await until(lambda: len([each for each in it.hub.fleet.clusters if each.free]) == members, 30)
+    await until(lambda: len([each for each in it.hub.fleet.clusters if each.free]) == members, 60)
     await it.create(PRIORITY_CLASSES)
-    await until(lambda: it.hub.plane.directory.find(*PRIORITY_CLASS), 30)
+    await until(lambda: it.hub.plane.directory.find(*PRIORITY_CLASS), 60)
     for name, value in CLASSES.items():
         kind = dict(zip(("apiVersion", "kind"), PRIORITY_CLASS, strict=True))
         await it.create({**kind, "metadata": {"name": name}, "value": value})
@@ -64,7 +65,7 @@ async def post(
 
 async def healthy(it: Whole, name: str, clusters: int = 1) -> None:
     wanted = ["Healthy"] * clusters
-    await until(lambda: health_of(it, f"{name}-deployment") == wanted, 30)
+    await until(lambda: health_of(it, f"{name}-deployment") == wanted, 60)
 
 
 def targets(it: Whole, name: str) -> dict[str, int]:
@@ -79,6 +80,18 @@ def notes(it: Whole) -> set[str]:
     return found & {PREEMPTS, GAVE_WAY}
 
 
+async def others_of(it: Whole, binding: str) -> list[dict[str, Any]]:
+    """The other bindings that the explanation of a binding's last decision names, once it does."""
+    path = f"/apis/placement.atoll.io/v1alpha1/namespaces/default/explanations/{binding}"
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(Missing):
+                others = (await it.api.get(path))["decisions"][0].get("others")
+                if others:
+                    return list(others)
+            await asyncio.sleep(0.01)
+
+
 def test_the_lowest_give_way_as_far_as_needed_and_run_in_full_again_when_there_is_room() -> None:
     async def story() -> None:
         async with plane("m1") as it:
@@ -87,15 +100,17 @@ def test_the_lowest_give_way_as_far_as_needed_and_run_in_full_again_when_there_i
             await healthy(it, "middle")
             await healthy(it, "low")
             await post(it, "high", "high", 3, "m1", **TAKES)
-            await until(lambda: targets(it, "high") == {"m1": 3}, 30)
-            await until(lambda: targets(it, "low") == {"m1": 3}, 30)
+            await until(lambda: targets(it, "high") == {"m1": 3}, 60)
+            await until(lambda: targets(it, "low") == {"m1": 3}, 60)
             await healthy(it, "high")
-            await until(lambda: not notes(it), 30)
-            await until(lambda: said(it, "low") == "Unschedulable", 30)
+            await until(lambda: not notes(it), 60)
+            await until(lambda: said(it, "low") == "Unschedulable", 60)
             assert targets(it, "middle") == {"m1": 4}
             assert targets(it, "low") == {"m1": 3}
             await until_told(it, "Gave up replicas: 3 in m1, to ResourceBinding high-deployment")
             await until_told(it, "gave way: ResourceBinding low-deployment 3 in m1.")
+            (other,) = await others_of(it, "high-deployment")
+            assert (other["name"], other["clusters"]) == ("low-deployment", ["m1"])
             await it.delete(it.hub.plane.find(replace(DEPLOYMENT, name="middle")))
             await until(lambda: targets(it, "low") == {"m1": 6}, 60)
             assert said(it, "high") == "Success"
@@ -111,10 +126,10 @@ def test_who_gives_way_is_placed_elsewhere_where_there_is_room() -> None:
             ((here, _),) = targets(it, "low").items()
             (there,) = {"m1", "m2"} - {here}
             await post(it, "high", "high", 3, here, **TAKES)
-            await until(lambda: targets(it, "low") == {here: 7, there: 3}, 30)
+            await until(lambda: targets(it, "low") == {here: 7, there: 3}, 60)
             await healthy(it, "low", 2)
             await healthy(it, "high")
-            await until(lambda: not notes(it), 30)
+            await until(lambda: not notes(it), 60)
             assert targets(it, "high") == {here: 3}
 
     asyncio.run(story())
@@ -181,10 +196,10 @@ def test_a_plane_that_is_killed_in_the_midst_of_it_takes_no_more_and_no_less(not
 
             async with plane_over(members, log, effects, GATE, way) as it:
                 await post(it, "high", "high", 7, "m1", **TAKES)
-                await asyncio.wait_for(ways[-1].cut.wait(), 30)
+                await asyncio.wait_for(ways[-1].cut.wait(), 60)
             async with plane_over(members, log, effects, GATE) as it:
                 await healthy(it, "high")
-                await until(lambda: not notes(it), 30)
+                await until(lambda: not notes(it), 60)
                 assert targets(it, "high") == {"m1": 7}
                 left = [targets(it, name).get("m1", 0) for name in ("low-a", "low-b")]
                 assert sum(left) == 3

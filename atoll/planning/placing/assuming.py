@@ -51,6 +51,8 @@ class Ledger(Generic[K]):
 
     _held: dict[K, Holding] = field(default_factory=dict)
     _sums: dict[str, dict[Demand | None, int]] = field(default_factory=dict)
+    _reports: dict[str, float] = field(default_factory=dict)
+    """When each cluster reported last, of those in which something is assumed."""
 
     def assumed(self) -> tuple[Assumed, ...]:
         """What is assumed in each cluster; equal demands are told together."""
@@ -89,6 +91,8 @@ class Ledger(Generic[K]):
         targets = (each for each in binding.targets if each.name not in healthy)
         found = {name: Held(_amounts(binding, replicas), at) for name, replicas in targets}
         self.restore(key, {name: held for name, held in found.items() if held.amounts})
+        for name in self.held(key):
+            self._reports[name] = max(at, self._reports.get(name, at))
 
     def restore(self, key: K, holding: Holding) -> None:
         """Let a binding hold exactly this."""
@@ -117,7 +121,19 @@ class Ledger(Generic[K]):
 
         Whether some of that was assumed until now.
         """
-        return cluster in self._sums and self._drop(at - SETTLE, at, cluster)
+        if cluster not in self._sums:
+            return False
+        self._reports[cluster] = at
+        return self._drop(at - SETTLE, at, cluster)
+
+    def doubtful(self) -> frozenset[str]:
+        """The clusters whose last report may count already what is still assumed there."""
+        return frozenset(
+            name
+            for holding in self._held.values()
+            for name, held in holding.items()
+            if held.at <= self._reports.get(name, -inf)
+        )
 
     def expire(self, now: float) -> bool:
         """Nothing is assumed for ever; whether something was until now."""
@@ -146,6 +162,8 @@ class Ledger(Generic[K]):
         sums = _sum(self._sums.pop(cluster, {}), {key: sign * n for key, n in amounts.items()})
         if sums:
             self._sums[cluster] = sums
+        else:
+            self._reports.pop(cluster, None)
 
 
 def _amounts(binding: Binding, replicas: int) -> dict[Demand | None, int]:

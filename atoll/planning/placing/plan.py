@@ -9,7 +9,7 @@ What runs is taken away only if a user ordered it: a placement that nothing fits
 targets if it differs from the one applied; if only clusters changed, what runs stays.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from atoll.planning.placing.outcome import (
     status_of,
     tell,
 )
-from atoll.planning.placing.preempting.making_room import Room, asks, make_room
+from atoll.planning.placing.preempting.making_room import Others, Room, asks, make_room
 from atoll.planning.placing.preempting.notes import PREEMPTS, Part, written
 from atoll.planning.placing.standing import (
     DEFAULT_SCHEDULER,
@@ -65,8 +65,8 @@ class SeenBinding:
     setting: Setting = USUAL_SETTING
     surroundings: Surroundings = NOWHERE
     scheduler: str = DEFAULT_SCHEDULER
-    others: Sequence[Object] | None = None
-    """All bindings, for some to give way; None as long as nobody has to."""
+    others: Others | None = None
+    """Who might give way; None as long as nobody has to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -45,6 +45,18 @@ from atoll.scheduling.shortlisting import shortlist
 
 Key = tuple[str, str]
 _NO_PLAN = "no plan keeps to all that the policy says"
+_IN_DOUBT = "clusters have yet to report whether there is room"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Others:
+    """All bindings, and the clusters of which it is in doubt how much room they have.
+
+    There, work may be counted twice that was placed a moment ago: nobody gives way for it.
+    """
+
+    bindings: Sequence[Object]
+    in_doubt: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,14 +89,18 @@ def asks(wire: Object, decision: Decision) -> bool:
     )
 
 
-def make_room(wire: Object, decision: Decision, others: Sequence[Object]) -> Room | Refusal:
+def make_room(wire: Object, decision: Decision, others: Others) -> Room | Refusal:
     """Who of the others gives way to a binding, and what is then decided; or why nobody does."""
+    if others.in_doubt and _without(decision, others.in_doubt).ok:
+        return Refusal(_IN_DOUBT)
     short = [each for each in map(_lacking_room, decision.attempts) if each is not None]
     usable = {name for each in short for name in decision.fleet.names_of(each.rows)}
-    holders = {each.binding.key: each for each in _holders(wire, decision, others, usable)}
+    usable -= others.in_doubt
+    found_in = _holders(wire, decision, others.bindings, usable)
+    holders = {each.binding.key: each for each in found_in}
     refusals = []
     for candidates in short:
-        found = _room_in(candidates, decision, holders)
+        found = _room_in(candidates, decision, holders, others.in_doubt)
         if isinstance(found, Refusal):
             refusals.append(found)
             continue
@@ -102,7 +118,10 @@ def _lacking_room(attempt: Attempt) -> Candidates | None:
 
 
 def _room_in(
-    candidates: Candidates, decision: Decision, holders: Mapping[Key, _Holder]
+    candidates: Candidates,
+    decision: Decision,
+    holders: Mapping[Key, _Holder],
+    in_doubt: frozenset[str],
 ) -> tuple[Decision, Sequence[Victim]] | Refusal:
     """Make room in the clusters of one term."""
     binding, runs = decision.binding, dict(decision.binding.targets)
@@ -110,7 +129,8 @@ def _room_in(
     missing = binding.replicas - sum(runs.get(each, 0) for each in names)
     if missing <= 0:
         return Refusal(_NO_PLAN)
-    allocatable = dict(zip(names, candidates.allocatable.tolist(), strict=True))
+    estimates = zip(names, candidates.allocatable.tolist(), strict=True)
+    allocatable = {name: room for name, room in estimates if name not in in_doubt}
     free = _free(decision, allocatable, holders)
     holdings = [
         Holding(each.binding, cluster, replicas, tuple(n for n in each.elsewhere if n != cluster))
@@ -118,7 +138,7 @@ def _room_in(
         for cluster, replicas in each.runs.items()
         if cluster in allocatable
     ]
-    fewest = preempt(binding, Spread(missing, dict.fromkeys(names)), free, holdings)
+    fewest = preempt(binding, Spread(missing, dict.fromkeys(allocatable)), free, holdings)
     if isinstance(fewest, Refusal):
         return fewest
     everyone = [(each.binding, each.cluster, each.replicas) for each in holdings]
@@ -134,6 +154,14 @@ def _room_in(
         if isinstance(exact, Plan) and exact.victims:
             return again, exact.victims
     return Refusal(_NO_PLAN)
+
+
+def _without(decision: Decision, in_doubt: frozenset[str]) -> Decision:
+    """What is decided if nothing is assumed in these clusters."""
+    around = decision.surroundings
+    assumed = tuple(each for each in around.assumed if each.cluster not in in_doubt)
+    surroundings = replace(around, assumed=assumed)
+    return decide(decision.binding, decision.fleet, decision.setting, surroundings)
 
 
 def _decided(
