@@ -41,6 +41,8 @@ KINDS = ("ResourceBinding", "ClusterResourceBinding")
 _LOOK_AT_LEAST_EVERY_S = 60.0
 _EXPIRE_EVERY_S = 1.0
 _LET_GO_EVERY_S = 5.0
+_OTHERS_FIRST = 9.0
+"""So many times as long as it takes to see who gives way, nobody else may ask for it."""
 
 
 class Placement:
@@ -56,6 +58,7 @@ class Placement:
         self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
         self._more = asyncio.Event()
         self._expired_at = 0.0
+        self._room_at = 0.0
         self._deciding: dict[Ref, Object] = {}
         """Bindings as they are being written, for those who look at their neighbours meanwhile."""
         self.prices = Prices(hub, self._more.set)
@@ -113,7 +116,7 @@ class Placement:
         )
         placed = placing.plan(seen, now)
         if placed.asks:
-            placed = placing.plan(replace(seen, others=self._others()), now)
+            placed = self._with_room(seen, placed)
         held = self._ledger.held(key)
         if placed.decision is not None and wire is not None:
             self._ledger.assume(key, placed.decision, healthy_in(wire), now)
@@ -216,6 +219,21 @@ class Placement:
     def _watching(self) -> list[affected.Watching[Ref]]:
         watched = (affected.watched(Ref.of(wire), wire) for wire in self._bindings())
         return [each for each in watched if each is not None]
+
+    def _with_room(self, seen: placing.SeenBinding, placed: placing.Placing) -> placing.Placing:
+        """Plan with others giving way; where that was asked a moment ago, it is put off a little.
+
+        To look at all others takes its time, and whoever has room must not wait for it.
+        """
+        began = self._hub.now
+        if began < self._room_at:
+            pause_s = self._room_at - began
+            self._placed.add_later(Ref.of(seen.binding or {}), pause_s)
+            return placed
+        found = placing.plan(replace(seen, others=self._others()), began)
+        took_s = self._hub.now - began
+        self._room_at = self._hub.now + _OTHERS_FIRST * took_s
+        return found
 
     def _others(self) -> Others:
         """All bindings, as they are or are just being written: nobody gives way twice at once."""

@@ -135,6 +135,21 @@ def test_who_gives_way_is_placed_elsewhere_where_there_is_room() -> None:
     asyncio.run(story())
 
 
+def test_two_that_come_at_once_are_not_given_the_same_room() -> None:
+    async def story() -> None:
+        async with plane("m1") as it:
+            await post(it, "low", "low", 10, "m1")
+            await healthy(it, "low")
+            names = ("high", "higher", "highest")
+            await asyncio.gather(*(post(it, each, "high", 3, "m1", **TAKES) for each in names))
+            for each in names:
+                await healthy(it, each)
+            await until(lambda: not notes(it), 60)
+            assert targets(it, "low") == {"m1": 1}
+
+    asyncio.run(story())
+
+
 def test_nobody_gives_way_who_refuses_or_is_not_below() -> None:
     async def story() -> None:
         async with plane("m1") as it:

@@ -149,8 +149,9 @@ def _room_in(
         again = _decided(decision, free, gone)
         if again is None:
             continue
-        grown = {name: n - runs.get(name, 0) for name, n in again.targets}
-        exact = preempt(binding, Each({k: n for k, n in grown.items() if n > 0}), free, holdings)
+        grown = {name: n - runs.get(name, 0) for name, n in again.targets if n > runs.get(name, 0)}
+        there = [each for each in holdings if each.cluster in grown]
+        exact = preempt(binding, Each(grown), free, there)
         if isinstance(exact, Plan) and exact.victims:
             return again, exact.victims
     return Refusal(_NO_PLAN)
@@ -268,16 +269,18 @@ def _claimed(others: Iterable[Object]) -> Counter[tuple[str, str]]:
 def _elsewhere(wire: Object, binding: Binding, decision: Decision) -> tuple[str, ...]:
     """Where a binding could run one replica more by its policy and what clusters report."""
     fleet, setting = decision.fleet, decision.setting
+    models = setting.features.CustomizedClusterResourceModeling
+    room = np.greater(fleet.capacity.replicas(binding.demand, models=models), 0)
+    if not room.any():
+        return ()
     placed = Placed.of(binding.targets, fleet.rows)
     question = Question(binding, terms_from(binding).start, placed, setting.features)
     try:
         rows = shortlist(question, fleet, setting).rows
     except PluginFailed:
         return ()
-    models = setting.features.CustomizedClusterResourceModeling
-    room = fleet.capacity.replicas(binding.demand, models=models)[rows]
     given = {each.cluster for each in parts(wire, GAVE_WAY)}
-    return tuple(n for n in fleet.names_of(rows[np.greater(room, 0)]) if n not in given)
+    return tuple(n for n in fleet.names_of(rows[room[rows]]) if n not in given)
 
 
 def _parts(
