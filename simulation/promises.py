@@ -17,6 +17,7 @@ from atoll.dialects.karmada import names
 from atoll.simulated.member import Member
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
+from simulation.moves import Moves
 from simulation.thrift import Thrift
 from simulation.twins import Ordinals
 from simulation.world import World
@@ -56,6 +57,7 @@ class Promises:
         self._foreign: dict[tuple[str, Key], Wire] = {}
         self._joined: set[str] = set()
         self._ordinals = Ordinals()
+        self._moves = Moves(self._work_of)
         self.thrift = Thrift()
         self.by_hand: set[str] = set()
         """The uids of what users delete in members themselves."""
@@ -114,6 +116,8 @@ class Promises:
                     self._check_alone(after)
                 elif going and not _is_going(before):
                     self._check_withdrawal(after)
+                elif binding := _binding_of(after):
+                    self._moves.reported(binding)
 
     def _bound(self, before: Wire | None, binding: Wire) -> None:
         """A binding says where its template goes; if it divides, the parts are the whole."""
@@ -124,7 +128,8 @@ class Promises:
         if entered.keys() != targets.keys():
             self._moved[key] = now
         self._entered[key] = {name: entered.get(name, now) for name in targets}
-        if not targets:
+        self._moves.decided(names_of(key), targets)
+        if not targets and before is not None and targets_of(before):
             self._nowhere[key] = now
         if before is not None and targets_of(before) != targets:
             self._world.note(f"{key[1]} is bound to {targets}")
@@ -151,17 +156,27 @@ class Promises:
 
     def _check_withdrawal(self, work: Wire) -> None:
         """A Work goes because its template goes, or is not meant for its cluster any more."""
-        annotations = _annotations(work)
-        if names.BINDING_NAME not in annotations:
-            return  # a namespace's
-        of = f"{annotations[names.BINDING_NAMESPACE]}/{annotations[names.BINDING_NAME]}"
-        binding = self._find(BINDINGS, of)
-        cluster = names.cluster_of(_namespace(work))
+        of, cluster = _binding_of(work), names.cluster_of(_namespace(work))
+        binding = self._find(BINDINGS, of) if of else None
         if binding is None or _is_going(binding) or cluster is None:
             return
-        entered = self._entered[_template(binding)].get(cluster)
+        key = _template(binding)
+        entered = self._entered[key].get(cluster)
         recently = entered is None or entered > _now() - RECENT_S
         assert recently, f"the Work of {of} goes from {cluster}, which is a target"
+        is_waited_for = self._moved.get(key, 0.0) > _now() - MOVE_LIMIT_S
+        if entered is None and is_waited_for and key[0] != "StatefulSet":
+            self._moves.check(of, cluster)
+
+    def _work_of(self, binding: str, cluster: str) -> Wire | None:
+        """The Work of a binding for a cluster."""
+        found = self._find(BINDINGS, binding)
+        if found is None:
+            return None
+        kind, path = _template(found)
+        namespace, _, name = path.partition("/")
+        work = names.work_name(kind, name, namespace)
+        return self._find(WORKS, f"{names.execution_namespace(cluster)}/{work}")
 
     def _member_changed(self, cluster: str, events: Sequence[Event]) -> None:
         for event in events:
@@ -286,6 +301,14 @@ def _is_preserving(work: Wire) -> bool:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _binding_of(work: Wire) -> str:
+    """Where the binding of a Work is; nothing for that of a namespace."""
+    annotations = _annotations(work)
+    if names.BINDING_NAME not in annotations:
+        return ""
+    return f"{annotations[names.BINDING_NAMESPACE]}/{annotations[names.BINDING_NAME]}"
 
 
 def _asked(work: Wire) -> set[tuple[str, str, str]]:
