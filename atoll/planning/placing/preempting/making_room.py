@@ -11,37 +11,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from atoll.dialects.karmada import binding as dialect
-from atoll.errors import Invalid
 from atoll.model.action import Object, Ref
 from atoll.model.binding import Binding
 from atoll.model.cluster import Free
 from atoll.model.decision import Verdict
-from atoll.model.intent import Available, Fill
-from atoll.planning.placing.preempting.notes import (
-    GAVE_WAY,
-    PREEMPTS,
-    Part,
-    has,
-    has_given,
-    parts,
-    uid_of,
-)
+from atoll.planning.placing.preempting.holding import Holder, holders_of
+from atoll.planning.placing.preempting.notes import PREEMPTS, Part, has, uid_of
 from atoll.planning.placing.preempting.room import Amounts, less, more, needed, reported
-from atoll.planning.placing.standing import DEFAULT_SCHEDULER, is_placed_by
-from atoll.planning.splitting import is_split
 from atoll.scheduling.candidates import Candidates
 from atoll.scheduling.capacity import Capacity
-from atoll.scheduling.cycle import decide, terms_from
+from atoll.scheduling.cycle import decide
 from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.fleet import Fleet
-from atoll.scheduling.guarding import PluginFailed
-from atoll.scheduling.placed import Placed
 from atoll.scheduling.preemption import Each, Holding, Plan, Refusal, Spread, Victim, preempt
-from atoll.scheduling.question import Question
-from atoll.scheduling.shortlisting import shortlist
 
 Key = tuple[str, str]
 _NO_PLAN = "no plan keeps to all that the policy says"
@@ -67,16 +49,6 @@ class Room:
     gives: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Holder:
-    """A binding that might give way: how many replicas where, and where else it could run."""
-
-    wire: Object
-    binding: Binding
-    runs: Mapping[str, int]
-    elsewhere: tuple[str, ...]
-
-
 def asks(wire: Object, decision: Decision) -> bool:
     """Whether a binding found no room, and wants others to give way; once it is under way, not."""
     binding = decision.binding
@@ -96,8 +68,8 @@ def make_room(wire: Object, decision: Decision, others: Others) -> Room | Refusa
     short = [each for each in map(_lacking_room, decision.attempts) if each is not None]
     usable = {name for each in short for name in decision.fleet.names_of(each.rows)}
     usable -= others.in_doubt
-    found_in = _holders(wire, decision, others.bindings, usable)
-    holders = {each.binding.key: each for each in found_in}
+    able = holders_of(decision, others.bindings, usable)
+    holders = {each.binding.key: each for each in able}
     refusals = []
     for candidates in short:
         found = _room_in(candidates, decision, holders, others.in_doubt)
@@ -120,7 +92,7 @@ def _lacking_room(attempt: Attempt) -> Candidates | None:
 def _room_in(
     candidates: Candidates,
     decision: Decision,
-    holders: Mapping[Key, _Holder],
+    holders: Mapping[Key, Holder],
     in_doubt: frozenset[str],
 ) -> tuple[Decision, Sequence[Victim]] | Refusal:
     """Make room in the clusters of one term."""
@@ -194,7 +166,7 @@ def _decided(
 
 
 def _free(
-    decision: Decision, allocatable: Mapping[str, int], holders: Mapping[Key, _Holder]
+    decision: Decision, allocatable: Mapping[str, int], holders: Mapping[Key, Holder]
 ) -> dict[str, Free | None]:
     """What is free where the binding may go, and where those who give way could go instead."""
     taken = dict[str, list[Amounts]]()
@@ -214,77 +186,8 @@ def _free(
     return found
 
 
-def _holders(
-    wire: Object, decision: Decision, others: Sequence[Object], usable: set[str]
-) -> Iterator[_Holder]:
-    """The bindings of lower priority that run in these clusters and could run elsewhere."""
-    claimed = _claimed(others)
-    for each in others:
-        if each is wire or not _may_hold(each, decision.binding.priority, usable):
-            continue
-        try:
-            ours = is_placed_by(each, DEFAULT_SCHEDULER)
-            binding = dialect.decode(each.get("spec") or {}, each.get("status"))
-        except Invalid:
-            continue
-        uid = uid_of(each)
-        runs = {name: n - claimed[uid, name] for name, n in binding.targets if name in usable}
-        if ours and _gives_way(each, binding) and any(n > 0 for n in runs.values()):
-            running = {name: n for name, n in runs.items() if n > 0}
-            yield _Holder(each, binding, running, _elsewhere(each, binding, decision))
-
-
-def _may_hold(wire: Object, priority: int, usable: set[str]) -> bool:
-    """Whether it is worth reading a binding: most are of no use here."""
-    spec = wire.get("spec") or {}
-    lower = ((spec.get("schedulePriority") or {}).get("priority") or 0) < priority
-    return lower and any(each.get("name") in usable for each in spec.get("clusters") or ())
-
-
-def _gives_way(wire: Object, binding: Binding) -> bool:
-    """Whether a binding gives way, and then runs elsewhere or not at all, not where it was."""
-    intent = binding.intent
-    return (
-        isinstance(intent.division, Available | Fill)
-        and not binding.components
-        and not is_split(wire)
-        and not any(each.least for each in intent.bounds)
-        and intent.preemption.may_be_preempted
-    )
-
-
-def _claimed(others: Iterable[Object]) -> Counter[tuple[str, str]]:
-    """What is to be given up already, by uid and cluster, and is still in the targets."""
-    takers = [each for each in others if has(each, PREEMPTS)]
-    by_uid = {uid_of(each): each for each in others} if takers else {}
-    claimed = Counter[tuple[str, str]]()
-    for taker in takers:
-        for part in parts(taker, PREEMPTS):
-            victim = by_uid.get(part.uid)
-            if victim is not None and not has_given(victim, part, uid_of(taker)):
-                claimed[part.uid, part.cluster] += part.replicas
-    return claimed
-
-
-def _elsewhere(wire: Object, binding: Binding, decision: Decision) -> tuple[str, ...]:
-    """Where a binding could run one replica more by its policy and what clusters report."""
-    fleet, setting = decision.fleet, decision.setting
-    models = setting.features.CustomizedClusterResourceModeling
-    room = np.greater(fleet.capacity.replicas(binding.demand, models=models), 0)
-    if not room.any():
-        return ()
-    placed = Placed.of(binding.targets, fleet.rows)
-    question = Question(binding, terms_from(binding).start, placed, setting.features)
-    try:
-        rows = shortlist(question, fleet, setting).rows
-    except PluginFailed:
-        return ()
-    given = {each.cluster for each in parts(wire, GAVE_WAY)}
-    return tuple(n for n in fleet.names_of(rows[room[rows]]) if n not in given)
-
-
 def _parts(
-    victims: Iterable[Victim], holders: Mapping[Key, _Holder], version: str
+    victims: Iterable[Victim], holders: Mapping[Key, Holder], version: str
 ) -> Iterator[Part]:
     """Who gives up how many where; whether they find another place is for later to see."""
     given = Counter[tuple[Key, str]]()
