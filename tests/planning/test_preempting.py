@@ -15,7 +15,7 @@ from atoll.model.amount import Amount
 from atoll.model.assumed import Assumed
 from atoll.model.cluster import Free
 from atoll.model.demand import Component, Demand
-from atoll.planning.placing.assuming import Ledger
+from atoll.planning.placing.assuming import ASSUMED_MOST, Ledger
 from atoll.planning.placing.plan import Placing, SeenBinding, plan
 from atoll.planning.placing.preempting import giving_way
 from atoll.planning.placing.preempting.making_room import Others
@@ -240,8 +240,14 @@ def test_a_report_puts_in_doubt_what_was_assumed_before_it() -> None:
     assert not ledger.doubtful()
     assert not ledger.reported("a", NOW + 5)
     assert ledger.doubtful() == {"a"}
-    ledger.release("low")
+    assert ledger
+    assert not ledger.expire(NOW + 10)
+    assert ledger.expire(NOW + ASSUMED_MOST + 1), "who waits for room is told"
+    assert not ledger
     assert not ledger.doubtful()
+    ran = decided(Plane(work("ran", 1, 4, {"b": 4})).look("ran")).binding
+    ledger.recover("ran", ran, frozenset(), NOW)
+    assert ledger.doubtful() == {"b"}, "after a restart nobody knows what reports count"
 
 
 def decided(placing: Placing) -> Decision:
