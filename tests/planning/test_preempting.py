@@ -217,7 +217,28 @@ def test_what_gives_way_to_one_is_not_given_to_another() -> None:
     placing = it.look("high")
     assert placing.decision is not None
     assert "Nobody gives way: 2 of 3" in placing.decision.message
-    assert not it.look("rival").asks, "what is under way is not asked for again"
+
+
+def test_more_is_taken_only_after_all_have_given_what_they_are_to_give() -> None:
+    it = Plane(work("low", 1, 9, {"a": 9}), work("high", 9, 3, atoll=TAKES))
+    it.perform(it.look("high").plan)
+    grown = {**it["high"], "spec": {**it["high"]["spec"], "replicas": 5}}
+    it.perform(Plan((Update(grown),)))
+    assert not it.look("high").gives
+    it.settle()
+    assert (it.targets("high"), it.targets("low")) == ({"a": 5}, {"a": 4})
+    (given,) = parts(it["low"], GAVE_WAY)
+    assert given.replicas == 5
+
+
+def test_nobody_gives_way_where_the_other_does_not_go_any_more() -> None:
+    it = Plane(work("low", 1, 9, {"a": 9}), work("high", 9, 3, atoll=TAKES))
+    it.perform(it.look("high").plan)
+    spec = {**it["high"]["spec"], "clusters": [{"name": "b", "replicas": 3}]}
+    it.perform(Plan((Update({**it["high"], "spec": spec}),)))
+    it.perform(it.give("high"))
+    assert it.targets("low") == {"a": 9}
+    assert parts(it["high"], PREEMPTS) == ()
 
 
 def test_nobody_gives_way_for_work_that_may_be_counted_twice() -> None:
