@@ -29,6 +29,7 @@ from atoll.client.inprocess import InProcess
 from atoll.config import DEFAULT_PORT, Config
 from atoll.effects import Effects
 from atoll.exchange import Peer
+from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.store.log import Log
@@ -114,7 +115,7 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
             await door.open(server)
             stack.push_async_callback(server.stop)
             _stop_on_signals(services)
-            _settle_memory()
+            settle_memory()
             log.info("Serving at %s, with %s", door.url, plane.store.found)
             found = str(plane.store.found)
             ready = Ready(door.url, found, started, door.busy_port, control.member_names)
@@ -167,7 +168,7 @@ class Control:
         try:
             async with controlling(transport, self.effects, self.features) as self.hub:
                 self._join()
-                _settle_memory()
+                settle_memory()
                 log.info("The controllers run")
                 await asyncio.Event().wait()
         finally:
@@ -243,14 +244,6 @@ def _stop_on_signals(services: Supervisor) -> None:
         loop.add_signal_handler(number, stop)
 
 
-def _settle_memory() -> None:
-    """What is loaded by now stays: it need not be looked through again and again."""
-    gc.enable()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-
-
 def _raise_file_limit() -> int:
     """Take as many open files as the system grants, for every connection is one; say how many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -271,6 +264,6 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def run_process(config: Config, effects: Effects, on_ready: Callable[[Ready], None]) -> None:
     """Serve on the fastest event loop there is."""
-    gc.disable()  # starting makes many objects and no garbage; `_settle_memory` ends this
+    gc.disable()  # starting makes many objects and no garbage; `settle_memory` ends this
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(serve(config, effects, on_ready))

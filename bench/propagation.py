@@ -11,7 +11,6 @@ watches and counts. Their CPU and memory are known for the processes given by --
 
 import argparse
 import asyncio
-import gc
 import multiprocessing
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -27,6 +26,7 @@ import orjson
 import uvloop
 
 from atoll.client.api import Wire
+from atoll.runtime.memory import settle_memory
 from bench.arithmetic import percentile, rate
 from bench.planes import (
     DEPLOYMENTS,
@@ -296,8 +296,7 @@ def _alone(case: Case[T], servers: Servers | None, size: int) -> T:
 
 def _run(case: Case[T], servers: Servers | None, size: int) -> T:
     """On the event loop, and with the care for memory, that the product has."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    settle_memory()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(case(servers, size))
 

@@ -23,6 +23,7 @@ import orjson
 from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
 from atoll.model.taint import Effect, Taint
+from atoll.runtime.memory import settle_memory
 from atoll.scheduling.auditing import sums_check
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.decision import Decision
@@ -131,6 +132,7 @@ def calibration() -> float:
 def measure_fleet(size: int, effort: Effort, *, models: bool) -> list[Row]:
     """All cases with one fleet."""
     fleet = Fleet.of(clusters(size, models=models))
+    settle_memory()
     return [_measure(case, fleet, effort, models=models) for case in CASES]
 
 
