@@ -144,16 +144,29 @@ def split(
     steps = next_steps(tuple(goals.values()), tuple(may.values()))
     now = {each.cluster: _normal(each) for each in steps.now}
     told: dict[str, Range] = {}
+    held = [f"{each.ordinals.cluster}: {each.ordinals} ({each.reason})" for each in steps.held]
     for name in sorted((goals.keys() | standing.keys()) - lost):
-        have = may.get(name, _none(name))
-        step = _one_way(now.get(name, have), have, standing.get(name))
-        if name in standing or step.count or not goals[name].count:
+        have, work = may.get(name, _none(name)), standing.get(name)
+        step = _one_way(now.get(name, have), have, work)
+        taken = () if work is None else _taken(step, _told(work), may.values())
+        if work is not None and taken:
+            # What it may run was given to another once it had shown that it does not: it has to
+            # show that again, as a pod was lost or the Work was changed since.
+            step = _one_way(_normal(_common(step, _told(work))), have, work)
+            held += [f"{name}: {each} ({each.cluster} may still run {each})" for each in taken]
+        if work is not None or step.count or not goals[name].count:
             told[name] = step
     leaving = standing.keys() - goals.keys()
     ended = [name for name in sorted(leaving) if name in lost or not may[name].count]
-    held = tuple(f"{each.ordinals.cluster}: {each.ordinals} ({each.reason})" for each in steps.held)
     told = {name: each for name, each in told.items() if name not in ended}
-    return Split(told, held, tuple(standing[name] for name in ended))
+    return Split(told, tuple(held), tuple(standing[name] for name in ended))
+
+
+def _taken(step: Range, told: Range, may: Iterable[Range]) -> tuple[Range, ...]:
+    """What others may run of that which a step adds to what its cluster was told last."""
+    others = [each for each in may if each.cluster != step.cluster]
+    shared = [_common(each, step) for each in others]
+    return tuple(each for each in shared if each.count and not _is_within(each, told))
 
 
 def _one_way(step: Range, have: Range, work: Object | None) -> Range:

@@ -54,6 +54,11 @@ class Member:
         elif missing:
             self.pods.add(missing[0])
 
+    def lose(self, draw) -> None:
+        """A node is drained, or a pod ends by itself."""
+        if self.pods:
+            self.pods.discard(draw(st.sampled_from(sorted(self.pods))))
+
     def status(self):
         counts = {"replicas": len(self.pods), "updatedReplicas": len(self.pods)}
         return {**counts, "generation": self.generation, "observedGeneration": self.observed}
@@ -148,6 +153,12 @@ class Fleet(Plane):
                 return
         raise AssertionError(f"no end: {running}, wanted {self.decided()}")
 
+    def edit(self) -> None:
+        """The template's owner changes something that is no ordinal's business."""
+        metadata = self.template["metadata"]
+        generation = metadata["generation"] + 1
+        self.template = {**self.template, "metadata": {**metadata, "generation": generation}}
+
     def decided(self):
         found = {each.cluster: self.pods_of(each) for each in noted(self.binding)}
         return {name: found.get(name, set()) for name in CLUSTERS}
@@ -158,6 +169,7 @@ class Fleet(Plane):
 
 WANTED = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 4), max_size=3)
 LATE = st.sampled_from(["plan", "obey", "work", "look", "tell"])
+NEWS = st.sampled_from(["decide", "decide", "edit", "lose"])
 
 
 def running(fleet):
@@ -246,6 +258,30 @@ def test_a_report_from_before_is_not_believed(told) -> None:
             fleet.tell("b")
     fleet.members["b"].pods = numbers("0-5")
     assert fleet.work("c") is None
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["the-work-is-changed", "a-pod-is-lost"])
+def test_ordinals_that_were_given_away_do_not_come_back_before_they_are_gone_there(lost) -> None:
+    """What b shows of 0 is out of date again, when 1 is to come back to it from c."""
+    fleet = Fleet({})
+    fleet.divide("0-1", "")
+    fleet.finish()
+    fleet.divide("0", "1")
+    fleet.finish()
+    if lost:
+        fleet.members["b"].pods.clear()
+        fleet.look("b")
+        fleet.tell("b")
+    else:
+        fleet.edit()
+        fleet.perform()
+    fleet.divide("0-1", "2")
+    fleet.perform()
+    assert range_in(fleet.work("b")) == range(1)
+    held = [each.message for each in fleet.plan().actions if isinstance(each, Tell)]
+    assert "b: 1 (c may still run 1)" in held[0]
+    fleet.finish()
+    assert running(fleet) == {"b": [0, 1], "c": [2]}
 
 
 def numbers(written: str) -> set[int]:
@@ -351,10 +387,14 @@ def test_every_change_is_a_write_of_its_own_in_the_member() -> None:
 def test_no_ordinal_is_ever_in_two_clusters_and_all_come_to_rest(data) -> None:
     fleet = Fleet(data.draw(WANTED))
     for _ in range(data.draw(st.integers(0, 60))):
-        deed = data.draw(st.one_of(LATE, st.just("decide")) if data.draw(st.booleans()) else LATE)
+        deed = data.draw(st.one_of(LATE, NEWS) if data.draw(st.booleans()) else LATE)
         name = data.draw(st.sampled_from("abcd"))
         if deed == "decide":
             fleet.decide(data.draw(WANTED))
+        elif deed == "edit":
+            fleet.edit()
+        elif deed == "lose":
+            fleet.members[name].lose(data.draw)
         elif deed == "plan":
             fleet.perform(stop=data.draw(st.one_of(st.none(), st.integers(0, 3))))
         elif deed == "obey":
