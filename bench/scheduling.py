@@ -78,7 +78,7 @@ class Effort:
     decisions: int
 
 
-FULL, QUICK = Effort(7, 300), Effort(3, 60)
+FULL, QUICK = Effort(15, 300), Effort(3, 60)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
