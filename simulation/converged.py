@@ -22,6 +22,7 @@ from simulation.promises import (
     NAMESPACES,
     TEMPLATES,
     WORKS,
+    binding_of,
     names_of,
     targets_of,
 )
@@ -120,7 +121,7 @@ class Scene:
             has_work = self.plane.get(WORKS, f"{names.execution_namespace(cluster)}/{work}")
             there, where = objects.get(cluster), f"{kind} {name} in {cluster}"
             if cluster not in targets:
-                if not unsent and has_work:
+                if not unsent and has_work and not self._is_needed(binding, cluster):
                     yield f"{where} is no target and has a Work"
                 continue
             if has_work is None:
@@ -141,6 +142,14 @@ class Scene:
             yield from _missummed(
                 name, template, [objects[each] for each in targets if each in objects]
             )
+
+    def _is_needed(self, binding: Wire, cluster: str) -> bool:
+        """Whether something that needs it is still there; whether that should be is told of it."""
+        needed = binding["spec"].get("requiredBy") or ()
+        parents = {f"{each['namespace']}/{each['name']}" for each in needed}
+        namespace = names.execution_namespace(cluster)
+        works = (each for path, each in self.all(WORKS).items() if path.startswith(f"{namespace}/"))
+        return any(binding_of(each) in parents for each in works)
 
     def _unfollowed(self, path: str, binding: Wire, bindings: dict[str, Wire]) -> Iterator[str]:
         """What a Deployment refers to and is there goes where it goes."""
@@ -163,11 +172,8 @@ class Scene:
     def _orphans(self, bindings: dict[str, Wire]) -> Iterator[str]:
         """What is there and belongs to nobody."""
         for path, work in self.all(WORKS).items():
-            annotations = work["metadata"].get("annotations") or {}
-            if names.BINDING_NAME not in annotations:
-                continue  # a namespace's
-            of = f"{annotations[names.BINDING_NAMESPACE]}/{annotations[names.BINDING_NAME]}"
-            if of not in bindings:
+            of = binding_of(work)
+            if of and of not in bindings:
                 yield f"Work {path} is of {of}, which is not there"
         for cluster in sorted(self.members.keys() - self.left):
             for collection in KINDS:

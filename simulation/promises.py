@@ -116,7 +116,7 @@ class Promises:
                     self._check_alone(after)
                 elif going and not _is_going(before):
                     self._check_withdrawal(after)
-                elif binding := _binding_of(after):
+                elif binding := binding_of(after):
                     self._moves.reported(binding)
 
     def _bound(self, before: Wire | None, binding: Wire) -> None:
@@ -156,7 +156,7 @@ class Promises:
 
     def _check_withdrawal(self, work: Wire) -> None:
         """A Work goes because its template goes, or is not meant for its cluster any more."""
-        of, cluster = _binding_of(work), names.cluster_of(_namespace(work))
+        of, cluster = binding_of(work), names.cluster_of(_namespace(work))
         binding = self._find(BINDINGS, of) if of else None
         if binding is None or _is_going(binding) or cluster is None:
             return
@@ -303,7 +303,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _binding_of(work: Wire) -> str:
+def binding_of(work: Wire) -> str:
     """Where the binding of a Work is; nothing for that of a namespace."""
     annotations = _annotations(work)
     if names.BINDING_NAME not in annotations:
