@@ -82,9 +82,10 @@ def plan(seen: SeenBinding, now: float) -> Plan:
     if blocking := [work for work in purged if not _is_overdue(work, seen, now)]:
         # A purge is asked for where two copies at a time would do harm: nothing is sent meanwhile.
         return Plan((*first, *_deletes(blocking)), again_in=_until_overdue(blocking, seen, now))
-    if seen.template is None:
+    template = _template(seen)
+    if template is None:
         return Plan(first)
-    sent = _sent(seen, binding, seen.template)
+    sent = _sent(seen, binding, template)
     # A target that cannot be rendered now keeps what it has.
     kept = (targets - sent.where.keys()).union(_evicted(binding, targets, at_once=False))
     kept |= seen.needed_in
@@ -101,21 +102,32 @@ def plan(seen: SeenBinding, now: float) -> Plan:
 
 def _split(seen: SeenBinding, binding: Object, own: list[Object]) -> Iterator[Action]:
     """What may be done now for a StatefulSet whose ordinals are divided."""
-    if seen.template is None:
+    template = _template(seen)
+    if template is None:
         return
     targets = [target.name for target in targets_of(binding)]
-    first = range_of(seen.template, "").start
+    first = range_of(template, "").start
     found = split(binding, targets, own, seen.clusters, start=first)
     if found is None:
         return
-    sent = _sent(seen, binding, seen.template, found.told)
+    sent = _sent(seen, binding, template, found.told)
     yield from sent.writes
     yield from sent.told
     if found.held:
         message = f"Ordinals wait until they are gone elsewhere: {'; '.join(found.held)}"
         yield Tell(binding, "OrdinalsWaiting", message)
-        yield Tell(seen.template, "OrdinalsWaiting", message)
+        yield Tell(template, "OrdinalsWaiting", message)
     yield from _deletes(list(found.ended))
+
+
+def _template(seen: SeenBinding) -> Object | None:
+    """The template that the binding was made for, unless it is gone."""
+    template = seen.template
+    meant = ((seen.binding.get("spec") or {}).get("resource") or {}).get("uid")
+    if template is None or (meant and meant != template["metadata"].get("uid")):
+        # One made anew under the same name gets a binding of its own, and may mean other clusters.
+        return None
+    return template
 
 
 def _ended(seen: SeenBinding) -> Plan:

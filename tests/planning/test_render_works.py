@@ -17,6 +17,7 @@ from rendering_world import (
 from atoll.dialects import json
 from atoll.dialects.karmada import names
 from atoll.model.action import NOTHING, Create, Delete, Ref, Tell, Update
+from atoll.planning.splitting import NOTED
 from atoll.planning.works import MOVE_LIMIT_S
 
 NAME = names.work_name("Deployment", "web", "shop")
@@ -316,6 +317,21 @@ def test_a_template_out_of_sight_changes_nothing():
     plane.template = None
     plane.respec(clusters=targets(["c"]))
     assert plane.plan() == NOTHING
+
+
+@pytest.mark.parametrize("ordinals", [None, {}], ids=["whole", "by-ordinals"])
+def test_the_binding_of_one_that_is_gone_sends_nothing_of_another_of_its_name(ordinals) -> None:
+    template = make_template("StatefulSet")
+    binding = make_binding(template, on=["a"], atoll={"ordinals": ordinals})
+    binding["metadata"]["annotations"] = {NOTED: '{"a":{"start":0,"replicas":1}}'}
+    binding["spec"]["resource"]["uid"] = "template-uid"
+    plane = Plane(template, binding)
+    plane.perform()
+    sent = plane.work("a")
+    assert sent is not None
+    plane.template = make_template("StatefulSet", uid="another", labels={"new": "yes"})
+    assert plane.plan() == NOTHING
+    assert plane.work("a") == sent
 
 
 def test_a_work_that_is_going_is_made_anew_when_it_is_gone():
