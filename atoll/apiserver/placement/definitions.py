@@ -174,7 +174,7 @@ def _cluster() -> Schema:
         before=number("How many replicas it ran before; absent if the object was not there."),
         fate=text("How far it came: chosen, or where it was lost."),
         reason=prose("Why it was not chosen."),
-        alsoTurnedAwayBy=items("All filters it failed.", turned),
+        turnedAwayBy=items("All filters it failed.", turned),
         rank=number("Its place among those that passed the filters, from 1."),
         score=number("Its score."),
         room=number("For how many more replicas it has room."),

@@ -120,7 +120,7 @@ def _cluster(report: ClusterReport, costs: Mapping[str, str]) -> Told:
         "before": report.before,
         "fate": str(report.reason.fate),
         "reason": report.reason.text,
-        "alsoTurnedAwayBy": [
+        "turnedAwayBy": [
             {"filter": each.filter, "reason": each.said} for each in report.turned_away
         ],
         "rank": report.rank,
