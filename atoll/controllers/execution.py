@@ -4,12 +4,15 @@ Every member has a loop and workers of its own, so that one that hangs holds up 
 """
 
 import asyncio
+from functools import partial
 
 from atoll.client.api import Refused, Wire
 from atoll.client.mirror import Mirror
+from atoll.controllers.detection import template_of
 from atoll.controllers.hub import CLUSTER, WORK, Hub, meant_otherwise
 from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
+from atoll.controllers.propagation import work_bindings
 from atoll.controllers.site import Site
 from atoll.dialects.karmada import names
 from atoll.model.action import Action, Create, Delete, Object, Ref, Tell, Update
@@ -91,7 +94,15 @@ class Execution:
             observed={ref: each for ref, each in found.items() if each is not None},
             attempts={ref: each for ref, each in attempts.items() if each is not None},
             leaving=bool((cluster or {}).get("metadata", {}).get("deletionTimestamp")),
+            owners=partial(self._owners, work),
         )
+
+    def _owners(self, work: Wire) -> list[Wire]:
+        """The bindings that a Work is of, and their templates."""
+        plane = self._hub.plane
+        bindings = [each for each in map(plane.find, work_bindings(work)) if each is not None]
+        templates = [plane.find(template_of(each)) for each in bindings]
+        return bindings + [each for each in templates if each is not None]
 
     def _is_mirrored(self, site: Site, manifests: list[Wire], key: Key) -> bool:
         """Whether all that is asked about is followed; what is not, is from now on."""

@@ -6,7 +6,7 @@ together. Applied is said of what was seen in the member, not of what was sent. 
 members are reached, nor what any kind means.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -45,6 +45,8 @@ class SeenWork:
     observed: Mapping[Ref, Object] = field(default_factory=dict)
     attempts: Mapping[Ref, Attempt] = field(default_factory=dict)
     leaving: bool = False
+    owners: Callable[[], Sequence[Object]] = tuple
+    """Where else people look: the binding and the template behind the Work."""
 
 
 def plan(seen: SeenWork, now: float) -> Plan:
@@ -191,13 +193,17 @@ def _entries(
         except AtollError as failed:
             entries += kept
             message = f"The status of {ref} cannot be told: {failed}"
-            troubles.append(Tell(seen.work, "ReflectStatusFailed", message, warning=True))
+            troubles += _told_everywhere(seen, "ReflectStatusFailed", message)
             continue
         entries.append(entry)
         if problem:
             message = f"The health of {ref} cannot be told: {problem}"
-            troubles.append(Tell(seen.work, "InterpretHealthFailed", message, warning=True))
+            troubles += _told_everywhere(seen, "InterpretHealthFailed", message)
     return entries, tuple(troubles)
+
+
+def _told_everywhere(seen: SeenWork, reason: str, message: str) -> list[Action]:
+    return [Tell(each, reason, message, warning=True) for each in (seen.work, *seen.owners())]
 
 
 def _is_about(entry: Object, ordinal: int, manifest: Object) -> bool:

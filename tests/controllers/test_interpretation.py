@@ -288,6 +288,8 @@ def test_scripts_that_fail_are_named_on_the_objects_people_look_at() -> None:
             await it.replace({**made, "spec": customization(**scripts)["spec"]})
             expected = [
                 ("Work", "ReflectStatusFailed", "ReflectStatus"),
+                (STALL, "ReflectStatusFailed", "ReflectStatus"),
+                (BOUND, "ReflectStatusFailed", "ReflectStatus"),
                 (STALL, "AggregateStatusFailed", "AggregateStatus"),
                 (BOUND, "AggregateStatusFailed", "AggregateStatus"),
                 (STALL, "SyncWorkFailed", "ReviseReplica"),
