@@ -29,6 +29,8 @@ class Mirror:
         self._objects: dict[Key, Wire] = {}
         self._listeners: list[Listener] = []
         self._reached = 0
+        self._gone: set[str] = set()
+        """The uids of what is known to be gone although the watch has yet to tell of it."""
         self._shelves: dict[Sorter, dict[Hashable, dict[Key, Wire]]] = {}
 
     def get(self, namespace: str, name: str) -> Wire | None:
@@ -71,11 +73,12 @@ class Mirror:
         if _key(wire) in self._objects or _version(wire) > self._reached:
             self._take(wire)
 
-    def forget(self, namespace: str, name: str) -> None:
-        """An object is known to be gone."""
-        gone = self._objects.pop((namespace, name), None)
-        if gone is not None:
-            self._tell(gone, None)
+    def forget(self, known: Wire) -> None:
+        """An object is known to be gone; what the watch still tells of its life is no news."""
+        there = self._objects.get(_key(known))
+        if there is not None and _uid(there) == _uid(known):
+            self._gone.add(_uid(known))
+            self._drop(there)
 
     async def run(self) -> None:
         """Follow the collection for ever; what is refused or out of reach is tried again."""
@@ -89,6 +92,7 @@ class Mirror:
 
     async def _list(self) -> str:
         present: set[Key] = set()
+        gone = frozenset(self._gone)
         rest: str | None = None
         while rest is None or rest:
             page = await self._api.page(self.collection, rest or "")
@@ -100,7 +104,8 @@ class Mirror:
         for wire in self:
             # What was learnt from a write since then is not in the list, and is not gone either.
             if _key(wire) not in present and _version(wire) <= self._reached:
-                self.forget(*_key(wire))
+                self._drop(wire)
+        self._gone -= gone
         self.ready.set()
         return str(self._reached)
 
@@ -114,20 +119,26 @@ class Mirror:
 
     def _follow(self, change: Change) -> None:
         if change.kind == "DELETED":
-            self._gone(change.head)
+            self._follow_deletion(change.head)
         elif change.kind != "BOOKMARK" and self.known(change.head) is None:
             self._take(change.decoded())
 
     def _take(self, wire: Wire) -> None:
         known = self._objects.get(_key(wire))
-        if known is None or _version(known) < _version(wire):
+        is_newer = known is None or _version(known) < _version(wire)
+        if is_newer and _uid(wire) not in self._gone:
             self._put(known, wire)
 
-    def _gone(self, head: Head) -> None:
+    def _follow_deletion(self, head: Head) -> None:
         """A deletion counts unless a younger object of the name is known already."""
         known = self._objects.get((head.namespace, head.name))
-        if known is not None and known["metadata"].get("uid", "") == head.uid:
-            self.forget(head.namespace, head.name)
+        self._gone.discard(head.uid)
+        if known is not None and _uid(known) == head.uid:
+            self._drop(known)
+
+    def _drop(self, gone: Wire) -> None:
+        del self._objects[_key(gone)]
+        self._tell(gone, None)
 
     def _put(self, before: Wire | None, after: Wire) -> None:
         after["metadata"].pop("managedFields", None)
@@ -163,6 +174,11 @@ def _namespace(wire: Wire) -> tuple[str]:
 def _key(wire: Wire) -> Key:
     metadata = wire["metadata"]
     return metadata.get("namespace", ""), metadata["name"]
+
+
+def _uid(wire: Wire) -> str:
+    uid: str = wire["metadata"].get("uid", "")
+    return uid
 
 
 def _version(wire: Wire) -> int:

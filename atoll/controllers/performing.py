@@ -117,12 +117,13 @@ class Performer:
     async def _delete(self, action: Delete) -> None:
         site, ref = self._site(action.at), action.ref
         metadata = {"namespace": ref.namespace, "name": ref.name, "uid": action.uid}
+        going = {"metadata": metadata}
         collection = site.collection(ref.api_version, ref.kind)
         self.writes += 1
         try:
-            lingering = await site.api.delete(collection, {"metadata": metadata})
+            lingering = await site.api.delete(collection, going)
         except Missing:
-            site.mirror(collection).forget(ref.namespace, ref.name)
+            site.mirror(collection).forget(going)
         except Stale as late:
             raise LookAgain(str(late)) from late
         else:
@@ -135,12 +136,16 @@ class Performer:
             return
         site, ref = self._site(action.at), _about(action)
         collection = site.collection(ref.api_version, ref.kind)
+        mirror = site.mirror(collection)
+        known = mirror.get(ref.namespace, ref.name)
         try:
             wire = await site.api.get(collection.path(ref.namespace, ref.name))
         except Missing:
-            site.mirror(collection).forget(ref.namespace, ref.name)
+            # Not what came under this name since we asked.
+            if known is not None:
+                mirror.forget(known)
         else:
-            site.mirror(collection).learn(wire)
+            mirror.learn(wire)
 
     async def _tell(self, action: Tell) -> None:
         told = _told(action)

@@ -20,12 +20,18 @@ CONFIGMAPS = Collection("v1", "ConfigMap", "configmaps", namespaced=True)
 
 
 @asynccontextmanager
-async def plane() -> AsyncIterator[ApiClient]:
+async def way_to_plane() -> AsyncIterator[InProcess]:
     effects = system_effects()
     built = build(effects, MemoryLog())
     async with AsyncExitStack() as stack:
         await run(built, effects, stack)
-        yield ApiClient(InProcess(built.server.handle, Peer("admin", (MASTERS,))))
+        yield InProcess(built.server.handle, Peer("admin", (MASTERS,)))
+
+
+@asynccontextmanager
+async def plane() -> AsyncIterator[ApiClient]:
+    async with way_to_plane() as through:
+        yield ApiClient(through)
 
 
 def configmap(name: str, **data: str) -> dict:
@@ -97,6 +103,49 @@ def test_what_was_just_written_is_known_at_once_and_nothing_older_replaces_it() 
     asyncio.run(story())
 
 
+class Held:
+    """A way to a server on which watches wait until they are let go."""
+
+    def __init__(self, inner: InProcess) -> None:
+        self.inner, self.free = inner, asyncio.Event()
+
+    async def send(self, request: Request) -> Response:
+        if "watch=" in request.query:
+            await self.free.wait()
+        return await self.inner.send(request)
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+def test_what_is_known_to_be_gone_does_not_come_back_by_what_a_late_watch_tells() -> None:
+    async def story() -> None:
+        async with way_to_plane() as through, Children("test") as children:
+            api, way = ApiClient(through), Held(through)
+            gone = await api.create(CONFIGMAPS, configmap("x"))
+            mirror, told = Mirror(ApiClient(way), CONFIGMAPS), []
+            children.spawn(mirror.run(), "mirror")
+            await mirror.ready.wait()
+            gone = await api.replace(CONFIGMAPS, {**gone, "data": {"k": "v"}})
+            await api.delete(CONFIGMAPS, gone)
+            mirror.forget(gone)
+            assert names(mirror) == set()
+            mirror.listen(lambda _before, after: told.append((after or {}).get("data")))
+            again = await api.create(CONFIGMAPS, configmap("x", a="b"))
+            way.free.set()
+            await until(lambda: names(mirror) == {"x"})
+            assert told == [{"a": "b"}]
+            mirror.forget(gone)
+            assert mirror.get("default", "x") == without_owners(again)
+
+    asyncio.run(story())
+
+
+def without_owners(wire: dict) -> dict:
+    kept = {key: value for key, value in wire["metadata"].items() if key != "managedFields"}
+    return {**wire, "metadata": kept}
+
+
 def test_refusals_are_raised_by_what_they_mean() -> None:
     async def story() -> None:
         async with plane() as api:
@@ -131,7 +180,7 @@ def test_objects_are_found_by_what_they_are_filed_under() -> None:
             changed = await api.replace(CONFIGMAPS, {**one, "data": {"letters": "c"}})
             mirror.learn(changed)
             assert (mirror.by(letters, "a"), mirror.by(letters, "b")) == ([], [two])
-            mirror.forget("default", "one")
+            mirror.forget(one)
             assert mirror.by(letters, "c") == []
 
     asyncio.run(story())
@@ -155,12 +204,7 @@ class Refusing:
 
 def test_a_server_that_says_no_for_a_while_is_asked_again() -> None:
     async def story() -> None:
-        effects = system_effects()
-        built = build(effects, MemoryLog())
-        async with AsyncExitStack() as stack:
-            await run(built, effects, stack)
-            children = await stack.enter_async_context(Children("test"))
-            through = InProcess(built.server.handle, Peer("admin", (MASTERS,)))
+        async with way_to_plane() as through, Children("test") as children:
             await ApiClient(through).create(CONFIGMAPS, configmap("first"))
             mirror = Mirror(ApiClient(Refusing(through, times=1)), CONFIGMAPS)
             children.spawn(mirror.run(), "mirror")
