@@ -40,6 +40,7 @@ from simulation.objects import (
     template,
 )
 from simulation.promises import Promises
+from simulation.thrift import Noticed
 from simulation.users import Habits, User, habits
 from simulation.world import World
 
@@ -241,7 +242,9 @@ async def _lead(it: Pipeline, server: Assembly) -> None:
     """Run the controllers until cancelled."""
     it.hubs += 1
     it.world.note(f"the controllers start for the {it.hubs}. time")
-    plane = _through(it, "plane", InProcess(server.handle, ADMIN))
+    way = _through(it, "plane", InProcess(server.handle, ADMIN))
+    plane = Noticed(way, it.promises.thrift.sent)
+    it.promises.thrift.fleet_changed()  # what they know of it, they learn anew
     async with controlling(plane, it.effects) as hub:
         it.hub = hub
         hub.hear("Cluster", lambda _before, _after: it.promises.thrift.fleet_changed())

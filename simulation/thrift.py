@@ -1,39 +1,51 @@
 """A decision about a binding costs two writes at most: where it goes, and that it was decided.
 
-Commits of bindings come in, and that the controllers heard of a change of the fleet. What is asked
-for anew, by the binding or by the fleet, may be decided anew; nothing else may. A decision that was
-on its way when the news came may still arrive, and count for it.
+Writes of bindings come in as they are sent and as they are committed, and that the controllers
+heard of a change of the fleet. What is asked for anew, by the binding or by the fleet, may be
+decided anew; nothing else may. A write counts for what was known when it was sent.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
+from atoll.client.transport import Transport
 from atoll.dialects.karmada import names
+from atoll.exchange import Request, Response
 from atoll.planning.placing.standing import LAST, MARK, OBSERVED_GENERATION
 
 Wire = dict[str, Any]
 _CLAIMS = (names.POLICY_ID, names.CLUSTER_POLICY_ID)
-_MOST = 2
 
 
 @dataclass
 class _Spent:
-    """The writes since something new was asked for."""
+    """The writes since something new was asked for, by the changes of the fleet until then."""
 
-    decided: int = 0
-    told: int = 0
+    decided: set[int] = field(default_factory=set)
+    told: set[int] = field(default_factory=set)
 
 
 class Thrift:
     """Counts what the scheduler writes on each binding."""
 
     def __init__(self) -> None:
+        self._changes = 0
+        self._sent: dict[tuple[str, str], int] = {}
         self._spent: dict[str, _Spent] = defaultdict(_Spent)
 
     def fleet_changed(self) -> None:
         """All may be decided anew."""
-        self._spent.clear()
+        self._changes += 1
+
+    def sent(self, request: Request) -> None:
+        """A write is on its way: what was decided in it was decided by now."""
+        if request.method == "PUT" and "/resourcebindings/" in request.path:
+            metadata = orjson.loads(request.body)["metadata"]
+            self._sent[metadata["uid"], metadata["resourceVersion"]] = self._changes
 
     def binding_changed(self, before: Wire | None, after: Wire) -> None:
         """A binding was written: not more often than there was something to write."""
@@ -42,13 +54,28 @@ class Thrift:
             self._spent[uid] = _Spent()
             return
         spent = self._spent[uid]
+        known = self._sent.get((uid, before["metadata"]["resourceVersion"]), self._changes)
         if _decided(before) != _decided(after):
-            spent.decided += 1
-            spent.told = 0
-            assert spent.decided <= _MOST, f"{name} is decided again and again for one reason"
+            assert known not in spent.decided, f"{name} is decided again and again for one reason"
+            spent.decided.add(known)
         if _told(before) != _told(after):
-            spent.told += 1
-            assert spent.told <= _MOST, f"{name} is told again and again: {_told(after)}"
+            assert known not in spent.told, f"{name} is told again and again: {_told(after)}"
+            spent.told.add(known)
+
+
+class Noticed:
+    """A transport that tells of every request before it is on its way."""
+
+    def __init__(self, inner: Transport, notice: Callable[[Request], None]) -> None:
+        self._inner = inner
+        self._notice = notice
+
+    async def send(self, request: Request) -> Response:
+        self._notice(request)
+        return await self._inner.send(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
 
 
 def _asked(binding: Wire) -> Any:
