@@ -75,7 +75,8 @@ class Placement:
             key = self._queue.next(self._hub.now)
             if key is not None:
                 try:
-                    await self._place(key)
+                    with self._hub.turns.holding(Level.ARRIVE):
+                        await self._place(key)
                 except Exception as error:  # noqa: BLE001 - one bad binding must not stop the others
                     report_failure(f"{self.name}: {key}", error)
                     self._queue.failed(key, Verdict.SCHEDULER_ERROR, self._hub.now)

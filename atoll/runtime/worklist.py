@@ -3,13 +3,14 @@
 Whoever notices a change adds a key; a worker takes keys and brings each a step closer to where it
 should be. Several may work on one list; no key is ever with two of them. A key that fails comes
 back after a pause, longer each time; one that is added while it is being worked on is worked on
-again. Lists that share `Turns` let what is more pressing go first, in whichever list it waits,
-unless nobody there gets on.
+again. Lists that share `Turns` let what is more pressing go first, in whichever list it waits or is
+worked on, unless nobody there gets on.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
 from atoll.runtime.children import report_failure
@@ -22,6 +23,7 @@ _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 30.0
 _LEVELS = 4
 _PATIENCE_S = 0.1
+_IN_HAND_S = 0.02
 _TURN_AFTER_S = 1.0
 
 
@@ -36,10 +38,16 @@ class _Sharing(Protocol):
 
 
 class Turns:
-    """How many keys wait at each level, over all lists that share this; level 0 presses most."""
+    """How many keys wait at each level, over all lists that share this; level 0 presses most.
+
+    What is in hand presses as well, if only for a moment: most of the time it soon leads to more
+    that presses, and else the time in between would go to what could have waited.
+    """
 
     def __init__(self) -> None:
         self._waiting = [0] * _LEVELS
+        self._in_hand = [0] * _LEVELS
+        self._taken_at = [0.0] * _LEVELS
         self._lists: list[_Sharing] = []
 
     def join(self, one: _Sharing) -> None:
@@ -47,15 +55,31 @@ class Turns:
 
     def count(self, level: int, more: int) -> None:
         self._waiting[level] += more
-        if not self._waiting[level] and any(self._waiting):
-            for each in self._lists:
-                each.at_ease()
+        self._let_go_on(level)
+
+    @contextmanager
+    def holding(self, level: int) -> Iterator[None]:
+        """Something of this level is in hand."""
+        self._in_hand[level] += 1
+        self._taken_at[level] = _clock()
+        try:
+            yield
+        finally:
+            self._in_hand[level] -= 1
+            self._let_go_on(level)
 
     def has(self, level: int) -> bool:
         """Whether it is this level's turn: nothing more pressing waits where somebody gets on."""
+        if any(self._in_hand[:level]) and _clock() < max(self._taken_at[:level]) + _IN_HAND_S:
+            return False
         if not any(self._waiting[:level]):
             return True
         return not any(each.presses(level) for each in self._lists)
+
+    def _let_go_on(self, level: int) -> None:
+        if not self._waiting[level] and not self._in_hand[level] and any(self._waiting):
+            for each in self._lists:
+                each.at_ease()
 
 
 class Worklist(Generic[K]):
@@ -110,9 +134,10 @@ class Worklist(Generic[K]):
             self._workers -= 1
 
     async def _work_once(self, work: Callable[[K], Awaitable[None]]) -> None:
-        key = await self._next()
+        key, level = await self._next()
         try:
-            await work(key)
+            with self._turns.holding(level):
+                await work(key)
         except Exception as error:  # noqa: BLE001 - one bad key must not stop the others
             self._retry(key, error)
         else:
@@ -122,8 +147,8 @@ class Worklist(Generic[K]):
             self._busy.discard(key)
             self._got_on_at = _clock()
 
-    async def _next(self) -> K:
-        """The most pressing key that is with nobody; from now on it is with the caller.
+    async def _next(self) -> tuple[K, int]:
+        """The most pressing key that is with nobody, and its level; now it is with the caller.
 
         What presses less waits for its turn, but not for ever: there may always be more. So one
         key at a time is taken out of turn.
@@ -138,28 +163,29 @@ class Worklist(Generic[K]):
                     self._got_on_at = _clock()
                     self._turns.count(level, -1)
                     self._wake()
-                    return key
+                    return key, level
                 self._due = self._due or _clock() + _TURN_AFTER_S
             await self._wait(None if key is None else _PATIENCE_S)
 
     async def _wait(self, longest_s: float | None) -> None:
-        waker = asyncio.get_running_loop().create_future()
+        """Until there may be something to do, or at most so long."""
+        loop = asyncio.get_running_loop()
+        waker = loop.create_future()
         self._idle[waker] = None
+        timer = None if longest_s is None else loop.call_later(longest_s, _set, waker)
         try:
-            async with asyncio.timeout(longest_s):
-                await waker
-        except TimeoutError:
-            return
+            await waker
         finally:
             self._idle.pop(waker, None)
+            if timer is not None:
+                timer.cancel()
 
     def _wake(self) -> None:
         """Let one who waits look for a key, if there are any; who takes one wakes the next."""
         if self._idle and len(self):
             waker = next(iter(self._idle))
             del self._idle[waker]
-            if not waker.done():
-                waker.set_result(None)
+            _set(waker)
 
     def _first(self) -> tuple[K | None, int]:
         for level, waiting in enumerate(self._waiting):
@@ -182,6 +208,11 @@ class Worklist(Generic[K]):
         pause_s = min(_FIRST_PAUSE_S * 2 ** (failures - 1), _LONGEST_PAUSE_S)
         report_failure(f"{self._name}: {key} (again in {pause_s:g} s)", error)
         self.add_later(key, pause_s)
+
+
+def _set(waker: asyncio.Future[None]) -> None:
+    if not waker.done():
+        waker.set_result(None)
 
 
 def _clock() -> float:

@@ -151,13 +151,21 @@ def taken_in_turn(first_s: float, add) -> list[tuple[str, float]]:
     return simulate(main, seed=0).value
 
 
-def test_what_presses_less_waits_until_nothing_waits_that_presses_more():
+def test_what_presses_less_waits_until_nothing_that_presses_more_waits_or_is_in_hand():
     def add(pressing, calm):
         calm.add("later", 2)
         pressing.add("a")
         pressing.add("b")
 
-    assert taken_in_turn(0.01, add) == [("a", 0.0), ("b", 0.01), ("later", 0.01)]
+    assert taken_in_turn(0.01, add) == [("a", 0.0), ("b", 0.01), ("later", 0.02)]
+
+
+def test_what_is_in_hand_for_long_holds_up_what_presses_less_for_a_moment_only():
+    def add(pressing, calm):
+        calm.add("later", 2)
+        pressing.add("a")
+
+    assert taken_in_turn(50.0, add) == [("a", 0.0), ("later", 0.1)]
 
 
 def test_what_presses_less_does_not_wait_for_ever_for_what_is_stuck():
