@@ -46,8 +46,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._waiting = [0] * _LEVELS
-        self._in_hand = [0] * _LEVELS
-        self._taken_at = [0.0] * _LEVELS
+        self._in_hand: list[dict[object, float]] = [{} for _ in range(_LEVELS)]
         self._lists: list[_Sharing] = []
 
     def join(self, one: _Sharing) -> None:
@@ -60,24 +59,24 @@ class Turns:
     @contextmanager
     def holding(self, level: int) -> Iterator[None]:
         """Something of this level is in hand."""
-        self._in_hand[level] += 1
-        self._taken_at[level] = _clock()
+        one = object()
+        self._in_hand[level][one] = _clock()
         try:
             yield
         finally:
-            self._in_hand[level] -= 1
+            del self._in_hand[level][one]
             self._let_go_on(level)
 
     def has(self, level: int) -> bool:
         """Whether it is this level's turn: nothing more pressing waits where somebody gets on."""
-        if any(self._in_hand[:level]) and _clock() < max(self._taken_at[:level]) + _IN_HAND_S:
+        if any(map(_is_fresh, self._in_hand[:level])):
             return False
         if not any(self._waiting[:level]):
             return True
         return not any(each.presses(level) for each in self._lists)
 
     def _let_go_on(self, level: int) -> None:
-        if not self._waiting[level] and not self._in_hand[level] and any(self._waiting):
+        if not self._waiting[level] and any(self._waiting) and not _is_fresh(self._in_hand[level]):
             for each in self._lists:
                 each.at_ease()
 
@@ -208,6 +207,11 @@ class Worklist(Generic[K]):
         pause_s = min(_FIRST_PAUSE_S * 2 ** (failures - 1), _LONGEST_PAUSE_S)
         report_failure(f"{self._name}: {key} (again in {pause_s:g} s)", error)
         self.add_later(key, pause_s)
+
+
+def _is_fresh(in_hand: dict[object, float]) -> bool:
+    """Whether something was taken in hand a moment ago; the last comes last."""
+    return bool(in_hand) and _clock() < next(reversed(in_hand.values())) + _IN_HAND_S
 
 
 def _set(waker: asyncio.Future[None]) -> None:

@@ -32,13 +32,13 @@ async def events(it: Whole, about: Ref, reason: str) -> list[Wire]:
     ]
 
 
-async def told(it: Whole, about: Ref, reason: str) -> str:
-    """The message of a warning on an object, as soon as there is one."""
+async def told(it: Whole, about: Ref, reason: str, how: str = "Warning") -> str:
+    """The message of a warning, or of other news, on an object as soon as there is one."""
     async with asyncio.timeout(20):
         while True:
             found = await events(it, about, reason)
             if found:
-                assert found[0]["type"] == "Warning"
+                assert found[0]["type"] == how
                 assert found[0]["involvedObject"]["kind"] == about.kind
                 return str(found[0]["message"])
             await asyncio.sleep(0.01)
@@ -200,12 +200,9 @@ def test_two_policies_that_fight() -> None:
             assert replicas_in(it, "m2") is None
             before = it.hub.performer.writes
             await others_go_on(it, "m2")  # a new one goes to the higher priority
-            [applied] = await events(it, GOOD, "ApplyPolicySucceed")
-            assert "policy default/second is applied" in applied["message"]
-            assert (
-                "not applied, though selecting this too: policy default/first"
-                in (applied["message"])
-            )
+            applied = await told(it, GOOD, "ApplyPolicySucceed", "Normal")
+            assert "policy default/second is applied" in applied
+            assert "not applied, though selecting this too: policy default/first" in applied
             assert it.hub.performer.writes - before < 100, "nobody writes in circles"
             await it.delete(first)
             await until(lambda: replicas_in(it, "m2") == 2)

@@ -177,6 +177,30 @@ def test_what_presses_less_does_not_wait_for_ever_for_what_is_stuck():
     assert taken_in_turn(50.0, add) == [("a", 0.0), ("later", 0.1), ("b", 50.0)]
 
 
+def test_what_hangs_in_hand_does_not_count_whatever_else_is_taken_meanwhile():
+    async def main(world):
+        turns, seen = Turns(), []
+        pressing: Worklist[str] = Worklist("pressing", turns)
+        calm: Worklist[str] = Worklist("calm", turns)
+
+        async def work(key):
+            seen.append((key, round(now(), 3)))
+            await asyncio.sleep(50 if key == "hangs" else 0.01)
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            it.start("calm", lambda: calm.run(work))
+            for worker in range(2):
+                it.start(f"pressing {worker}", lambda: pressing.run(work))
+            pressing.add("hangs")
+            await asyncio.sleep(1)
+            pressing.add("a")
+            calm.add("later", 2)
+            await asyncio.sleep(1)
+        return seen
+
+    assert simulate(main, seed=0).value == [("hangs", 0.0), ("a", 1.0), ("later", 1.01)]
+
+
 def test_a_list_in_which_nobody_gets_on_holds_up_the_others_only_once():
     async def main(world):
         turns, seen = Turns(), []
