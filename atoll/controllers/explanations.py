@@ -14,7 +14,7 @@ from atoll.client.transport import Unreachable
 from atoll.controllers.hub import Hub
 from atoll.controllers.levels import Level
 from atoll.model.action import Create, Delete, Ref, Update
-from atoll.planning.placing.explaining import KEPT, explanation_of, keep
+from atoll.planning.placing.explaining import KEPT, explanation_of, keep, untold
 from atoll.planning.placing.preempting.notes import Part
 from atoll.planning.placing.telling import Note, note, says
 from atoll.runtime.worklist import Worklist
@@ -87,6 +87,7 @@ class Explanations:
         known = self._known.get(key)
         if known is None and (key in self._unsure or len(notes[0].record.placed.rows)):
             known = await self._look(collection, ref)
+            notes = untold(known, notes) if key in self._unsure else notes
             self._unsure.discard(key)
         for action in keep(binding, known, notes).actions:
             hub.performer.writes += 1

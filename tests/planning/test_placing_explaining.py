@@ -12,7 +12,7 @@ from placing_world import EVEN, NOW, World, make_binding, make_cluster
 from atoll.dialects import json
 from atoll.model.action import NOTHING, Create, Delete, Plan, Update
 from atoll.model.neighbour import Neighbour
-from atoll.planning.placing.explaining import KEPT, compact, expanded, keep, problems
+from atoll.planning.placing.explaining import KEPT, compact, expanded, keep, problems, untold
 from atoll.planning.placing.telling import deflated, note, read_record
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import explain
@@ -172,6 +172,18 @@ class TestTheLastTen:
         noted = [note(each, Trigger.NONE, NOW) for each in (one, one, two, two, one)]
         shown = expanded(written(keep(world.binding, None, noted)))["decisions"]
         assert [each["replicas"] for each in shown] == [1, 2, 1]
+
+    def test_that_were_told_although_nobody_heard_of_it_are_not_told_again(self) -> None:
+        world, first = decided(2)
+        noted = [
+            note(each, Trigger.NONE, NOW + at)
+            for at, each in enumerate((first, decided(3)[1], decided(4)[1]))
+        ]
+        known = written(keep(world.binding, None, noted[:2]))
+        assert untold(known, noted) == noted[2:]
+        assert untold(known, noted[:2]) == []
+        assert untold(None, noted) == noted
+        assert untold(known, noted[2:]) == noted[2:]
 
     def test_of_a_binding_that_was_made_anew_are_its_own(self) -> None:
         world, decision = decided()

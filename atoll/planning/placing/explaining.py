@@ -13,6 +13,7 @@ from atoll.dialects import json
 from atoll.dialects.prices import API_VERSION
 from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Ref, Update
+from atoll.planning.placing.standing import written_time
 from atoll.planning.placing.telling import RECORD, Note, deflated, inflated, says, told
 
 NAMESPACED, CLUSTER_WIDE = "Explanation", "ClusterExplanation"
@@ -44,6 +45,14 @@ def keep(binding: Object, known: Object | None, notes: Sequence[Note]) -> Plan:
         gone = Delete(Ref.of(known), str(known["metadata"].get("uid", "")))
         return Plan((gone, Create(wanted)))
     return Plan((Update({**wanted, "metadata": known["metadata"]}),))
+
+
+def untold(known: Object | None, notes: Sequence[Note]) -> list[Note]:
+    """What is left to tell after a write of which nobody heard: what follows that told last."""
+    before = expanded(known).get(_DECISIONS) if known else None
+    last = (before[0].get("time"), _said(before[0])) if before else None
+    until = [at for at, each in enumerate(notes, 1) if (written_time(each.at), says(each)) == last]
+    return list(notes[max(until, default=0) :])
 
 
 def expanded(explanation: Object) -> dict[str, Any]:
