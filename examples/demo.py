@@ -29,6 +29,7 @@ SPACE = "namespaces/shop"
 DEPLOYMENTS = f"/apis/apps/v1/{SPACE}/deployments"
 POLICIES = f"/apis/policy.karmada.io/v1alpha1/{SPACE}/propagationpolicies"
 BINDINGS = f"/apis/work.karmada.io/v1alpha2/{SPACE}/resourcebindings"
+EXPLANATIONS = f"/apis/placement.atoll.io/v1alpha1/{SPACE}/explanations"
 WITHIN_S = 60.0
 
 
@@ -114,6 +115,11 @@ class Fleet:
         binding = await self.plane.ask("GET", f"{BINDINGS}/web-deployment")
         clusters = binding.get("spec", {}).get("clusters") or []
         return {each["name"]: each.get("replicas", 0) for each in clusters}
+
+    async def reasons(self) -> list[str]:
+        """Why it is there and not elsewhere, in the words of the last decision."""
+        told = await self.plane.ask("GET", f"{EXPLANATIONS}/web-deployment")
+        return [str(each) for each in (told.get("decisions") or [{}])[0].get("sentences") or ()]
 
     async def reality(self) -> dict[str, int]:
         """What the members themselves say: ready replicas by cluster."""
@@ -203,6 +209,15 @@ async def story(fleet: Fleet) -> None:
     await plane.do("POST", POLICIES, policy())
     await until(lambda: fleet.settled(12))
     await fleet.show()
+
+    say("Why there, and not elsewhere? (kubectl get why, for short)")
+
+    async def explained() -> bool:
+        return bool(await fleet.reasons())
+
+    await until(explained)
+    for reason in await fleet.reasons():
+        show(reason)
 
     say("Scale it, as always")
     await plane.do(

@@ -26,6 +26,7 @@ def test_the_demo_tells_its_whole_story(tmp_path: Path) -> None:
     assert [line.split()[1] for line in lines if line.startswith("web ")] == [
         *("12/12", "20/20", "20/20", "20/20")
     ]
+    assert "azr-weu  not chosen: had untolerated taint {maintenance:NoSchedule}" in lines
     assert "idc" in decided[1]
     assert "idc" not in decided[2]
     assert list(tmp_path.iterdir()) == []
