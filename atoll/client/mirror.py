@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from atoll.client.api import ApiClient, Change, Collection, Head, Refused, Wire
 from atoll.client.transport import Unreachable
+from atoll.runtime.children import report_failure
 
 Key = tuple[str, str]
 Listener = Callable[[Wire | None, Wire | None], None]
@@ -148,8 +149,17 @@ class Mirror:
     def _tell(self, before: Wire | None, after: Wire | None) -> None:
         for sorter, shelves in self._shelves.items():
             _file(shelves, sorter, before, after)
-        for listener in self._listeners:
+        tell_each(self._listeners, before, after)
+
+
+def tell_each(listeners: Iterable[Listener], before: Wire | None, after: Wire | None) -> None:
+    """Tell of a change; one who fails at some odd object keeps nobody else from being told."""
+    for listener in listeners:
+        try:
             listener(before, after)
+        except Exception as error:  # noqa: BLE001 - one bad object must not end the following
+            wire = after or before or {}
+            report_failure(f"{wire.get('kind')} {'/'.join(_key(wire))}", error)
 
 
 def _file(

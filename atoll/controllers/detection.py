@@ -1,11 +1,20 @@
 """Templates and policies: which binding a template has, and what a policy lets go of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
 from atoll.client.api import Wire
-from atoll.controllers.hub import BINDING, POLICY, Hub, meant_otherwise
+from atoll.client.mirror import Mirror
+from atoll.controllers.hub import (
+    BINDING,
+    BINDING_KINDS,
+    OVERRIDE_KINDS,
+    POLICY,
+    POLICY_KINDS,
+    Hub,
+    meant_otherwise,
+)
 from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.refusals import tell_owner
@@ -67,11 +76,11 @@ def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
         hub.want(*PRIORITY_CLASS)
         hub.hear(PRIORITY_CLASS[1], priority_changed)
     hub.hear_templates(template_changed)
-    for kind in ("PropagationPolicy", "ClusterPropagationPolicy"):
+    for kind in POLICY_KINDS:
         hub.hear(kind, policy_changed)
-    for kind in ("OverridePolicy", "ClusterOverridePolicy"):
+    for kind in OVERRIDE_KINDS:
         hub.hear(kind, override_changed)
-    for kind in ("ResourceBinding", "ClusterResourceBinding"):
+    for kind in BINDING_KINDS:
         hub.hear(kind, binding_changed)
     return looking, releasing
 
@@ -149,8 +158,7 @@ def _policies_for(hub: Hub, namespace: str) -> list[Wire]:
 
 
 def _all_policies(hub: Hub) -> list[Wire]:
-    kinds = ("PropagationPolicy", "ClusterPropagationPolicy")
-    return [each for kind in kinds for each in hub.plane.all(POLICY, kind)]
+    return [each for kind in POLICY_KINDS for each in hub.plane.all(POLICY, kind)]
 
 
 def _templates_for(hub: Hub, *versions: Wire | None) -> list[Wire]:
@@ -166,10 +174,15 @@ def _templates_for(hub: Hub, *versions: Wire | None) -> list[Wire]:
 def _selected(hub: Hub, policy: Wire) -> Iterator[Wire]:
     """What is of a kind and in a namespace that a policy selects from."""
     for selector in policy["spec"].get("resourceSelectors") or ():
-        namespace = policy["metadata"].get("namespace") or selector.get("namespace")
         mirror = hub.plane.mirrored(selector["apiVersion"], selector["kind"])
         if mirror is not None:
-            yield from mirror.within(namespace) if namespace else mirror
+            yield from in_reach(policy, selector, mirror)
+
+
+def in_reach(policy: Object, selector: Object, mirror: Mirror) -> Iterable[Wire]:
+    """The objects of a kind among which a selector of a policy may mean some."""
+    namespace = policy["metadata"].get("namespace") or selector.get("namespace")
+    return mirror.within(namespace) if namespace else mirror
 
 
 def _held(hub: Hub, policy: Wire) -> Iterator[Wire]:
@@ -191,7 +204,6 @@ def _observe_policy(hub: Hub, ref: Ref) -> policies.SeenPolicy | None:
     policy = hub.plane.find(ref)
     if policy is None or not policy["metadata"].get("deletionTimestamp"):
         return None
-    kinds = ("ResourceBinding", "ClusterResourceBinding")
-    bindings = [each for kind in kinds for each in _claimed(hub, policy, BINDING, kind)]
+    bindings = [each for kind in BINDING_KINDS for each in _claimed(hub, policy, BINDING, kind)]
     held = [each for each in _held(hub, policy) if is_template(each, RULES)]
     return policies.SeenPolicy(policy, tuple(held), tuple(bindings))

@@ -4,6 +4,7 @@ Every member has a loop and workers of its own, so that one that hangs holds up 
 """
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 
 from atoll.client.api import Refused, Wire
@@ -79,7 +80,7 @@ class Execution:
             return None
         self._planned[key] = work
         site, cluster = hub.sites.get(name), hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
-        manifests = _manifests(work)
+        manifests = working.objects(work)
         if site is not None and not self._is_mirrored(site, manifests, key):
             return None
         refs = [Ref.of(each) for each in manifests]
@@ -104,7 +105,7 @@ class Execution:
         templates = [plane.find(template_of(each)) for each in bindings]
         return bindings + [each for each in templates if each is not None]
 
-    def _is_mirrored(self, site: Site, manifests: list[Wire], key: Key) -> bool:
+    def _is_mirrored(self, site: Site, manifests: Sequence[Object], key: Key) -> bool:
         """Whether all that is asked about is followed; what is not, is from now on."""
         mirrors = []
         for manifest in manifests:
@@ -156,7 +157,7 @@ class Execution:
         # As it was when the write was planned: it may say something else by now.
         work = self._planned.get(_work_of(action.object)) or {}
         ref = Ref.of(action.object)
-        return next((each for each in _manifests(work) if Ref.of(each) == ref), {})
+        return next((each for each in working.objects(work) if Ref.of(each) == ref), {})
 
     def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
         if after is not None:
@@ -166,10 +167,13 @@ class Execution:
                 self._forget_attempts(after)
             level = Level.ARRIVE if meant_otherwise(before, after) else Level.REPORT
             self._wake((after["metadata"]["namespace"], after["metadata"]["name"]), level)
+        elif before is not None:
+            self._forget_attempts(before)
+            self._planned.pop((before["metadata"]["namespace"], before["metadata"]["name"]), None)
 
     def _forget_attempts(self, work: Wire) -> None:
         cluster = names.cluster_of(work["metadata"]["namespace"]) or ""
-        for manifest in _manifests(work):
+        for manifest in working.objects(work):
             self._attempts.pop((cluster, Ref.of(manifest)), None)
 
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
@@ -198,13 +202,8 @@ class Execution:
             self._wake((work["metadata"]["namespace"], work["metadata"]["name"]))
 
 
-def _manifests(work: Object) -> list[Wire]:
-    return [each for each in working.manifests(work) if isinstance(each, dict)]
-
-
 def _wanted(work: Wire) -> list[Ref]:
-    """What a Work asks for; of something that is no object, nothing."""
-    return [Ref.of(each) for each in _manifests(work) if isinstance(each.get("metadata"), dict)]
+    return [Ref.of(each) for each in working.objects(work)]
 
 
 def _work_of(wire: Object) -> Key:

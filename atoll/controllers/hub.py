@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from atoll.client.api import Collection, Wire
+from atoll.client.mirror import tell_each
 from atoll.client.transport import Transport
 from atoll.controllers.insisting import insist
 from atoll.controllers.performing import Performer
@@ -48,6 +49,10 @@ _LOOK_AGAIN_S = 30.0
 _ALWAYS_WANTED = (("v1", "Namespace"), ("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
 _OWN_GROUPS = ("karmada.io", prices.GROUP)
 _NO_TEMPLATES = {"Event", "Lease"}
+
+BINDING_KINDS = ("ResourceBinding", "ClusterResourceBinding")
+POLICY_KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
+OVERRIDE_KINDS = ("OverridePolicy", "ClusterOverridePolicy")
 
 Hear = Callable[[Wire | None, Wire | None], None]
 
@@ -190,16 +195,13 @@ class Hub:
         for wanted in _kinds_named(after):
             if wanted not in self._wanted:
                 self.want(*wanted)
-        for hearer in self._hearers.get(kind, ()):
-            hearer(before, after)
+        tell_each(self._hearers.get(kind, ()), before, after)
         if (_api_version(before, after), kind) not in OWN_KINDS:
-            for hearer in self._of_templates:
-                hearer(before, after)
+            tell_each(self._of_templates, before, after)
 
     def _told_by_member(self, site: Site, before: Wire | None, after: Wire | None) -> None:
         _note_kinds(site, before, after)
-        for hearer in self._of_members:
-            hearer(before, after)
+        tell_each(self._of_members, before, after)
 
 
 def _kinds_named(wire: Wire | None) -> Iterator[tuple[str, str]]:

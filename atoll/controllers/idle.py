@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
-from atoll.controllers.detection import RULES
-from atoll.controllers.hub import Hub, meant_otherwise
+from atoll.controllers.detection import RULES, in_reach
+from atoll.controllers.hub import POLICY_KINDS, Hub, meant_otherwise
 from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.model.action import Object, Ref
 from atoll.planning import idle
-from atoll.planning.detecting.matching import POLICY, Closeness, closeness, is_template
+from atoll.planning.detecting.matching import Closeness, closeness, is_template
 
 
 class IdlePolicies:
@@ -23,7 +23,7 @@ class IdlePolicies:
             "idle policies", self._observe, lambda seen: idle.plan(seen, hub.now)
         )
         self.loop: Loop[Ref] = Loop(controller, hub.performer, hub.turns)
-        for kind in ("PropagationPolicy", "ClusterPropagationPolicy"):
+        for kind in POLICY_KINDS:
             hub.hear(kind, self._changed)
 
     def _changed(self, before: Wire | None, after: Wire | None) -> None:
@@ -43,7 +43,7 @@ class IdlePolicies:
         if not all(mirror.ready.is_set() for _, mirror in known):
             # Nobody knows yet what there is: the moment begins when that is known.
             since = self._since[ref] = self._hub.now
-        found = {Ref.of(each): each for _, mirror in known for each in _meant(policy, mirror)}
+        found = {Ref.of(wire): wire for each in known for wire in _meant(policy, *each)}
         return idle.SeenPolicy(
             policy=policy,
             since=since,
@@ -59,9 +59,8 @@ class IdlePolicies:
         return plane.mirror(found) if found in self._hub.template_collections() else None
 
 
-def _meant(policy: Wire, mirror: Mirror) -> Iterator[Wire]:
+def _meant(policy: Wire, selector: Object, mirror: Mirror) -> Iterator[Wire]:
     """The templates of a kind that a policy selects."""
-    within = policy["metadata"].get("namespace", "") if policy["kind"] == POLICY else ""
-    for each in mirror.within(within) if within else mirror:
+    for each in in_reach(policy, selector, mirror):
         if is_template(each, RULES) and closeness(policy, each) > Closeness.NOT_MEANT:
             yield each

@@ -16,7 +16,7 @@ from atoll.interpreting.kinds import Kind, kind_of
 from atoll.interpreting.operations import Interpreters
 from atoll.lua.pool import Pool
 from atoll.lua.scripts import Scripts
-from atoll.planning.working import manifests
+from atoll.planning.working import objects
 
 CONFIG = "config.karmada.io/v1alpha1"
 CUSTOMIZATION = "ResourceInterpreterCustomization"
@@ -76,5 +76,5 @@ class Interpretation:
                 for wire in hub.plane.all(collection.api_version, collection.kind):
                     hub.tell_again(wire)
         for work in hub.plane.all(WORK, "Work"):
-            if any(isinstance(each, dict) and is_meant(kind_of(each)) for each in manifests(work)):
+            if any(is_meant(kind_of(each)) for each in objects(work)):
                 hub.tell_again(work)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from atoll.client.api import Refused, Wire
 from atoll.client.transport import Unreachable
 from atoll.controllers.explanations import Explanations
-from atoll.controllers.hub import BINDING, Hub, meant_otherwise
+from atoll.controllers.hub import BINDING, BINDING_KINDS, Hub, meant_otherwise
 from atoll.controllers.levels import Level
 from atoll.controllers.performing import LookAgain
 from atoll.controllers.prices import Prices
@@ -37,7 +37,6 @@ from atoll.scheduling.setting import Setting
 
 log = logging.getLogger("atoll.controllers")
 
-KINDS = ("ResourceBinding", "ClusterResourceBinding")
 _LOOK_AT_LEAST_EVERY_S = 60.0
 _EXPIRE_EVERY_S = 1.0
 _LET_GO_EVERY_S = 5.0
@@ -64,7 +63,7 @@ class Placement:
         self.prices = Prices(hub, self._more.set)
         self.explanations = Explanations(hub)
         hub.hear("Cluster", self._cluster_changed)
-        for kind in KINDS:
+        for kind in BINDING_KINDS:
             hub.hear(kind, self._binding_changed)
 
     async def run(self) -> None:
@@ -243,7 +242,7 @@ class Placement:
         return Others(tuple(known.values()), self._ledger.doubtful())
 
     def _bindings(self) -> list[Wire]:
-        return [wire for kind in KINDS for wire in self._hub.plane.all(BINDING, kind)]
+        return [wire for kind in BINDING_KINDS for wire in self._hub.plane.all(BINDING, kind)]
 
     def _wake(self, keys: list[Ref]) -> None:
         priorities = {key: self._priority(key) for key in keys}

@@ -3,7 +3,7 @@
 from functools import partial
 
 from atoll.client.api import Wire
-from atoll.controllers.hub import Hub, meant_otherwise
+from atoll.controllers.hub import BINDING_KINDS, Hub, meant_otherwise
 from atoll.controllers.loop import Controller, Loop
 from atoll.model.action import Ref
 from atoll.planning.placing.preempting import giving_way
@@ -31,7 +31,7 @@ def preemption(hub: Hub) -> Loop[Ref]:
         for each in gave.get(ref, ()):
             loop.wake(each)
 
-    for kind in ("ResourceBinding", "ClusterResourceBinding"):
+    for kind in BINDING_KINDS:
         hub.hear(kind, changed)
     return loop
 

@@ -7,7 +7,15 @@ import yaml
 
 from atoll.client.api import Wire
 from atoll.controllers.detection import binding_of, template_of
-from atoll.controllers.hub import BINDING, POLICY, WORK, Hub, meant_otherwise
+from atoll.controllers.hub import (
+    BINDING,
+    BINDING_KINDS,
+    OVERRIDE_KINDS,
+    POLICY,
+    WORK,
+    Hub,
+    meant_otherwise,
+)
 from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.refusals import tell_owner
@@ -71,9 +79,9 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
                     sending.wake(Ref.of(attached))
 
     hub.hear("Cluster", partial(_cluster_changed, hub, sending))
-    for kind in ("ResourceBinding", "ClusterResourceBinding"):
+    for kind in BINDING_KINDS:
         hub.hear(kind, binding_changed)
-    for kind in ("OverridePolicy", "ClusterOverridePolicy"):
+    for kind in OVERRIDE_KINDS:
         hub.hear(kind, partial(_override_changed, hub, sending))
     hub.hear("Work", work_changed)
     hub.hear_templates(template_changed)
@@ -90,7 +98,7 @@ def _override_changed(
     hub: Hub, sending: Loop[Ref], before: Wire | None, after: Wire | None
 ) -> None:
     if meant_otherwise(before, after):
-        for kind in ("ResourceBinding", "ClusterResourceBinding"):
+        for kind in BINDING_KINDS:
             for binding in hub.plane.all(BINDING, kind):
                 sending.wake(Ref.of(binding))
 
@@ -99,7 +107,7 @@ def _cluster_changed(hub: Hub, sending: Loop[Ref], before: Wire | None, after: W
     """What a target gets depends on its labels too, and on its being there at all."""
     if meant_otherwise(before, after):
         name = (after or before or {})["metadata"]["name"]
-        for kind in ("ResourceBinding", "ClusterResourceBinding"):
+        for kind in BINDING_KINDS:
             mirror = hub.plane.mirror(hub.plane.collection(BINDING, kind))
             for binding in mirror.by(_target_names, name):
                 sending.wake(Ref.of(binding))

@@ -132,7 +132,7 @@ def _item(work: Object, about: Ref) -> dict[str, Any]:
 
 
 def _entry(work: Object, about: Ref) -> Object | None:
-    refs = [Ref.of(each) for each in working.manifests(work)]
+    refs = [Ref.of(each) if working.is_object(each) else None for each in working.manifests(work)]
     if about not in refs:
         return None
     identifier = reflecting.identifier(refs.index(about), about)

@@ -68,16 +68,23 @@ def plan(seen: SeenWork, now: float) -> Plan:
 
 
 def manifests(work: Object) -> Sequence[Any]:
-    """What a Work asks for."""
+    """What a Work asks for; whoever wrote it by hand may have written anything."""
     workload = (work.get("spec") or {}).get("workload") or {}
     return workload.get("manifests") or ()
 
 
-def _is_object(manifest: Any) -> bool:
+def objects(work: Object) -> list[Object]:
+    """Those of a Work's manifests that are objects."""
+    return [each for each in manifests(work) if is_object(each)]
+
+
+def is_object(manifest: Any) -> bool:
+    """Whether a manifest says which object it is."""
     if not isinstance(manifest, Mapping) or not isinstance(manifest.get("metadata"), Mapping):
         return False
     ref = Ref.of(manifest)
-    return bool(ref.api_version and ref.kind and ref.name)
+    names = (ref.api_version, ref.kind, ref.name)
+    return all(isinstance(each, str) for each in (*names, ref.namespace)) and all(names)
 
 
 def _is_suspended(work: Object) -> bool:
@@ -87,7 +94,7 @@ def _is_suspended(work: Object) -> bool:
 def _findings(seen: SeenWork) -> list[Finding]:
     found = []
     for ordinal, manifest in enumerate(manifests(seen.work)):
-        if not _is_object(manifest):
+        if not is_object(manifest):
             problem = f"spec.workload.manifests[{ordinal}] must give apiVersion, kind and a name"
             found.append(Finding({}, failure=problem))
             continue
@@ -116,7 +123,7 @@ def _withdraw(seen: SeenWork) -> list[Action]:
     cluster = names.cluster_of(seen.work["metadata"]["namespace"]) or ""
     preserve = bool((seen.work.get("spec") or {}).get("preserveResourcesOnDeletion"))
     actions: list[Action] = []
-    for ref in map(Ref.of, filter(_is_object, manifests(seen.work))):
+    for ref in map(Ref.of, objects(seen.work)):
         observed = seen.observed.get(ref)
         if observed is None or not applying.is_marked(observed, seen.work):
             continue

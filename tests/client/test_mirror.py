@@ -90,6 +90,30 @@ def test_listeners_are_told_what_was_before_and_what_is_now() -> None:
     asyncio.run(story())
 
 
+def test_a_listener_that_fails_keeps_nobody_from_being_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(before: object, after: object) -> None:
+        raise ValueError("too odd for me")
+
+    async def story() -> list[str]:
+        async with plane() as api, Children("test") as children:
+            mirror, told = Mirror(api, CONFIGMAPS), list[str]()
+            mirror.listen(fail)
+            mirror.listen(lambda before, after: told.append((after or before)["metadata"]["name"]))
+            children.spawn(mirror.run(), "mirror")
+            await mirror.ready.wait()
+            for name in ("x", "y"):
+                await api.create(CONFIGMAPS, configmap(name))
+            await until(lambda: mirror.get("default", "y") is not None)
+            return told
+
+    assert {"x", "y"} <= set(asyncio.run(story()))
+    assert any(
+        "ConfigMap default/x failed: ValueError: too odd" in each for each in caplog.messages
+    )
+
+
 def test_what_was_just_written_is_known_at_once_and_nothing_older_replaces_it() -> None:
     async def story() -> None:
         async with plane() as api:

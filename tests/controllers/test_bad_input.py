@@ -117,6 +117,39 @@ def test_a_template_that_a_member_refuses() -> None:
     asyncio.run(story())
 
 
+ODD_MANIFESTS = [
+    {"apiVersion": "v1", "kind": "ConfigMap"},
+    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": "x"},
+    {"metadata": {"name": "a"}},
+    {"apiVersion": 1, "kind": [], "metadata": {"name": {}}},
+    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": ["x"]}},
+]
+
+
+def test_a_work_written_by_hand_with_manifests_that_are_no_objects() -> None:
+    async def story() -> None:
+        async with whole(["m1"]) as it:
+            await it.create(policy("m1"))
+            refs = []
+            for number, manifest in enumerate(ODD_MANIFESTS):
+                refs.append(Ref(WORK, "Work", names.execution_namespace("m1"), f"odd-{number}"))
+                metadata = {"namespace": refs[-1].namespace, "name": refs[-1].name}
+                spec = {"workload": {"manifests": [manifest]}}
+                odd = {"apiVersion": WORK, "kind": "Work", "metadata": metadata, "spec": spec}
+                await it.create(odd)
+
+            def applied(ref: Ref) -> str:
+                return condition(it.hub.plane.find(ref), "Applied")
+
+            await until(lambda: all(map(applied, refs)), 20)
+            assert {applied(each) for each in refs} == {"AppliedFailed"}
+            told_of = str([(it.hub.plane.find(each) or {})["status"] for each in refs])
+            assert told_of.count("must give apiVersion, kind and a name") == len(refs)
+            await others_go_on(it, "m1")
+
+    asyncio.run(story())
+
+
 def test_a_member_that_does_not_let_go_of_an_object() -> None:
     # A server keeps some namespaces, whoever wants them gone.
     kept = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-public"}}
