@@ -12,6 +12,23 @@ DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 41443
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """How soon the plane believes what it sees of its clusters; in seconds, by Karmada's names."""
+
+    cluster_status_update_frequency: float = 10.0
+    cluster_failure_threshold: float = 30.0  # so long it must fail before it is not ready
+    cluster_success_threshold: float = 30.0  # so long it must answer before it is ready again
+    cluster_lease_duration: float = 40.0
+    cluster_monitor_period: float = 5.0
+    cluster_monitor_grace_period: float = 40.0  # without news for so long, it is unknown
+    cluster_startup_grace_period: float = 60.0  # the same, for one that has just been added
+    graceful_eviction_timeout: float = 600.0
+
+
+USUAL_TIMES = Times()
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One instance: where its data is, and where it listens.
@@ -27,6 +44,7 @@ class Config:
     fleet: str | None = None
     feature_gates: str = ""
     """As the user wrote them: `Name=true,Other=false`."""
+    times: Times = USUAL_TIMES
 
     @property
     def store_file(self) -> Path:
