@@ -22,9 +22,9 @@ from atoll.controllers.running import controlling
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.runtime.supervisor import Supervisor
+from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Pace
 from atoll.simulated.member import Member, build, running
-from atoll.simulated.nodes import Pool
 from atoll.simulated.summary import summary
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store

@@ -9,7 +9,21 @@ from dataclasses import dataclass, field, replace
 
 from atoll.dialects.karmada.annotations import PRICE
 from atoll.errors import UsageError
-from atoll.simulated.nodes import Pool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """So many equal nodes. Quantities are as in Kubernetes; `more` are further resources."""
+
+    count: int = 10
+    cpu: str = "64"
+    memory: str = "256Gi"
+    pods: int = 250
+    more: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[str, ...] = ()
+    zone: str = ""
+    region: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,3 +137,10 @@ def fleet_of(name: str) -> Descriptions:
         known = ", ".join(PRESETS)
         raise UsageError(f'there is no fleet "{name}"; try: --fleet with one of {known}')
     return PRESETS[name]
+
+
+def taint(written: str) -> dict[str, str]:
+    """A taint as objects hold it."""
+    what, _, effect = written.rpartition(":")
+    key, _, value = what.partition("=")
+    return {"key": key, "effect": effect} | ({"value": value} if value else {})

@@ -19,7 +19,7 @@ from atoll.controllers.hub import Hub
 from atoll.effects import Effects
 from atoll.errors import Damaged, UsageError
 from atoll.runtime.supervisor import Supervisor
-from atoll.simulated.fleets import Description, Descriptions, Tenant, fleet_of
+from atoll.simulated.fleets import Description, Descriptions, Tenant, fleet_of, taint
 from atoll.simulated.member import Member, build, running
 from atoll.simulated.summary import summary
 from atoll.store.sqlite import SqliteLog
@@ -128,16 +128,10 @@ async def join(hub: Hub, hosted: Hosted) -> None:
         "provider": it.provider,
         "region": it.region,
         "zones": list(it.zones),
-        "taints": [_taint(one) for one in it.taints],
+        "taints": [taint(one) for one in it.taints],
     }
     told = {key: value for key, value in spec.items() if value}
     notes = {"labels": dict(it.labels), "annotations": dict(it.annotations)}
     member.keeper.give_way(hub.turns)
     await admit(hub, it.name, member.transport, told, **notes)
     await report(hub, it.name, partial(summary, member))
-
-
-def _taint(written: str) -> dict[str, str]:
-    what, _, effect = written.rpartition(":")
-    key, _, value = what.partition("=")
-    return {"key": key, "effect": effect} | ({"value": value} if value else {})

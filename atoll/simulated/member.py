@@ -20,9 +20,10 @@ from atoll.client.inprocess import InProcess
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.runtime.supervisor import Supervisor
+from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import NODES, Keeper, Pace
 from atoll.simulated.link import Link
-from atoll.simulated.nodes import FLEET, Pool, fleet_nodes
+from atoll.simulated.nodes import FLEET, fleet_nodes
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store

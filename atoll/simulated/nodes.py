@@ -4,7 +4,7 @@ Which pods are on which node is not known here: room is shared out by the sum (s
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from atoll.apiserver.objects.conditions import condition
@@ -15,6 +15,7 @@ from atoll.model.demand import NodeClaim
 from atoll.model.node import Node
 from atoll.scheduling.nodes import NodeTable
 from atoll.scheduling.nodes.claims import claimed
+from atoll.simulated.fleets import Pool, taint
 
 Object = dict[str, Any]
 
@@ -31,20 +32,6 @@ _TROUBLE = frozenset(
         "unschedulable",
     )
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
-    """So many equal nodes. Quantities are as in Kubernetes; `more` are further resources."""
-
-    count: int = 10
-    cpu: str = "64"
-    memory: str = "256Gi"
-    pods: int = 250
-    more: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    zone: str = ""
-    region: str = ""
 
 
 FLEET = (Pool(),)
@@ -65,6 +52,7 @@ def _node(name: str, pool: Pool, now: str) -> Object:
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": _labels(name, pool)},
+        "spec": {"taints": [taint(one) for one in pool.taints]} if pool.taints else {},
         "status": {
             "capacity": offered,
             "allocatable": offered,

@@ -8,9 +8,9 @@ import pytest
 from simulated_talk import APPS, BATCH, CORE, ask, job, settled, template, workload
 
 from atoll.effects import Chance, Effects
+from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Pace
 from atoll.simulated.member import build, running
-from atoll.simulated.nodes import Pool
 from atoll.store.memory import MemoryLog
 
 EFFECTS = Effects(lambda: datetime(2026, 1, 1, tzinfo=UTC), Chance("tests"))

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.errors import Invalid
-from atoll.simulated.nodes import Nodes, Pool, fleet_nodes
+from atoll.simulated.fleets import Pool
+from atoll.simulated.nodes import Nodes, fleet_nodes
 from atoll.simulated.pods import Pods
 from atoll.simulated.progress import Batch, Progress, advanced
 from atoll.simulated.quantities import written_amounts
