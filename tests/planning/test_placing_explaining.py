@@ -56,12 +56,36 @@ def test_an_explanation_says_what_was_decided_and_why() -> None:
     assert decision["outcome"] == {"verdict": "Success", "summary": "2 replicas in 1 cluster: a 2"}
     assert decision["targets"] == [{"name": "a", "replicas": 2}]
     assert decision["cost"] == "0.5 EUR per hour"
+    assert decision["costs"] == [{"name": "a", "perHour": "0.5 EUR per hour"}]
     assert "cost: 0.5 EUR per hour" in decision["sentences"]
     a, b = decision["clusters"]
     assert (a["name"], a["chosen"], a["replicas"]) == ("a", True, 2)
     assert (b["name"], b["chosen"]) == ("b", False)
     assert "untolerated taint" in b["reason"]
     assert any("by free capacity" in each for each in decision["sentences"])
+
+
+@given(
+    st.integers(0, 30),
+    st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=6),
+)
+def test_every_count_of_an_explanation_adds_up(
+    replicas: int, described: list[tuple[int, bool]]
+) -> None:
+    taints = [{"key": "gpu", "effect": "NoSchedule"}]
+    clusters = [
+        make_cluster(f"c{at}", cpu, **({"taints": taints} if tainted else {}))
+        for at, (cpu, tainted) in enumerate(described)
+    ]
+    (told,) = explained(replicas, *clusters)["decisions"]
+    turned_away = [each for each in told["clusters"] if each["fate"] == "filtered"]
+    assert told["fleetSize"] == len(told["clusters"]) == told["passed"] + len(turned_away)
+    assert {one["filter"] for each in turned_away for one in each["turnedAwayBy"]} <= set(
+        told["filters"]
+    )
+    if told["outcome"]["verdict"] == "Success" and replicas:
+        given_out = sum(line["won"] + line["kept"] for one in told["sums"] for line in one["lines"])
+        assert given_out == sum(each["replicas"] for each in told["targets"]) == replicas
 
 
 @pytest.mark.parametrize("clusters", [0, 2, 80], ids=["none", "few", "many"])

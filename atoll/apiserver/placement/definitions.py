@@ -139,6 +139,9 @@ def _decision() -> Schema:
         fate=text("At which step they were lost, as filtered or by rank."),
         reason=prose("What it is."),
     )
+    cost = fields(
+        "A cost.", name=text("The cluster."), perHour=prose("What its replicas cost per hour.")
+    )
     return fields(
         "One decision.",
         ("time", "outcome"),
@@ -152,11 +155,47 @@ def _decision() -> Schema:
         replicas=number("How many replicas were to be placed."),
         targets=items("Where it goes.", target),
         cost=prose("What it costs per hour there, as far as prices are known."),
+        costs=items("The same by cluster; one whose price is not known is not there.", cost),
+        fleetSize=number("How many clusters there were."),
+        passed=number("How many of them passed all filters."),
+        filters=texts("The filters that were asked, in their order."),
+        selection=prose("Who selected among those that passed: the name of a plug-in."),
+        groups=items("The groups of clusters that were weighed against each other.", _group()),
+        division=prose("Who divided replicas among those selected: the name of a plug-in."),
+        sums=items("How replicas were divided, one sum per tier.", _sum()),
         sentences=texts("The whole explanation for people, the most important first."),
         clusters=items("Each cluster's part; of more than 50, those chosen.", _cluster()),
         reasons=items("Why clusters were not chosen, the most frequent first.", reason),
         others=items("Other bindings that had a part in it.", _other()),
         record=prose("The newest decision whole, for programs: compressed, in Atoll's own form."),
+    )
+
+
+def _group() -> Schema:
+    return fields(
+        "A group of clusters.",
+        by=text("What they have in common, such as region."),
+        name=text("Its name."),
+        score=number("What it counted by."),
+        taken=flag("Whether it was taken."),
+    )
+
+
+def _sum() -> Schema:
+    line = fields(
+        "One cluster's part; one that got nothing is not there.",
+        name=text("Its name."),
+        votes=number("What its share is in proportion to: room, or weight."),
+        share=text("Its exact share, to two places."),
+        won=number("How many replicas it was given now."),
+        kept=number("How many it had and keeps besides."),
+    )
+    return fields(
+        "One division.",
+        method=text("How: static weight, free capacity, aggregated, kept, fill and so on."),
+        seats=number("How many replicas were divided."),
+        votes=number("All votes there were."),
+        lines=items("Who got how many.", line),
     )
 
 
@@ -166,6 +205,10 @@ def _cluster() -> Schema:
         "One estimate.",
         **{"from": text("Who made it."), "replicas": number("For how many more replicas.")},
     )
+    score = fields(
+        "One score.", **{"from": text("Who gave it."), "score": number("How much it is.")}
+    )
+    group = fields("One group.", by=text("By what."), name=text("Its name."))
     return fields(
         "One cluster.",
         name=text("Its name."),
@@ -175,8 +218,11 @@ def _cluster() -> Schema:
         fate=text("How far it came: chosen, or where it was lost."),
         reason=prose("Why it was not chosen."),
         turnedAwayBy=items("All filters it failed.", turned),
+        sparedBy=texts("Filters that were not asked: they spare what runs already."),
         rank=number("Its place among those that passed the filters, from 1."),
         score=number("Its score."),
+        scores=items("Who gave which score.", score),
+        groups=items("The groups it is in, of those that were weighed.", group),
         room=number("For how many more replicas it has room."),
         unitCost=prose("What one replica costs there, where the choice was by price."),
         estimates=items("Who said how much room there is.", estimate),

@@ -20,9 +20,10 @@ from atoll.model.price import NANO
 from atoll.planning.placing.preempting.notes import Part
 from atoll.planning.placing.standing import written_time
 from atoll.scheduling import stored
-from atoll.scheduling.cluster_report import ClusterReport
+from atoll.scheduling.arithmetic import Arithmetic
+from atoll.scheduling.cluster_report import SPARED, ClusterReport
 from atoll.scheduling.decision import Decision
-from atoll.scheduling.explain import Report, explain
+from atoll.scheduling.explain import Report, TermReport, explain
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.prices import UNKNOWN
 from atoll.scheduling.recording import Record, record
@@ -45,6 +46,8 @@ class Note:
     at: float
     targets: list[Told]
     cost: str
+    costs: list[Told]
+    """What the targets whose price is known cost per hour, one by one."""
     others: list[Told]
     unit_costs: Mapping[str, str]
     """By cluster, what one replica costs per hour; where the choice was by price."""
@@ -56,7 +59,7 @@ def note(decision: Decision, why: Trigger, now: float, gives: Iterable[Part] = (
         {"name": each.name, "replicas": each.replicas} for each in decision.targets
     ]
     others = [*_others(decision), *_give_way(gives)]
-    said = _cost(decision), others, _unit_costs(decision)
+    said = _cost(decision), _costs(decision), others, _unit_costs(decision)
     return Note(record(decision), why, now, targets, *said)
 
 
@@ -83,6 +86,8 @@ def told(each: Note) -> Told:
         "replicas": report.replicas,
         "targets": each.targets,
         "cost": report.cost,
+        "costs": each.costs,
+        **_steps(report.decisive),
         "sentences": [*sentences(report), *_prices(each)],
         "clusters": [_cluster(one, each.unit_costs) for one in _told_one_by_one(report)],
         "reasons": [
@@ -93,6 +98,34 @@ def told(each: Note) -> Told:
     }
     names = "\n".join(kept.roll.names.tolist()).encode()
     return _filled(said) | {RECORD: deflated(names + b"\0" + stored.encode(kept))}
+
+
+def _steps(term: TermReport) -> Told:
+    """What the steps of a decision were made of, and how many clusters there were at each."""
+    trial = term.trial
+    return {
+        "fleetSize": len(term.record.roll.names),
+        "passed": len(trial.candidates) if trial.candidates is not None else 0,
+        "filters": [each.filter for each in trial.said],
+        "selection": trial.selection,
+        "groups": [
+            {"by": by.key, "name": each.name, "score": each.score, "taken": each.taken}
+            for by in term.weighings
+            for each in by.groups[:MANY]
+        ],
+        "division": trial.division,
+        "sums": [_sum(each) for each in term.sums],
+    }
+
+
+def _sum(told: Arithmetic) -> Told:
+    """One division of replicas; shares are text, for exact numbers of any program."""
+    lines = [
+        {"name": each.cluster, "votes": each.votes, "share": f"{each.share:.2f}"}
+        | {"won": each.won, "kept": each.kept}
+        for each in told.lines[:MANY]
+    ]
+    return {"method": told.method, "seats": told.seats, "votes": told.votes, "lines": lines}
 
 
 def _filled(said: Told) -> dict[str, Any]:
@@ -123,8 +156,11 @@ def _cluster(report: ClusterReport, costs: Mapping[str, str]) -> Told:
         "turnedAwayBy": [
             {"filter": each.filter, "reason": each.said} for each in report.turned_away
         ],
+        "sparedBy": [each.filter for each in report.rulings if each.said == SPARED],
         "rank": report.rank,
         "score": report.score,
+        "scores": [{"from": name, "score": score} for name, score in report.scores],
+        "groups": [{"by": by, "name": name} for by, name in report.groups],
         "room": report.room,
         "unitCost": costs.get(report.name),
         "estimates": [
@@ -143,6 +179,15 @@ def _cost(decision: Decision) -> str:
         return ""
     told = _per_hour(found.known, fleet)
     return f"{told}, without {', '.join(found.unknown)}" if found.unknown else told
+
+
+def _costs(decision: Decision) -> list[Told]:
+    found, fleet = decision.cost.by_cluster[:MANY], decision.fleet
+    return [
+        {"name": name, "perHour": _per_hour(cost, fleet)}
+        for name, cost in found
+        if cost is not None
+    ]
 
 
 def _unit_costs(decision: Decision) -> Mapping[str, str]:
