@@ -7,6 +7,7 @@ Bodies are bytes on both sides, so that nothing can be shared by accident betwee
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 Headers = Mapping[str, str]
 
@@ -31,17 +32,33 @@ class Request:
     peer: Peer | None = None
 
 
+class Duplex(Protocol):
+    """Both directions of a connection that has left HTTP behind."""
+
+    async def read(self) -> bytes:
+        """The next bytes from the other side; none once it has ended or is gone."""
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes; to one who is gone they are lost without a word."""
+
+
+Upgrade = Callable[[Duplex], Awaitable[None]]
+"""Speaks to the other side over its connection, and returns when all is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """What the caller gets: a whole body, or a stream of chunks that goes on until it ends.
 
-    A stream is closed (`aclose`) by whoever consumes it, also when it stops early.
+    A stream is closed (`aclose`) by whoever consumes it, also when it stops early. After a 101
+    `upgrade` has the connection to itself; whoever does not want that just lets it go.
     """
 
     status: int
     headers: Headers = field(default_factory=dict)
     body: bytes = b""
     stream: AsyncIterator[bytes] | None = None
+    upgrade: Upgrade | None = None
 
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from atoll.apiserver.authentication import Identity
-from atoll.apiserver.resource import Resource
+from atoll.apiserver.resource import Branch, Resource
 
 Object = dict[str, Any]
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
@@ -66,3 +66,5 @@ class Kinds:
     resources: Sequence[Resource] = ()
     hooks: Hooks = Hooks()
     services: Mapping[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    branches: Mapping[tuple[str, str], tuple[Branch, ...]] = field(default_factory=dict)
+    """By group and plural: what else is served below the objects of a resource."""

@@ -5,8 +5,8 @@ starts no task itself: `services` are for a supervisor to run, next to the store
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 
 from atoll.apiserver.admission import Hooks, Kinds
 from atoll.apiserver.authentication import Tokens
@@ -21,6 +21,7 @@ from atoll.apiserver.housekeeping.garbage import Collector
 from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
 from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.openapi import OpenApi
+from atoll.apiserver.resource import Branch, Resource
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.server import ApiServer
 from atoll.apiserver.verbs.call import Api
@@ -59,7 +60,8 @@ def assemble(
     """Build an API server over a store, with kinds of the plane's own where it is one."""
     facts = load()
     own = kinds or Kinds()
-    catalog = Catalog([*builtin_resources(facts), *own.resources], facts)
+    resources = [*builtin_resources(facts), *own.resources]
+    catalog = Catalog([_branched(each, own.branches) for each in resources], facts)
     api = Api(store, catalog, effects)
     definitions = Definitions(api)
     collector, sweeper, expiry = Collector(api), Sweeper(api), Expiry(api)
@@ -85,3 +87,10 @@ def assemble(
         _load=(definitions.load, collector.load, sweeper.load, expiry.load),
         _ready=ready,
     )
+
+
+def _branched(
+    resource: Resource, branches: Mapping[tuple[str, str], tuple[Branch, ...]]
+) -> Resource:
+    found = branches.get((resource.group, resource.plural))
+    return replace(resource, branches=found) if found else resource

@@ -43,6 +43,10 @@ def subresources(resource: Resource) -> tuple[Subresource, ...]:
         found.append(Subresource("scale", _STATUS_VERBS, *SCALE))
     if resource.kind == "Namespace" and not resource.group:
         found.append(Subresource("finalize", ("update",), *own))
+    found.extend(
+        Subresource(branch.name, branch.verbs, *own[:2], branch.kind)
+        for branch in resource.branches
+    )
     return tuple(found if resource.custom else sorted(found, key=lambda sub: sub.name))
 
 

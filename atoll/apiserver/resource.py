@@ -4,14 +4,16 @@ The catalog holds them: built-in ones made from the facts and `kinds`, custom on
 versions of a resource share one collection in the store, whose objects are in the stored version.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from atoll.apiserver.authentication import Identity
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.schema import Schema
 from atoll.dialects.kubernetes.names import subdomain_faults
+from atoll.exchange import Request, Response
 
 Object = dict[str, Any]
 Path = tuple[str, ...]
@@ -108,6 +110,34 @@ class Reading:
     shown: Callable[[Object, Callable[[Attributes], bool]], Object]
 
 
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A request at a branch: of whom, and about which object.
+
+    `beyond` is what follows the branch in the path, as it was written.
+    """
+
+    request: Request
+    identity: Identity
+    namespace: str
+    name: str
+    beyond: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A subresource that is no part of the stored object: a pod's log, the way to a cluster.
+
+    It answers requests as they come, streams and upgrades included; ApiError refuses.
+    """
+
+    name: str
+    kind: str  # as discovery names it
+    serve: Callable[[Errand], Awaitable[Response]]
+    verbs: tuple[str, ...] = ("get",)
+    goes_on: bool = False  # any path may follow
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Resource:
     """A resource as served in one version."""
@@ -141,6 +171,7 @@ class Resource:
     to_stored: Callable[[Object], Object] = unconverted
     reading: Reading | None = None
     shared: bool = True  # what one reader is shown may be shown to another
+    branches: tuple[Branch, ...] = ()
 
     @property
     def api_version(self) -> str:

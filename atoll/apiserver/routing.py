@@ -56,6 +56,12 @@ def route(path: str) -> Route | None:
     return DocumentRoute(parts)
 
 
+def beyond_subresource(path: str, target: ResourceRoute) -> str:
+    """What follows the subresource in a path that points at it, still encoded."""
+    above = 5 + bool(target.group) + 2 * bool(target.namespace)
+    return "/".join(path[1:].split("/")[above:])
+
+
 def _decoded(segment: str) -> str:
     return unquote(segment, errors="strict")
 

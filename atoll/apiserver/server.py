@@ -15,7 +15,7 @@ from atoll.apiserver.documents import Documents
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.negotiation import negotiate
 from atoll.apiserver.options import check_timeout, first, flag, list_options, parse_query
-from atoll.apiserver.resource import Resource
+from atoll.apiserver.resource import Branch, Errand, Resource
 from atoll.apiserver.responding import (
     ITEM_SHAPES,
     LIST_SHAPES,
@@ -29,7 +29,7 @@ from atoll.apiserver.responding import (
     written_response,
 )
 from atoll.apiserver.rights import authorize_as, seen_by
-from atoll.apiserver.routing import DocumentRoute, ResourceRoute, route
+from atoll.apiserver.routing import DocumentRoute, ResourceRoute, beyond_subresource, route
 from atoll.apiserver.shaping import Shaper
 from atoll.apiserver.status import (
     ApiError,
@@ -125,6 +125,11 @@ class ApiServer:
             return self.documents.missing()
         if reading is not None:
             resource = seen_by(resource, reading, self.authorize, identity, verb)
+        branch = _branch(resource, target.subresource)
+        if branch is not None:
+            beyond = beyond_subresource(request.path, target)
+            errand = Errand(request, identity, target.namespace, target.name, beyond)
+            return await branch.serve(errand)
         check_timeout(query)
         call = Call(
             request=request,
@@ -148,13 +153,20 @@ class ApiServer:
             if not self.api.catalog.versions(target.group):
                 return None
             raise unknown_resource()
-        if (target.namespace and not resource.namespaced) or target.rest:
+        branch = _branch(resource, target.subresource)
+        if target.rest and (branch is None or not branch.goes_on):
+            raise unknown_resource()
+        if target.namespace and not resource.namespaced:
             raise unknown_resource()
         if resource.namespaced and target.name and not target.namespace:
             raise unknown_resource()
         if target.subresource and target.subresource not in _subresource_names(resource):
             raise unknown_resource()
         return resource
+
+
+def _branch(resource: Resource, name: str) -> Branch | None:
+    return next((each for each in resource.branches if each.name == name), None)
 
 
 def _subresource_names(resource: Resource) -> list[str]:

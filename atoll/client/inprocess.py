@@ -5,6 +5,7 @@ here works over HTTPS too. A handler that raises is a bug, and the caller is sho
 """
 
 import asyncio
+from dataclasses import replace
 
 from atoll.client.transport import Unreachable, closing
 from atoll.exchange import Handler, Peer, Request, Response
@@ -29,7 +30,7 @@ class InProcess:
         response = await self._handler(Request(method, path, query, headers, body, self._peer))
         lowered = {name.lower(): value for name, value in response.headers.items()}
         if method != "HEAD" and response.status not in _BODILESS:
-            return Response(response.status, lowered, response.body, response.stream)
+            return replace(response, headers=lowered)
         if response.stream is not None:
             async with closing(response.stream):
                 pass

@@ -17,7 +17,8 @@ from atoll.apiserver.http import refusals, writing
 from atoll.apiserver.http.identity import peer_of
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.reading import Arrival, RequestReader, Stage
-from atoll.exchange import Handler, Request, Response
+from atoll.apiserver.http.upgraded import Upgraded
+from atoll.exchange import Handler, Request, Response, Upgrade
 
 log = logging.getLogger("atoll.http")
 
@@ -58,6 +59,7 @@ class Connection(asyncio.Protocol):
         "_task",
         "_timer",
         "_transport",
+        "_upgraded",
         "_waiting",
     )
 
@@ -71,6 +73,7 @@ class Connection(asyncio.Protocol):
         self._modern_stream = True
         self._final = False  # the client was told that there are no more answers
         self._gone = False
+        self._upgraded: Upgraded | None = None  # once HTTP has been left behind
         self._paused: asyncio.Future[None] | None = None
         self._reading_paused = False
         self._buffered = 0  # when the client was last seen to read
@@ -98,6 +101,9 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._gone:
             return
+        if self._upgraded is not None:
+            self._upgraded.feed(data)
+            return
         if self._stage == "nothing":
             self._linger()
         self._reader.feed(data)
@@ -110,6 +116,8 @@ class Connection(asyncio.Protocol):
         self._gone = True
         self._waiting.clear()
         self._reader.close()
+        if self._upgraded is not None:
+            self._upgraded.end()
         if self._timer is not None:
             self._timer.cancel()
         if self._streaming and self._task is not None:
@@ -277,6 +285,9 @@ class Connection(asyncio.Protocol):
             await self._write_whole(request, arrival, method="")
             return
         response = await self._ask(request)
+        if response.upgrade is not None:
+            await self._hand_over(response, arrival, response.upgrade)
+            return
         if response.stream is not None:
             await self._write_stream(response, arrival, method=request.method)
             return
@@ -328,6 +339,21 @@ class Connection(asyncio.Protocol):
                 self._transport.abort()
             else:
                 self._end_stream()
+
+    async def _hand_over(self, response: Response, arrival: Arrival, upgrade: Upgrade) -> None:
+        """Let another protocol have the connection; after it there is nothing more to be said."""
+        self._final = True
+        self._write(self._head(response, arrival, 0))
+        self._streaming, self._modern_stream = not self._gone, False
+        self._upgraded = Upgraded(self._transport, self._write, lambda: self._paused)
+        if self._gone:
+            self._upgraded.end()
+        try:
+            await upgrade(self._upgraded)
+        except Exception:
+            log.exception("Failed in the middle of an upgraded connection")
+        self._streaming = False
+        self._close()
 
     def _begin_stream(self, response: Response, arrival: Arrival, *, method: str) -> bool:
         """Write the head; say if the stream itself is wanted."""

@@ -10,6 +10,7 @@ from http import HTTPStatus
 
 from atoll.exchange import Headers, Response
 
+SWITCHING = 101
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -36,7 +37,9 @@ def head(response: Response, date: str, length: int | None, *, close: bool, mode
             lines.append(f"Content-Length: {length}")
     elif modern:
         lines.append("Transfer-Encoding: chunked")
-    if close:
+    if status == SWITCHING:
+        lines.append("Connection: Upgrade")
+    elif close:
         lines.append("Connection: close")
     elif not modern:
         lines.append("Connection: keep-alive")
