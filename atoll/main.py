@@ -166,7 +166,7 @@ class Control:
 
         transport = InProcess(self.plane.server.handle, CONTROLLERS)
         try:
-            async with controlling(transport, self.effects, self.features) as self.hub:
+            async with controlling(transport, self.effects, features=self.features) as self.hub:
                 self._join()
                 settle_memory()
                 log.info("The controllers run")
@@ -201,10 +201,12 @@ async def _members(config: Config, effects: Effects, stack: AsyncExitStack) -> "
     """Run the simulated members that this instance shall have, or has had; mostly none."""
     if config.fleet is None and not config.fleet_file.exists():
         return []
-    from atoll.simulated.hosting import chosen_fleet, hosting
+    from atoll.simulated.choosing_fleet import chosen_fleet
+    from atoll.simulated.hosting import hosting
 
-    fleet = hosting(chosen_fleet(config), config, effects)
-    return await stack.enter_async_context(fleet)
+    fleet = chosen_fleet(config)
+    assert fleet is not None, "one is asked for or remembered"
+    return await stack.enter_async_context(hosting(fleet.clusters, config, effects))
 
 
 def _http_server(

@@ -61,14 +61,6 @@ def running(config: Config) -> Note | None:
     return _read_note(config.state_file)
 
 
-def remembered_fleet(config: Config) -> str | None:
-    """The fleet of simulated members that this instance has; None if it has none."""
-    try:
-        return config.fleet_file.read_text().strip()
-    except OSError:
-        return None
-
-
 def write_note(config: Config, note: Note) -> None:
     draft = config.state_file.with_name(f".{config.state_file.name}.{os.getpid()}")
     draft.write_text(json.dumps(asdict(note)) + "\n")

@@ -20,7 +20,7 @@ import click
 import atoll
 from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
-from atoll.cli.instance import Note, claim, remembered_fleet, running, write_note
+from atoll.cli.instance import Note, claim, running, write_note
 from atoll.cli.printing import done, seconds, show, size, tell
 from atoll.config import Config
 from atoll.errors import AtollError, Damaged
@@ -34,8 +34,8 @@ LOG_LINES_SHOWN = 5
 @click.option("--host", metavar="ADDRESS", help="Listen here [default: 127.0.0.1].")
 @click.option(
     "--fleet",
-    metavar="NAME",
-    help="Bring simulated member clusters: tiny or hybrid; kept from then on.",
+    metavar="PRESET|FILE",
+    help="Bring simulated member clusters, kept from then on; see: atoll fleet list",
 )
 @click.option(
     "--feature-gates",
@@ -57,6 +57,7 @@ def up(
     notify_fd: int | None,
     foreground: bool,
 ) -> None:
+    fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
     if notify_fd is not None:
         _be_background_server(config, notify_fd)
@@ -68,6 +69,16 @@ def up(
         _start(config, timeout)
 
 
+def _checked_fleet(asked: str | None) -> str | None:
+    """A fleet that can be read, by a name that holds in every directory."""
+    if asked is None:
+        return None
+    from atoll.simulated.choosing_fleet import PRESETS, find_fleet
+
+    find_fleet(asked)
+    return asked if asked in PRESETS else str(Path(asked).absolute())
+
+
 def _say_running(config: Config, note: Note) -> None:
     if config.port not in (None, 0) and not note.url.endswith(f":{config.port}"):
         raise CommandFailed(
@@ -75,7 +86,7 @@ def _say_running(config: Config, note: Note) -> None:
             f"so it cannot be started on port {config.port}",
             command(config, "down"),
         )
-    if config.fleet not in (None, remembered_fleet(config)):
+    if config.fleet is not None and not _has_fleet(config, config.fleet):
         raise CommandFailed(
             f"atoll is already running at {note.url}",
             f'without the fleet "{config.fleet}"',
@@ -90,6 +101,13 @@ def _say_running(config: Config, note: Note) -> None:
     where = f" at {note.url}" if note.url else ", and still starting"
     show(f"atoll is already running{where} (process {note.pid}) · data in {config.data_dir}")
     show(f"Stop it: {command(config, 'down')}")
+
+
+def _has_fleet(config: Config, asked: str) -> bool:
+    from atoll.simulated.choosing_fleet import differs, remembered_fleet
+
+    has = remembered_fleet(config)
+    return has is not None and not differs(asked, has)
 
 
 # The server process.

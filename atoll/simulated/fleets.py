@@ -1,14 +1,12 @@
-"""Which simulated members there are: a fleet is a list of descriptions, and some have a name.
+"""What a fleet of simulated members is described by: clusters, pools of nodes, tenants.
 
-A name comes in, descriptions go out. What is described here is data: how a member is built, served
-and joined is not known here.
+Values only, and how a taint is written. How a description is read from a file is in `fleet_file`;
+how a member is built, served and joined is not known here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-
-from atoll.dialects.karmada.annotations import PRICE
-from atoll.errors import UsageError
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +41,7 @@ class Tenant:
 class Description:
     """One member: what its Cluster says of it, what it is made of, and who is there already.
 
-    Taints are as in Kubernetes: `key=value:effect`, the value optional.
+    Taints are as in Kubernetes: `key=value:effect`, the value optional. Times are in seconds.
     """
 
     name: str
@@ -53,90 +51,24 @@ class Description:
     taints: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
-    pools: tuple[Pool, ...] = (Pool(count=3, cpu="8", memory="32Gi", pods=110),)
+    pools: tuple[Pool, ...] = ()
     tenants: tuple[Tenant, ...] = ()
+    start_s: float = 0.0
+    job_s: float = 0.0
 
 
-Descriptions = tuple[Description, ...]
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The members of one instance; `document` is what they were read from."""
 
-# An old spelling of the region, which texts from Karmada's first years still select by.
-_REGION = "failuredomain.kubernetes.io/region"
+    name: str
+    about: str
+    clusters: tuple[Description, ...]
+    document: Mapping[str, Any] = field(repr=False)
 
-TINY: Descriptions = (
-    Description(name="member1", provider="sim", region="dc1", labels={_REGION: "dc1"}),
-    Description(name="member2", provider="sim", region="dc2", labels={_REGION: "dc2"}),
-)
-
-_BIG = Pool(cpu="16", memory="64Gi", pods=110)
-_SMALL = Pool(cpu="8", memory="32Gi", pods=110)
-
-
-def _pools(count: int, node: Pool, *zones: str) -> tuple[Pool, ...]:
-    """So many equal nodes, evenly in these zones."""
-    share, rest = divmod(count, len(zones))
-    return tuple(
-        replace(node, count=share + (number < rest), zone=zone) for number, zone in enumerate(zones)
-    )
-
-
-HYBRID: Descriptions = (
-    Description(
-        name="idc-bj",
-        provider="onprem",
-        region="cn-north",
-        zones=("bj-hall1", "bj-hall2"),
-        annotations={PRICE: "cpu=0.0090, gib=0.0012"},
-        pools=_pools(20, _BIG, "bj-hall1", "bj-hall2"),
-        tenants=(Tenant(name="erp", replicas=104, cpu="2", memory="7Gi"),),
-    ),
-    Description(
-        name="idc-sh",  # nearly full: 173 of 192 CPUs are taken
-        provider="onprem",
-        region="cn-east",
-        zones=("sh-hall1",),
-        annotations={PRICE: "cpu=0.0090, gib=0.0012"},
-        pools=_pools(12, _BIG, "sh-hall1"),
-        tenants=(Tenant(name="warehouse", replicas=173, cpu="1", memory="3600Mi"),),
-    ),
-    Description(
-        name="ali-hz",
-        provider="alibaba",
-        region="cn-east",
-        zones=("cn-hangzhou-h", "cn-hangzhou-i"),
-        annotations={PRICE: "cpu=0.0270, gib=0.0036"},
-        pools=_pools(10, _SMALL, "cn-hangzhou-h", "cn-hangzhou-i"),
-        tenants=(Tenant(name="search", replicas=12, cpu="2", memory="7600Mi"),),
-    ),
-    Description(
-        name="aws-use1",
-        provider="aws",
-        region="us-east-1",
-        zones=("us-east-1a", "us-east-1b"),
-        annotations={PRICE: "cpu=0.0316, gib=0.0042"},
-        pools=_pools(10, _SMALL, "us-east-1a", "us-east-1b"),
-        tenants=(Tenant(name="checkout", replicas=10, cpu="2", memory="7800Mi"),),
-    ),
-    Description(
-        name="azr-weu",
-        provider="azure",
-        region="westeurope",
-        zones=("westeurope-1", "westeurope-2"),
-        taints=("maintenance:NoSchedule",),
-        annotations={PRICE: "cpu=0.0340, gib=0.0045"},
-        pools=_pools(8, _SMALL, "westeurope-1", "westeurope-2"),
-        tenants=(Tenant(name="reports", replicas=8, cpu="2", memory="7Gi"),),
-    ),
-)
-
-PRESETS: Mapping[str, Descriptions] = {"tiny": TINY, "hybrid": HYBRID}
-
-
-def fleet_of(name: str) -> Descriptions:
-    """The fleet of this name; UsageError if there is none."""
-    if name not in PRESETS:
-        known = ", ".join(PRESETS)
-        raise UsageError(f'there is no fleet "{name}"; try: --fleet with one of {known}')
-    return PRESETS[name]
+    @property
+    def node_count(self) -> int:
+        return sum(pool.count for cluster in self.clusters for pool in cluster.pools)
 
 
 def taint(written: str) -> dict[str, str]:

@@ -9,18 +9,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from atoll.apiserver.certificates import write_private
 from atoll.apiserver.door import Door
 from atoll.apiserver.http.serving import HttpServer
 from atoll.client.api import ApiClient, Collection, Taken, Wire
 from atoll.config import Config
-from atoll.controllers.admitting import admit, report
 from atoll.controllers.hub import Hub
 from atoll.effects import Effects
 from atoll.errors import Damaged, UsageError
 from atoll.runtime.supervisor import Supervisor
-from atoll.simulated.fleets import Description, Descriptions, Tenant, fleet_of, taint
+from atoll.simulated.fleets import Description, Tenant, taint
 from atoll.simulated.member import Member, build, running
+from atoll.simulated.reporting import enrol, report
 from atoll.simulated.summary import summary
 from atoll.store.sqlite import SqliteLog
 
@@ -36,20 +35,6 @@ class Hosted:
     description: Description
     member: Member
     url: str
-
-
-def chosen_fleet(config: Config) -> Descriptions:
-    """The fleet that is asked for, else the one this instance had; from now on it has it."""
-    known = config.fleet_file.read_text().strip() if config.fleet_file.exists() else None
-    if config.fleet is not None and known not in (None, config.fleet):
-        raise UsageError(
-            f'the simulated members in {config.data_dir} are of the fleet "{known}"; '
-            "try: another --data-dir, or atoll down --purge first"
-        )
-    name = config.fleet or known or ""
-    fleet = fleet_of(name)
-    write_private(config.fleet_file, f"{name}\n".encode())
-    return fleet
 
 
 @asynccontextmanager
@@ -133,5 +118,5 @@ async def join(hub: Hub, hosted: Hosted) -> None:
     told = {key: value for key, value in spec.items() if value}
     notes = {"labels": dict(it.labels), "annotations": dict(it.annotations)}
     member.keeper.give_way(hub.turns)
-    await admit(hub, it.name, member.transport, told, **notes)
+    await enrol(hub, it.name, told, **notes)
     await report(hub, it.name, partial(summary, member))
