@@ -8,13 +8,13 @@ owned by the namespace, so that it goes when the namespace goes. Not for the pla
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from atoll.dialects.karmada import names
 from atoll.errors import AtollError
 from atoll.model.action import NOTHING, Action, Create, Delete, Object, Plan, Ref, Tell, Update
 from atoll.model.cluster import Cluster
 from atoll.planning.overriding.overriding import Policies, listed, override
+from atoll.planning.owning import is_owned_by, marked, owned_work, owners_of, work_id_of, work_ref
 from atoll.planning.rendering import Means, Rendered
 
 KUBE = (re.compile("kube-.*"),)
@@ -52,7 +52,7 @@ def plan(seen: SeenNamespace) -> Plan:
         work = there.get(name)
         if work is None and seen.clusters[name].deleting:
             continue
-        if work is not None and not _is_ours(work, namespace):
+        if work is not None and not is_owned_by(namespace, work):
             # Of a namespace that had this name before; it goes with that.
             again_in = _GARBAGE_S
             continue
@@ -83,74 +83,27 @@ def _withdrawn(works: Sequence[Object]) -> list[Action]:
         Delete(Ref.of(work), work["metadata"].get("uid", ""))
         for work in works
         if not work["metadata"].get("deletionTimestamp")
-        and any(each.get("kind") == "Namespace" for each in _owners(work))
+        and any(each.get("kind") == "Namespace" for each in owners_of(work))
     ]
-
-
-def _owners(work: Object) -> Sequence[Object]:
-    return work["metadata"].get("ownerReferences") or ()
-
-
-def _is_ours(work: Object, namespace: Object) -> bool:
-    uid = namespace["metadata"].get("uid", "")
-    leaving = work["metadata"].get("deletionTimestamp")
-    return not leaving and any(each.get("uid") == uid for each in _owners(work))
 
 
 def _work(
     seen: SeenNamespace, namespace: Object, cluster: str, standing: Object | None, new_id: str
-) -> dict[str, Any]:
+) -> Object:
     """The Work of a cluster as it should be, changed only where it must be."""
     rendered = _rendered(seen, namespace, seen.clusters[cluster])
-    metadata = (standing or {}).get("metadata") or {}
-    labels = metadata.get("labels") or {}
-    work_id = labels.get(names.WORK_ID) or new_id
-    known = metadata.get("annotations") or {}
+    known = ((standing or {}).get("metadata") or {}).get("annotations") or {}
     kept = {k: v for k, v in known.items() if k != names.APPLIED_CLUSTER_OVERRIDES}
     rules = rendered.overridden.cluster_wide
     told = {names.APPLIED_CLUSTER_OVERRIDES: listed(rules)} if rules else {}
-    owner = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "name": namespace["metadata"]["name"],
-        "uid": namespace["metadata"].get("uid", ""),
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    spec = (standing or {}).get("spec") or {}
-    return {
-        **(standing or {"apiVersion": rendered.work.api_version, "kind": rendered.work.kind}),
-        "metadata": {
-            "finalizers": [names.EXECUTION_FINALIZER],
-            "ownerReferences": [owner],
-            **metadata,
-            "namespace": rendered.work.namespace,
-            "name": rendered.work.name,
-            "labels": {**labels, names.WORK_ID: work_id},
-            "annotations": {**kept, **told},
-        },
-        "spec": {**spec, "workload": {"manifests": [rendered.identified(work_id)]}},
-    }
+    manifest = rendered.identified(work_id_of(standing, new_id))
+    return owned_work(namespace, rendered.work, standing, manifest, {**kept, **told})
 
 
 def _rendered(seen: SeenNamespace, namespace: Object, cluster: Cluster) -> Rendered:
     """The namespace as a cluster gets it."""
     overridden = override(namespace, cluster, seen.policies, seen.means.texts)
-    name = namespace["metadata"]["name"]
-    space = names.execution_namespace(cluster.name)
-    work = Ref("work.karmada.io/v1alpha1", "Work", space, names.work_name("Namespace", name))
-    metadata = overridden.manifest["metadata"]
-    marks = {
-        names.WORK_NAMESPACE: work.namespace,
-        names.WORK_NAME: work.name,
-        names.TEMPLATE_UID: namespace["metadata"].get("uid", ""),
-    }
-    marked = {
-        **overridden.manifest,
-        "metadata": {
-            **metadata,
-            "labels": {**(metadata.get("labels") or {}), names.MANAGED: "true"},
-            "annotations": {**(metadata.get("annotations") or {}), **marks},
-        },
-    }
-    return Rendered(seen.means.prune(marked), work, overridden, "")
+    work = work_ref(cluster.name, namespace)
+    uid = namespace["metadata"].get("uid", "")
+    manifest = marked(overridden.manifest, work, **{names.TEMPLATE_UID: uid})
+    return Rendered(seen.means.prune(manifest), work, overridden, "")
