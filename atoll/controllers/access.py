@@ -3,7 +3,7 @@
 from functools import partial
 
 from atoll.client.api import Wire
-from atoll.controllers.hub import CLUSTER, WORK, Hub, meant_otherwise
+from atoll.controllers.hub import CLUSTER, Hub, meant_otherwise
 from atoll.controllers.loop import Controller, Loop
 from atoll.dialects.karmada import names
 from atoll.model.action import Ref
@@ -46,12 +46,12 @@ def _observe(hub: Hub, name: str) -> impersonating.SeenAccess | None:
     cluster = hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
     if cluster is None:
         return None
-    mirror = hub.plane.mirror(hub.plane.collection(WORK, "Work"))
+    works = map(hub.plane.find, impersonating.works_of(name))
     roles, bindings = (hub.plane.all(RBAC, kind) for kind in KINDS)
     return impersonating.SeenAccess(
         cluster=cluster,
         roles=roles,
         bindings=bindings,
-        works=mirror.within(names.execution_namespace(name)),
+        works=[each for each in works if each is not None],
         new_id=hub.new_id(),
     )

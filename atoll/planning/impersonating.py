@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from atoll.dialects.karmada import names
-from atoll.model.action import NOTHING, Action, Create, Object, Plan, Update
+from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Update
 from atoll.planning.overriding.overriding import Overridden
 from atoll.planning.owning import is_owned_by, marked, owned_work, work_id_of, work_ref
 from atoll.planning.rendering import Rendered
@@ -108,6 +108,11 @@ def rules_for(subjects: Subjects) -> list[Object]:
         for resource, found in named.items()
         if found is not None
     ]
+
+
+def works_of(cluster: str) -> list[Ref]:
+    """The Works that tell a cluster."""
+    return [work_ref(cluster, manifest) for manifest in (_role([]), _binding(""))]
 
 
 def plan(seen: SeenAccess) -> Plan:
