@@ -1,5 +1,7 @@
 """A table of nodes after a change equals a table built anew, and the old one stays as it was."""
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -50,6 +52,24 @@ class ChangingTable(RuleBasedStateMachine):
         self.nodes[cluster] = {node.name: node for node in listed}
         self.table = self.table.with_cluster(cluster, listed)
 
+    @rule(cluster=CLUSTERS, listed=node_lists, gone=st.sets(st.sampled_from(NAMES)))
+    def change_many(self, cluster: str, listed: list[Node], gone: set[str]) -> None:
+        known = self.nodes.setdefault(cluster, {})
+        for name in gone:
+            known.pop(name, None)
+        known |= {node.name: node for node in listed}
+        self.table = self.table.with_nodes(listed, gone, cluster=cluster)
+
+    @rule(cluster=CLUSTERS, listed=node_lists, demand=SOME_DEMAND)
+    def fill(self, cluster: str, listed: list[Node], demand: Demand) -> None:
+        answers(self.table, demand)
+        known = self.nodes.get(cluster, {})
+        for name, each in {node.name: node for node in listed if node.name in known}.items():
+            same = {"labels": known[name].labels, "taints": known[name].taints}
+            known[name] = replace(each, unschedulable=known[name].unschedulable, **same)
+        self.table = self.table.with_free(listed, cluster=cluster)
+        assert answers(self.table, demand) == answers(self.rebuilt(), demand)
+
     @rule(cluster=CLUSTERS)
     def leave(self, cluster: str) -> None:
         self.nodes.pop(cluster, None)
@@ -76,6 +96,8 @@ def test_a_change_leaves_the_table_it_was_made_from_alone(
     table.with_node(node)
     table.without(node.name)
     table.with_cluster("", [node])
+    table.with_nodes([node])
+    table.with_free([node])
     assert facts(table) == before
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from atoll.model.node import UNSCHEDULABLE, Node
 from atoll.model.taint import Taint
-from atoll.scheduling.columns import Interned, Numbers, T, replaced
+from atoll.scheduling.columns import Interned, Numbers, Rows, T, replaced
 
 INT64_MOST = 2**63 - 1
 """Kubernetes' largest quantity; whatever is written beyond it counts as this much."""
@@ -96,6 +96,31 @@ class NodeRows:
                 for name in sorted({*self.free, *_resources(node)})
             },
             slots=_set(self.slots, row, _slots(node)),
+        )
+
+    def freed(self, nodes_by_row: Mapping[int, Node]) -> "NodeRows":
+        """These rows with other amounts free in some of them; each column is copied once."""
+        rows = list(nodes_by_row)
+        resources = {
+            *self.free,
+            *(name for node in nodes_by_row.values() for name in _resources(node)),
+        }
+        free = {}
+        for name in sorted(resources):
+            free[name] = self.free_of(name).copy()
+            free[name][rows] = [_free(node, name) for node in nodes_by_row.values()]
+        slots = self.slots.copy()
+        slots[rows] = [_slots(node) for node in nodes_by_row.values()]
+        return NodeRows(self.names, self.labels, self.taints, free, slots)
+
+    def taken(self, order: Rows) -> "NodeRows":
+        """Some of these rows, in this order."""
+        return NodeRows(
+            names=tuple(self.names[row] for row in order.tolist()),
+            labels={key: _ordered(column, order) for key, column in self.labels.items()},
+            taints=_ordered(self.taints, order),
+            free={name: column[order] for name, column in self.free.items()},
+            slots=self.slots[order],
         )
 
     def has_label(self, key: str) -> bool:
@@ -193,6 +218,10 @@ def _put(column: Interned[T], row: int, value: T) -> Interned[T]:
 
 def _part(column: Interned[T], part: slice) -> Interned[T]:
     return Interned(column.codes[part], column.values, column.index)
+
+
+def _ordered(column: Interned[T], order: Rows) -> Interned[T]:
+    return _tidied(Interned(column.codes[order], column.values, column.index))
 
 
 def _joined(columns: Sequence[Interned[T]]) -> Interned[T]:

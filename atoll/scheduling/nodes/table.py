@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import attrgetter
 
+import numpy as np
+
 from atoll.model.demand import NodeClaim
 from atoll.model.node import Node
 from atoll.scheduling.columns import Mask
@@ -65,6 +67,27 @@ class NodeTable:
         """This table after a node has left it; its cluster stays, if need be without nodes."""
         row = self.row(name, cluster=cluster)
         return self if row is None else self._spliced(cluster, (row, row + 1), NodeRows.of(()))
+
+    def with_free(self, nodes: Iterable[Node], *, cluster: str = "") -> "NodeTable":
+        """This table after what is free on some of its nodes has changed, and nothing else of them.
+
+        However many nodes it is about, that costs no more than copying the columns once.
+        """
+        rows = {self.row(node.name, cluster=cluster): node for node in nodes}
+        known = {row: node for row, node in rows.items() if row is not None}
+        return NodeTable(self.clusters, self.starts, self.rows.freed(known), self.masks)
+
+    def with_nodes(
+        self, nodes: Iterable[Node], gone: Iterable[str] = (), *, cluster: str = ""
+    ) -> "NodeTable":
+        """This table with nodes of one cluster changed, added and gone, all at once."""
+        first, last = between = self._range(cluster)
+        new = _ordered(nodes)
+        left = {*gone, *(node.name for node in new)}
+        kept = [row for row in range(first, last) if self.rows.names[row] not in left]
+        rows = NodeRows.joined([self.rows.taken(np.array(kept, np.int64)), NodeRows.of(new)])
+        by_name = sorted(range(len(rows)), key=rows.names.__getitem__)
+        return self._spliced(cluster, between, rows.taken(np.array(by_name, np.int64)))
 
     def with_cluster(self, cluster: str, nodes: Iterable[Node]) -> "NodeTable":
         """This table with all nodes of one cluster replaced by these."""
