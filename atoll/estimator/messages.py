@@ -1,0 +1,172 @@
+"""The messages of Karmada's estimators, to and from what bindings say: dictionaries both sides.
+
+A request names a cluster and what one replica, or one set of components, needs; an answer is one
+number. Needs are in the form of `replicaRequirements` in a ResourceBinding. Newer estimators read
+them from fields of bytes, older ones from the fields those replaced, so both are written.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from atoll.estimator.protobuf import Listed, Mapped, Table, decode, encode
+
+Object = dict[str, Any]
+
+SERVICE = "github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
+
+_QUANTITY: Table = {1: ("string", "text")}
+_REQUIREMENT: Table = {1: ("key", "text"), 2: ("operator", "text"), 3: ("values", Listed("text"))}
+_TERM: Table = {
+    1: ("matchExpressions", Listed(_REQUIREMENT)),
+    2: ("matchFields", Listed(_REQUIREMENT)),
+}
+_SELECTOR: Table = {1: ("nodeSelectorTerms", Listed(_TERM))}
+_TOLERATION: Table = {
+    1: ("key", "text"),
+    2: ("operator", "text"),
+    3: ("value", "text"),
+    4: ("effect", "text"),
+    5: ("tolerationSeconds", "number"),
+}
+_CLAIM: Table = {
+    1: ("nodeAffinity", _SELECTOR),
+    2: ("nodeSelector", Mapped("text")),
+    3: ("tolerations", Listed(_TOLERATION)),
+    4: ("nodeAffinityBytes", "bytes"),
+    5: ("tolerationsBytes", Listed("bytes")),
+}
+_REQUIREMENTS: Table = {
+    1: ("nodeClaim", _CLAIM),
+    2: ("resourceRequest", Mapped(_QUANTITY)),
+    3: ("namespace", "text"),
+    4: ("priorityClassName", "text"),
+    5: ("resourceRequestBytes", Mapped("bytes")),
+}
+_COMPONENT_REQUIREMENTS: Table = {
+    1: ("nodeClaim", _CLAIM),
+    2: ("resourceRequest", Mapped(_QUANTITY)),
+    3: ("priorityClassName", "text"),
+    4: ("resourceRequestBytes", Mapped("bytes")),
+}
+_COMPONENT: Table = {
+    1: ("name", "text"),
+    2: ("replicaRequirements", _COMPONENT_REQUIREMENTS),
+    3: ("replicas", "number"),
+}
+_ASSUMED: Table = {1: ("namespace", "text"), 2: ("components", Listed(_COMPONENT))}
+_REPLICAS_ASKED: Table = {
+    1: ("cluster", "text"),
+    2: ("replicaRequirements", _REQUIREMENTS),
+    3: ("assumedWorkloads", Listed(_ASSUMED)),
+}
+_SETS_ASKED: Table = {
+    1: ("cluster", "text"),
+    2: ("components", Listed(_COMPONENT)),
+    3: ("namespace", "text"),
+    4: ("assumedWorkloads", Listed(_ASSUMED)),
+}
+_REFERENCE: Table = {
+    1: ("apiVersion", "text"),
+    2: ("kind", "text"),
+    3: ("namespace", "text"),
+    4: ("name", "text"),
+}
+_UNSCHEDULABLE_ASKED: Table = {
+    1: ("cluster", "text"),
+    2: ("resource", _REFERENCE),
+    3: ("unschedulableThreshold", "number"),  # in nanoseconds
+}
+_ANSWER: Table = {1: ("count", "number")}
+
+REPLICAS, SETS, UNSCHEDULABLE = (
+    "MaxAvailableReplicas",
+    "MaxAvailableComponentSets",
+    "GetUnschedulableReplicas",
+)
+_ASKED = {REPLICAS: _REPLICAS_ASKED, SETS: _SETS_ASKED, UNSCHEDULABLE: _UNSCHEDULABLE_ASKED}
+METHODS = tuple(_ASKED)
+
+
+def path(method: str) -> str:
+    """Where a method is called."""
+    return f"/{SERVICE}/{method}"
+
+
+def write_request(method: str, request: Mapping[str, Any]) -> bytes:
+    """A request as estimators read it; needs in it are as bindings have them."""
+    return encode(_with_needs(request, _written), _ASKED[method])
+
+
+def read_request(method: str, data: bytes) -> Object:
+    """A request as it was meant; Malformed if the bytes are none."""
+    return _with_needs(decode(data, _ASKED[method]), _meant)
+
+
+def write_answer(count: int) -> bytes:
+    """The one number of an answer."""
+    return encode({"count": count}, _ANSWER)
+
+
+def read_answer(data: bytes) -> int:
+    """The number that was answered; Malformed if the bytes are no answer."""
+    count: int = decode(data, _ANSWER).get("count", 0)
+    return count
+
+
+def _with_needs(request: Mapping[str, Any], changed: Any) -> Object:
+    """The request with all needs in it in the other form."""
+    told = dict(request)
+    if told.get("replicaRequirements") is not None:
+        told["replicaRequirements"] = changed(told["replicaRequirements"])
+    for key in ("components", "assumedWorkloads"):
+        if told.get(key):
+            told[key] = [_with_needs(each, changed) for each in told[key]]
+    return told
+
+
+def _written(needs: Mapping[str, Any]) -> Object:
+    wanted = needs.get("resourceRequest") or {}
+    requests = {name: {"string": str(each)} for name, each in wanted.items()}
+    written = {
+        **needs,
+        "resourceRequest": requests,
+        "resourceRequestBytes": {key: encode(each, _QUANTITY) for key, each in requests.items()},
+    }
+    claim = needs.get("nodeClaim")
+    if claim is not None:
+        affinity, tolerations = claim.get("hardNodeAffinity"), claim.get("tolerations") or ()
+        written["nodeClaim"] = {
+            **claim,
+            "nodeAffinity": affinity,
+            "nodeAffinityBytes": None if affinity is None else encode(affinity, _SELECTOR),
+            "tolerationsBytes": [encode(each, _TOLERATION) for each in tolerations],
+        }
+    return written
+
+
+def _meant(needs: Mapping[str, Any]) -> Object:
+    newer = needs.get("resourceRequestBytes") or {}
+    read = {name: decode(each, _QUANTITY) for name, each in newer.items()}
+    requests = read or needs.get("resourceRequest") or {}
+    meant = {key: needs[key] for key in ("namespace", "priorityClassName") if needs.get(key)}
+    if requests:
+        meant["resourceRequest"] = {key: each.get("string", "0") for key, each in requests.items()}
+    claim = needs.get("nodeClaim")
+    if claim is not None:
+        meant["nodeClaim"] = _meant_claim(claim)
+    return meant
+
+
+def _meant_claim(claim: Mapping[str, Any]) -> Object:
+    affinity = claim.get("nodeAffinity")
+    if claim.get("nodeAffinityBytes"):
+        affinity = decode(claim["nodeAffinityBytes"], _SELECTOR)
+    tolerations: Sequence[Object] = claim.get("tolerations") or ()
+    if claim.get("tolerationsBytes"):
+        tolerations = [decode(each, _TOLERATION) for each in claim["tolerationsBytes"]]
+    found = {
+        "hardNodeAffinity": affinity,
+        "nodeSelector": claim.get("nodeSelector"),
+        "tolerations": list(tolerations),
+    }
+    return {key: value for key, value in found.items() if value}
