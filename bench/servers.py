@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from atoll.client.https import client_context
 from atoll.client.kubeconfig import read_kubeconfig
+from atoll.client.tls import client_context
 from atoll.config import Config
 from atoll.errors import UsageError
 from bench.processes import Usage, children, usage

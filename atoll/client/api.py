@@ -8,14 +8,20 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import msgspec
 import orjson
 
 from atoll import __version__
+from atoll.client.collection import Collection as Collection
+from atoll.client.refusals import Expired as Expired
+from atoll.client.refusals import Missing as Missing
+from atoll.client.refusals import Refused as Refused
+from atoll.client.refusals import Stale as Stale
+from atoll.client.refusals import Taken as Taken
+from atoll.client.refusals import refusal, refused
 from atoll.client.transport import Transport, closing, whole
-from atoll.errors import AtollError
 from atoll.exchange import Request, Response
 
 Wire = dict[str, Any]
@@ -26,58 +32,6 @@ _JSON = {
     "accept": "application/json",
     "user-agent": f"atoll/{__version__}",
 }
-
-
-class Refused(AtollError):
-    """The server said no, and nothing happened; `status` is what it said."""
-
-    def __init__(self, code: int, status: Mapping[str, Any]) -> None:
-        super().__init__(str(status.get("message") or f"the server answered {code}"))
-        self.code = code
-        self.reason = str(status.get("reason", ""))
-
-
-class Missing(Refused):
-    """There is no such object, or the server does not know the kind."""
-
-
-class Taken(Refused):
-    """There is such an object already."""
-
-
-class Stale(Refused):
-    """Someone wrote first. Look again, decide again."""
-
-
-class Expired(Refused):
-    """The history asked for is gone. List again."""
-
-
-_BY_REASON = {"AlreadyExists": Taken, "Expired": Expired, "Gone": Expired, "Conflict": Stale}
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """All objects of one resource."""
-
-    api_version: str
-    kind: str
-    plural: str
-    namespaced: bool
-
-    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        root = "/api" if "/" not in self.api_version else "/apis"
-        parts = [root, self.api_version]
-        if namespace and self.namespaced:
-            parts += ["namespaces", quote(namespace, safe="")]
-        parts += [self.plural]
-        parts += [quote(each, safe=":") for each in (name, subresource) if each]
-        return "/".join(parts)
-
-    def path_of(self, wire: Mapping[str, Any], subresource: str = "") -> str:
-        """The path of one object."""
-        metadata = wire["metadata"]
-        return self.path(metadata.get("namespace", ""), metadata["name"], subresource)
 
 
 class Head(msgspec.Struct, frozen=True, rename="camel"):
@@ -136,6 +90,13 @@ class ApiClient:
     async def get(self, path: str) -> Wire:
         return await self._ask("GET", path)
 
+    async def read(
+        self, path: str, query: str = "", headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """The whole answer at a path as it came, whatever the server says."""
+        request = Request("GET", path, query, {**_JSON, **(headers or {})})
+        return await whole(await self._transport.send(request))
+
     async def create(
         self, collection: Collection, wire: Mapping[str, Any], known: Known | None = None
     ) -> Wire:
@@ -191,7 +152,8 @@ class ApiClient:
         request = Request("GET", collection.path(), query, {"accept": "application/json"})
         response = await self._transport.send(request)
         if response.stream is None or response.status != 200:
-            raise _refusal(await whole(response))
+            answer = await whole(response)
+            raise refusal(answer.status, answer.body)
         async with closing(response.stream):
             yield _changes(response.stream)
 
@@ -209,7 +171,7 @@ class ApiClient:
             await self._transport.send(Request(method, path, query, _JSON, content))
         )
         if response.status >= 300:
-            raise _refusal(response)
+            raise refusal(response.status, response.body)
         there = known(_headed.decode(response.body).metadata) if known is not None else None
         if there is not None:
             return there
@@ -227,20 +189,5 @@ async def _changes(stream: AsyncIterator[bytes]) -> AsyncIterator[Change]:
             change = Change(frame.type, frame.object.metadata, line)
             if change.kind == "ERROR":
                 status = change.decoded()
-                raise _refused(status.get("code", 500), status)
+                raise refused(status.get("code", 500), status)
             yield change
-
-
-def _refusal(response: Response) -> Refused:
-    try:
-        status = orjson.loads(response.body)
-    except orjson.JSONDecodeError:
-        status = {"message": response.body[:200].decode(errors="replace")}
-    return _refused(response.status, status if isinstance(status, dict) else {})
-
-
-def _refused(code: int, status: Mapping[str, Any]) -> Refused:
-    meant = _BY_REASON.get(str(status.get("reason", "")))
-    if meant is None:
-        meant = Missing if code == 404 else Expired if code == 410 else Refused
-    return meant(code, status)

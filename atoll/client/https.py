@@ -5,17 +5,14 @@ wrong on the way is Unreachable, whatever the library calls it.
 """
 
 import asyncio
-import os
-import ssl
-import tempfile
 from dataclasses import dataclass
 
 import aiohttp
 from yarl import URL
 
-from atoll.client.kubeconfig import Endpoint
+from atoll.client.endpoint import Endpoint
+from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
-from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 
 # The body is handed on without them.
@@ -147,31 +144,3 @@ def _response(
             continue
         headers[key] = f"{headers[key]}\n{value}" if key in headers else value
     return Response(answer.status, headers, body, stream)
-
-
-def client_context(endpoint: Endpoint) -> ssl.SSLContext:
-    """TLS as this endpoint wants it; UsageError if its certificates cannot be used."""
-    context = ssl.create_default_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    try:
-        if endpoint.skip_verification:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        elif endpoint.ca is not None:
-            context = ssl.create_default_context(cadata=endpoint.ca.decode())
-        if endpoint.certificate is not None and endpoint.key is not None:
-            _load_pair(context, endpoint.certificate, endpoint.key)
-    except (ssl.SSLError, ValueError) as error:
-        raise UsageError(f"the certificates for {endpoint.server} cannot be used") from error
-    return context
-
-
-def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Python's ssl reads a certificate and its key from a file only."""
-    descriptor, name = tempfile.mkstemp(prefix="atoll-")
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(certificate + b"\n" + key)
-        context.load_cert_chain(name)
-    finally:
-        os.unlink(name)

@@ -8,29 +8,16 @@ import base64
 import binascii
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from atoll.client.endpoint import Endpoint
 from atoll.errors import UsageError
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NOT_SUPPORTED = ("exec", "auth-provider", "username", "password", "as", "as-groups")
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where an API server is and as whom to speak to it. Certificates and keys are PEM."""
-
-    server: str
-    ca: bytes | None = None
-    certificate: bytes | None = field(default=None, repr=False)
-    key: bytes | None = field(default=None, repr=False)
-    token: str | None = field(default=None, repr=False)
-    server_name: str | None = None
-    skip_verification: bool = False
 
 
 def read_kubeconfig(path: Path, context: str | None = None) -> Endpoint:

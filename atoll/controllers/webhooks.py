@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from atoll.client.api import Missing, Refused
-from atoll.client.kubeconfig import Endpoint
+from atoll.client.endpoint import Endpoint
 from atoll.client.transport import Transport, Unreachable
 from atoll.controllers.hub import Hub
 from atoll.dialects.wire import Wire

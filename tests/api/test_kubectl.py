@@ -12,7 +12,8 @@ import pytest
 from kubectl_files import CHANGED, CONFIGMAP, CRD, DEPLOYMENT, GADGET
 from ours import Ours
 
-from atoll.client.kubeconfig import Endpoint, write_kubeconfig
+from atoll.client.endpoint import Endpoint
+from atoll.client.kubeconfig import write_kubeconfig
 from testenv.cluster import Cluster
 
 _numbers = itertools.count(1)

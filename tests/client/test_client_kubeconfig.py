@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from atoll.client.kubeconfig import Endpoint, read_kubeconfig, write_kubeconfig
+from atoll.client.endpoint import Endpoint
+from atoll.client.kubeconfig import read_kubeconfig, write_kubeconfig
 from atoll.errors import UsageError
 
 FULL = Endpoint("https://127.0.0.1:1", b"ca", b"cert", b"key", "token")

@@ -11,19 +11,14 @@ import pytest
 from atoll.apiserver.certificates import Credentials, ensure_credentials
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
+from atoll.client.endpoint import Endpoint
 from atoll.client.https import Https, Patience
 from atoll.client.inprocess import InProcess
-from atoll.client.kubeconfig import Endpoint
 from atoll.client.transport import Transport, Unreachable, closing, whole
 from atoll.effects import system_now
 from atoll.exchange import Handler, Peer, Request, Response
 
 ADMIN = Peer("kubernetes-admin", ("system:masters",))
-
-
-@pytest.fixture(scope="session")
-def credentials(tmp_path_factory: pytest.TempPathFactory) -> Credentials:
-    return ensure_credentials(tmp_path_factory.mktemp("pki"), datetime.now(UTC))
 
 
 def endpoint(credentials: Credentials, port: int) -> Endpoint:

@@ -1,0 +1,197 @@
+"""A client for short commands: an API server by verbs, with what the standard library has.
+
+Takes an Endpoint; raises what the other client raises. It waits for every answer, holds one
+connection, and imports nothing that takes long to import.
+"""
+
+import http.client
+import json
+import select
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from atoll import __version__
+from atoll.client.collection import Collection
+from atoll.client.endpoint import Endpoint
+from atoll.client.refusals import refusal
+from atoll.client.tls import client_context
+from atoll.client.transport import Unreachable
+from atoll.exchange import Headers
+
+Wire = dict[str, Any]
+
+MERGE = "application/merge-patch+json"
+_PAGE = 500
+_USUAL = {"accept": "application/json", "user-agent": f"atoll/{__version__}"}
+_PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer, read to its end, whatever its status; header names are lower case."""
+
+    status: int
+    headers: Headers = field(default_factory=dict)
+    body: bytes = b""
+
+    def json(self) -> Any:
+        """What the body says; Refused if the status is no success."""
+        if self.status >= 300:
+            raise refusal(self.status, self.body)
+        return json.loads(self.body) if self.body else {}
+
+
+class PlainClient:
+    """One API server, as one user. Where there is no answer in time, Unreachable is raised."""
+
+    def __init__(self, endpoint: Endpoint, patience_s: float = _PATIENCE_S) -> None:
+        self.endpoint = endpoint
+        self._patience_s = patience_s
+        self._address = urlsplit(endpoint.server)
+        self._kept: http.client.HTTPConnection | None = None
+
+    def close(self) -> None:
+        """Let go of the connection; the next request makes another."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: str = "",
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """What the server answers, refusals included; a body is JSON unless the headers differ."""
+        with self._reporting():
+            connection, self._kept = self._kept_or_new(), None
+            try:
+                self._send(connection, method, _target(path, query), body, headers)
+                response = connection.getresponse()
+                answer = Answer(response.status, _headers(response), response.read())
+                self._kept = connection
+                return answer
+            finally:
+                if self._kept is None:
+                    connection.close()
+
+    @contextmanager
+    def stream(
+        self,
+        path: str,
+        query: str = "",
+        silence_s: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Iterator[Iterator[bytes]]:
+        """The lines of an answer as they come, until the server ends it, as of a watch or a log.
+
+        A connection of its own; it ends as Unreachable after `silence_s`, None: never.
+        """
+        with self._reporting():
+            connection = self._connect()
+            try:
+                self._send(connection, "GET", _target(path, query), None, headers)
+                response = connection.getresponse()
+                if response.status >= 300:
+                    raise refusal(response.status, response.read())
+                connection.sock.settimeout(silence_s)
+                yield iter(response)
+            finally:
+                connection.close()
+
+    def get(self, path: str, query: str = "") -> Wire:
+        """An object, or whatever else is at a path."""
+        answer: Wire = self.request("GET", path, query).json()
+        return answer
+
+    def list(
+        self, collection: Collection, namespace: str = "", query: Mapping[str, str] | None = None
+    ) -> list[Wire]:
+        """All objects, or those of a namespace, each with its kind; `query` may select."""
+        kind = {"apiVersion": collection.api_version, "kind": collection.kind}
+        asked = {"limit": str(_PAGE), **(query or {})}
+        items: list[Wire] = []
+        while True:
+            answer = self.get(collection.path(namespace), urlencode(asked))
+            items += [{**kind, **item} for item in answer.get("items") or ()]
+            rest = answer.get("metadata", {}).get("continue")
+            if not rest:
+                return items
+            asked["continue"] = rest
+
+    def create(self, collection: Collection, wire: Wire, query: str = "") -> Wire:
+        """Create an object, and give what was stored."""
+        namespace = wire["metadata"].get("namespace", "")
+        return self._write("POST", collection.path(namespace), wire, query)
+
+    def replace(self, collection: Collection, wire: Wire, subresource: str = "") -> Wire:
+        """Replace an object, and give what was stored."""
+        return self._write("PUT", collection.path_of(wire, subresource), wire)
+
+    def patch(self, path: str, changes: Any, kind: str = MERGE, query: str = "") -> Wire:
+        """Change part of an object, by a merge patch unless `kind` says otherwise."""
+        return self._write("PATCH", path, changes, query, kind)
+
+    def delete(self, path: str, uid: str | None = None) -> Wire:
+        """Delete an object in the background, if it still has this uid; give what is answered."""
+        options: Wire = {"propagationPolicy": "Background"}
+        if uid is not None:
+            options["preconditions"] = {"uid": uid}
+        return self._write("DELETE", path, options)
+
+    def _write(
+        self, method: str, path: str, body: Any, query: str = "", kind: str = "application/json"
+    ) -> Wire:
+        content = json.dumps(body).encode()
+        answer: Wire = self.request(method, path, query, content, {"content-type": kind}).json()
+        return answer
+
+    def _kept_or_new(self) -> http.client.HTTPConnection:
+        """The connection of the last request, unless the server let go of it."""
+        kept = self._kept
+        if kept is not None and kept.sock and not select.select([kept.sock], [], [], 0)[0]:
+            return kept
+        self.close()
+        return self._connect()
+
+    def _connect(self) -> http.client.HTTPConnection:
+        host, port = self._address.hostname or "", self._address.port
+        if self._address.scheme == "http":
+            return http.client.HTTPConnection(host, port, timeout=self._patience_s)
+        context = client_context(self.endpoint)
+        return http.client.HTTPSConnection(host, port, timeout=self._patience_s, context=context)
+
+    def _send(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        target: str,
+        body: bytes | None,
+        headers: Mapping[str, str] | None,
+    ) -> None:
+        sent = {**_USUAL, **({"content-type": "application/json"} if body is not None else {})}
+        if self.endpoint.token:
+            sent["authorization"] = f"Bearer {self.endpoint.token}"
+        sent |= {name.lower(): value for name, value in (headers or {}).items()}
+        connection.request(method, self._address.path.rstrip("/") + target, body, sent)
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, http.client.HTTPException) as error:
+            why = str(error) or type(error).__name__
+            raise Unreachable(f"{self.endpoint.server} did not answer: {why}") from error
+
+
+def _target(path: str, query: str) -> str:
+    return f"{path}?{query}" if query else path
+
+
+def _headers(response: http.client.HTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.getheaders()}
