@@ -19,10 +19,15 @@ COMMANDS = {
     "up": "atoll.cli.up",
     "status": "atoll.cli.status",
     "down": "atoll.cli.down",
+    "top": "atoll.cli.top",
+    "demo": "atoll.cli.demo",
+    "get": "atoll.cli.get",
+    "why": "atoll.cli.why",
     "kubeconfig": "atoll.cli.kubeconfig",
     "backup": "atoll.cli.backup",
     "restore": "atoll.cli.backup",
     "interpret": "atoll.cli.interpret",
+    "completion": "atoll.cli.completion",
     "version": "atoll.cli.version",
 }
 

@@ -20,7 +20,8 @@ class CommandFailed(AtollError):
 
     def __init__(self, what: str, why: str = "", attempt: str = "", *, code: int = ERROR) -> None:
         parts = [what, why, f"try: {attempt}" if attempt else ""]
-        super().__init__("; ".join(part for part in parts if part))
+        # A question ends with its own mark.
+        super().__init__("; ".join(part for part in parts if part).replace("?; ", "? "))
         self.code = code
 
 

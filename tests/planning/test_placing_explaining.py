@@ -188,6 +188,7 @@ class TestTheLastTen:
         times = [each["time"] for each in shown]
         assert times == sorted(times, reverse=True)
         assert [each["replicas"] for each in shown] == [1, 2] * (KEPT // 2)
+        assert [each["number"] for each in shown] == list(range(25, 25 - KEPT, -1))
         assert ["record" in each for each in shown] == [True] + [False] * (KEPT - 1)
 
     def test_that_were_made_before_there_was_time_are_told_together(self) -> None:

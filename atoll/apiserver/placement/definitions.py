@@ -145,6 +145,7 @@ def _decision() -> Schema:
     return fields(
         "One decision.",
         ("time", "outcome"),
+        number=number("Which decision about the binding it was, from 1; alike ones count once."),
         time=moment("When it was made."),
         trigger=prose(
             "What asked for it: placementChanged, replicasChanged, rescheduleTriggered, duplicated"

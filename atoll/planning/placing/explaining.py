@@ -18,7 +18,7 @@ from atoll.planning.placing.telling import RECORD, Note, deflated, inflated, say
 
 NAMESPACED, CLUSTER_WIDE = "Explanation", "ClusterExplanation"
 KEPT = 10
-_EARLIER, _DECISIONS = "earlier", "decisions"
+_EARLIER, _DECISIONS, _NUMBER = "earlier", "decisions", "number"
 
 
 def explanation_of(binding: Ref) -> Ref:
@@ -35,7 +35,8 @@ def keep(binding: Object, known: Object | None, notes: Sequence[Note]) -> Plan:
     for each in notes:
         if not decisions or says(each) != _said(decisions[0]):
             earlier = [{key: one[key] for key in one if key != RECORD} for one in decisions]
-            decisions = [told(each), *earlier]
+            number = (decisions[0].get(_NUMBER) or len(decisions)) + 1 if decisions else 1
+            decisions = [{_NUMBER: number, **told(each)}, *earlier]
     if decisions is before:
         return NOTHING
     wanted = compact({**_about(binding), _DECISIONS: decisions})

@@ -1,0 +1,208 @@
+"""`atoll demo`: small stories to try, on whatever plane runs: what is applied, and what came of it.
+
+Every story is a file of YAML that is shown and applied as a user would; then the plane is watched
+until it has settled, and the next commands are named. Nothing here is decided or faked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import click
+
+from atoll.cli.amounts import hourly, monthly
+from atoll.cli.applying import apply, documents, remove, wait
+from atoll.cli.discovering import Kinds, Resource
+from atoll.cli.failing import CommandFailed
+from atoll.cli.places import CLUSTERS
+from atoll.cli.printing import show, tell
+from atoll.cli.reaching import Plane, plane_options
+from atoll.cli.why import BINDINGS, EXPLANATIONS
+from atoll.client.refusals import Missing
+from atoll.dialects.karmada.names import binding_name
+
+Object = Mapping[str, Any]
+
+_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a demo is about: a workload of its file, and what it needs to be worth showing."""
+
+    title: str
+    kind: str
+    namespace: str
+    name: str
+    needs_own: bool = False
+
+    @property
+    def word(self) -> str:
+        return f"{'sts' if self.kind == 'StatefulSet' else 'deploy'}/{self.name}"
+
+
+_WEB = "a Deployment in two regions or more, divided by what is free"
+_BURST = "one's own clusters first, a cloud when they are full"
+_STATEFUL = "a StatefulSet in two clusters, every ordinal in one of them only"
+STORIES = {
+    "web": Story(_WEB, "Deployment", "shop", "web"),
+    "burst": Story(_BURST, "Deployment", "render", "frames", needs_own=True),
+    "stateful": Story(_STATEFUL, "StatefulSet", "data", "db"),
+}
+_HELP = "Apply a small example, shown as YAML, and see where it goes.\n\n\b\n" + "\n".join(
+    f"  {name:<10}{story.title}" for name, story in STORIES.items()
+)
+
+
+@click.command(help=_HELP)
+@click.argument("name", type=click.Choice(list(STORIES)))
+@click.option(
+    "--dry-run",
+    type=click.Choice(["none", "client"]),
+    default="none",
+    help="client: only show the YAML.",
+)
+@click.option("--cleanup", is_flag=True, help="Remove what the demo has made.")
+@click.option("--timeout", default=_WITHIN_S, show_default=True, help="Seconds to wait.")
+@plane_options
+def demo(plane: Plane, name: str, dry_run: str, timeout: float, *, cleanup: bool) -> None:
+    story, written = STORIES[name], read_demo(name)
+    if dry_run == "client":
+        show(written.rstrip("\n"))
+        return
+    telling = Telling(plane, story, Kinds.of(plane.client), timeout)
+    if cleanup:
+        telling.clean_up(documents(written))
+        return
+    telling.check_clusters()
+    show(written)
+    telling.apply(documents(written))
+    if name == "burst":
+        telling.burst()
+    if name == "stateful":
+        telling.show_ordinals()
+    telling.say_next(name)
+
+
+def read_demo(name: str) -> str:
+    """The YAML of a demo, wherever Atoll is installed."""
+    return (resources.files("atoll.cli") / "demos" / f"{name}.yaml").read_text()
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One story on one plane."""
+
+    plane: Plane
+    story: Story
+    kinds: Kinds
+    within_s: float
+
+    @property
+    def _resource(self) -> Resource:
+        return self.kinds.find(self.story.kind)
+
+    def check_clusters(self) -> None:
+        """The plane has clusters that the story can be told with; CommandFailed if not."""
+        found = self.plane.client.list(CLUSTERS)
+        own = [each for each in found if (each.get("spec") or {}).get("provider") == "onprem"]
+        ready = [each for each in found if _is_ready(each)]
+        attempt = "atoll up --fleet hybrid --data-dir DIR, for a plane with simulated clusters"
+        if len(ready) < 2:
+            raise CommandFailed(f"{len(ready)} clusters are ready, and it takes two", "", attempt)
+        if self.story.needs_own and not own:
+            raise CommandFailed('no cluster has the provider "onprem"', "", attempt)
+
+    def apply(self, objects: list[Object]) -> None:
+        for line in apply(self.plane.client, self.kinds, objects):
+            show(line)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until all replicas are placed and ready, and show where."""
+        took = wait(self._is_ready, f"{self.story.word} is placed and ready", self.within_s)
+        tell(f"placed and ready in {took:.1f} s")
+        show(self._placed())
+
+    def burst(self) -> None:
+        """Scale beyond what one's own clusters hold, and back."""
+        scale = self._resource.collection.path(self.story.namespace, self.story.name, "scale")
+        for replicas in (90, 20):
+            show(f"{self.story.word} scaled to {replicas}")
+            self.plane.client.patch(scale, {"spec": {"replicas": replicas}})
+            self.settle()
+
+    def show_ordinals(self) -> None:
+        """Which ordinals each cluster runs, as the Works that were sent there say."""
+        name = self.story.name
+        for cluster, first, count in self._ordinals():
+            pods = (
+                f"{name}-{first} to {name}-{first + count - 1}" if count > 1 else f"{name}-{first}"
+            )
+            show(f"  {cluster}: {pods}")
+
+    def clean_up(self, objects: list[Object]) -> None:
+        for line in remove(self.plane.client, self.kinds, objects):
+            show(line)
+
+    def say_next(self, name: str) -> None:
+        where = f"{self.story.word} -n {self.story.namespace}"
+        command = self.plane.command
+        show(f"Next: {command(f'why {where}')}      {command('top workloads')}")
+        show(f"Remove it: {command(f'demo {name} --cleanup')}")
+
+    def _binding(self) -> Object:
+        name = binding_name(self.story.kind, self.story.name)
+        try:
+            return self.plane.client.get(BINDINGS.path(self.story.namespace, name))
+        except Missing:
+            return {}
+
+    def _is_ready(self) -> bool:
+        path = self._resource.collection.path(self.story.namespace, self.story.name)
+        template = self.plane.client.get(path)
+        wanted, status = template["spec"]["replicas"], template.get("status") or {}
+        spec = self._binding().get("spec") or {}
+        placed = sum(each.get("replicas", 0) for each in spec.get("clusters") or ())
+        seen = status.get("observedGeneration") == template["metadata"].get("generation")
+        return bool(seen and status.get("readyReplicas") == wanted == placed)
+
+    def _placed(self) -> str:
+        """Where it is, and what that costs as far as it is known by now."""
+        targets = (self._binding().get("spec") or {}).get("clusters") or ()
+        ordered = sorted(targets, key=lambda each: -each.get("replicas", 0))
+        where = " · ".join(f"{each['name']} {each.get('replicas', 0)}" for each in ordered)
+        cost = self._cost({each["name"]: each.get("replicas", 0) for each in targets})
+        return f"{where}      ≈ {hourly(cost)}{monthly(cost)}" if cost else where
+
+    def _cost(self, placed: Mapping[str, int]) -> str:
+        name = binding_name(self.story.kind, self.story.name)
+        try:
+            told = self.plane.client.get(EXPLANATIONS.path(self.story.namespace, name))
+        except Missing:
+            return ""
+        newest = (told.get("decisions") or [{}])[0]
+        known = {each["name"]: each["replicas"] for each in newest.get("targets") or ()}
+        return str(newest.get("cost", "")) if known == placed else ""
+
+    def _ordinals(self) -> list[tuple[str, int, int]]:
+        works = self.kinds.find("works.work.karmada.io").collection
+        found = []
+        for target in (self._binding().get("spec") or {}).get("clusters") or ():
+            for work in self.plane.client.list(works, f"karmada-es-{target['name']}"):
+                for each in (work["spec"].get("workload") or {}).get("manifests") or ():
+                    if each["kind"] == self.story.kind and _name(each) == self.story.name:
+                        spec = each["spec"]
+                        first = (spec.get("ordinals") or {}).get("start", 0)
+                        found.append((target["name"], first, spec["replicas"]))
+        return sorted(found, key=lambda each: each[1])
+
+
+def _is_ready(cluster: Object) -> bool:
+    conditions = (cluster.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def _name(manifest: Object) -> str:
+    return str(manifest["metadata"]["name"])
