@@ -37,6 +37,7 @@ OWN_KINDS = (
     (POLICY, "ClusterPropagationPolicy"),
     (POLICY, "OverridePolicy"),
     (POLICY, "ClusterOverridePolicy"),
+    (POLICY, "ClusterTaintPolicy"),
     (BINDING, "ResourceBinding"),
     (BINDING, "ClusterResourceBinding"),
     (WORK, "Work"),

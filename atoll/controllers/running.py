@@ -17,6 +17,7 @@ from atoll.controllers.placement import Placement
 from atoll.controllers.preemption import preemption
 from atoll.controllers.propagation import propagation
 from atoll.controllers.rebalancer import rebalancing
+from atoll.controllers.tainting import tainting
 from atoll.effects import Effects
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
@@ -51,6 +52,7 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
         rebalancing(hub),
         IdlePolicies(hub).loop,
         namespaces(hub),
+        tainting(hub),
     ]
     if hub.features.PropagateDeps:
         loops.append(dependencies(hub))

@@ -1,6 +1,8 @@
 """Feature gates of a plane, with Karmada's names and defaults: one value for all who ask.
 
-Gates for what Atoll does not do are not known here, so that nobody opens one in vain.
+Gates for what Atoll does not do are not known here, so that nobody opens one in vain. To close
+`GracefulEviction` changes nothing: no copy is given up before another has taken its place, unless
+a policy's purge mode says so.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -13,6 +15,8 @@ class Features:
     """Each field is the gate of the same name in Karmada's spelling."""
 
     CustomizedClusterResourceModeling: bool = True
+    Failover: bool = False
+    GracefulEviction: bool = True
     MultiplePodTemplatesScheduling: bool = False
     PriorityBasedScheduling: bool = False
     PropagateDeps: bool = True
@@ -39,5 +43,6 @@ class Features:
 
 USUAL = Features()
 """Karmada's defaults."""
-PLANE_USUAL = replace(USUAL, SchedulingOvercommitProtection=True)
-"""A plane's: beyond Karmada's defaults, room that was just given away counts as taken."""
+PLANE_USUAL = replace(USUAL, Failover=True, SchedulingOvercommitProtection=True)
+"""A plane's: beyond Karmada's defaults, room that was just given away counts as taken, and a
+NoExecute taint is an order, whoever wrote it or the policy it comes from."""

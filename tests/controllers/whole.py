@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from sites import until
+
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.placement.kinds import plane_kinds
@@ -106,4 +108,13 @@ async def plane_over(
         for name, member in members.items():
             await admit(hub, name, member.transport, {"region": "here", "provider": "sim"})
             hub.children.spawn(report(hub, name, partial(summary, member)), name)
-        yield Whole(hub, members)
+        it = Whole(hub, members)
+        reached = [each.name for each in members.values() if not each.transport.is_cut]
+        await until(lambda: all(_is_open(it, each) for each in reached), within_s=60)
+        yield it
+
+
+def _is_open(it: Whole, name: str) -> bool:
+    """Whether a cluster is known to be ready, and takes what is new."""
+    cluster = it.hub.cluster(name)
+    return cluster is not None and cluster.ready is True and not cluster.taints

@@ -83,9 +83,7 @@ class Asking:
 
 
 @contextmanager
-def running(
-    *, allow_no_execute: bool = False, authorize: Authorize = authorize
-) -> Iterator[Asking]:
+def running(*, authorize: Authorize = authorize) -> Iterator[Asking]:
     """A plane with Karmada's kinds until the end of the block."""
     effects = system_effects()
     with asyncio.Runner() as runner:
@@ -93,7 +91,7 @@ def running(
 
         async def start() -> Asking:
             store = Store.open(MemoryLog())
-            kinds = plane_kinds(effects, allow_no_execute=allow_no_execute)
+            kinds = plane_kinds(effects)
             plane = Plane(store, assemble(store, effects, kinds=kinds, authorize=authorize))
             await run(plane, effects, stack)
             return Asking(runner, plane.server.handle)

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from karmada_plane import Asking, running
+from karmada_plane import Asking
 from karmada_samples import BY_KIND, DEPLOYMENTS, RULE
 
 Object = dict[str, Any]
@@ -246,11 +246,45 @@ REFUSALS: dict[str, tuple[str, Object, str, str]] = {
         "spec.overrideRules[0].overriders.imageOverrider[0].predicate.path",
         'Invalid value: "spec/image": must be a JSON pointer',
     ),
-    "evicting-taint": (
+    "no-taints": ("ClusterTaintPolicy", {"taints": []}, "spec.taints", "at least 1 items"),
+    "no-effect": (
         "ClusterTaintPolicy",
-        {"taints": [{"key": "slow", "effect": "NoExecute"}]},
+        {"taints": [{"key": "slow", "effect": "NoWay"}]},
         "spec.taints[0].effect",
-        'Invalid value: "NoExecute": NoExecute evicts',
+        'Invalid value: "NoWay": must be one of NoSchedule, PreferNoSchedule, NoExecute',
+    ),
+    "no-key": (
+        "ClusterTaintPolicy",
+        {"taints": [{"key": "a b", "effect": "NoSchedule"}]},
+        "spec.taints[0].key",
+        'Invalid value: "a b": ',
+    ),
+    "no-value": (
+        "ClusterTaintPolicy",
+        {"taints": [{"key": "a", "value": "b c", "effect": "NoSchedule"}]},
+        "spec.taints[0].value",
+        'Invalid value: "b c": must be empty or at most 63',
+    ),
+    "same-taint": (
+        "ClusterTaintPolicy",
+        {
+            "taints": [
+                {"key": "slow", "effect": "NoExecute"},
+                {"key": "slow", "effect": "NoExecute", "value": "very"},
+            ]
+        },
+        "spec.taints[0]",
+        "Duplicate taint with the same key(slow) and effect(NoExecute) is not allowed",
+    ),
+    "no-operator": (
+        "ClusterTaintPolicy",
+        {
+            "removeOnConditions": [
+                {"conditionType": "Ready", "operator": "Is", "statusValues": ["True"]}
+            ]
+        },
+        "spec.removeOnConditions[0].operator",
+        'Invalid value: "Is": must be one of In, NotIn',
     ),
     "no-mode": (
         "Cluster",
@@ -304,10 +338,9 @@ def test_clusters_have_names_that_namespaces_can_be_made_of(plane: Asking, bad: 
     plane.done("DELETE", BY_KIND["Cluster"].path("m" * 48))
 
 
-def test_an_evicting_taint_policy_is_taken_where_it_is_allowed(name: str):
+def test_a_taint_policy_may_evict(plane: Asking, name: str):
     taint = {"key": "slow", "effect": "NoExecute"}
-    with running(allow_no_execute=True) as plane:
-        assert made(plane, "ClusterTaintPolicy", name, taints=[taint])["spec"]["taints"] == [taint]
+    assert made(plane, "ClusterTaintPolicy", name, taints=[taint])["spec"]["taints"] == [taint]
 
 
 def test_webhooks_are_asked_over_https_and_know_our_version(plane: Asking, name: str):

@@ -214,6 +214,8 @@ def test_a_list_that_cannot_be_meant_is_refused(written: str, problem: str) -> N
 def test_feature_gates_have_karmadas_names_and_defaults() -> None:
     assert asdict(USUAL) == {
         "CustomizedClusterResourceModeling": True,
+        "Failover": False,
+        "GracefulEviction": True,
         "MultiplePodTemplatesScheduling": False,
         "PriorityBasedScheduling": False,
         "PropagateDeps": True,

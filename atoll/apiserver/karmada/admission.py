@@ -29,7 +29,6 @@ class Rules:
 
     effects: Effects
     collections: frozenset[str]
-    allow_no_execute: bool = False
 
     def default(self, seen: Admission) -> Object:
         """The mutating hook that fills in what Karmada fills in."""
@@ -51,7 +50,7 @@ class Rules:
             return
         if old is not None and _judged(new) == _judged(old):
             return
-        found = problems(new, old, allow_no_execute=self.allow_no_execute)
+        found = problems(new, old)
         if found:
             errors = [invalid_field(one.field, one.value, one.problem) for one in found]
             raise invalid(resource.kind, resource.group, seen.name, errors)

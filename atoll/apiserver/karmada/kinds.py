@@ -22,9 +22,9 @@ from atoll.lua.scripts import Scripts
 _READING = ("get", "list", "watch")
 
 
-def karmada_kinds(effects: Effects, *, allow_no_execute: bool = False) -> Kinds:
-    """The kinds of a plane; `allow_no_execute` lets ClusterTaintPolicies evict workloads."""
-    rules = Rules(effects, frozenset(each.collection for each in _resources()), allow_no_execute)
+def karmada_kinds(effects: Effects) -> Kinds:
+    """The kinds of a plane."""
+    rules = Rules(effects, frozenset(each.collection for each in _resources()))
     scripts = Scripts(Pool(size=1))
     own = (rules.check, Customizations(scripts.problem).check)
     return Kinds(

@@ -30,9 +30,9 @@ _PLURALS = {"ResourceBinding": "resourcebindings"}
 _HIDDEN = "another binding"
 
 
-def plane_kinds(effects: Effects, *, allow_no_execute: bool = False) -> Kinds:
+def plane_kinds(effects: Effects) -> Kinds:
     """All kinds of a plane beyond Kubernetes' own: Karmada's and ours."""
-    karmada = karmada_kinds(effects, allow_no_execute=allow_no_execute)
+    karmada = karmada_kinds(effects)
     rules = Rules(effects, frozenset(each.collection for each in _resources()))
     return Kinds(
         (*karmada.resources, *_resources()),

@@ -19,8 +19,8 @@ NAME_MAX = 48
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _NO_LABEL = "must consist of lower case alphanumeric characters or '-', and must start and end with"
 _NO_LABEL += " an alphanumeric character"
-_NO_VALUE = "must be empty or at most 63 letters, digits, '-', '_' and '.', beginning and ending"
-_NO_VALUE += " with a letter or digit"
+NO_VALUE = "must be empty or at most 63 letters, digits, '-', '_' and '.', beginning and ending"
+NO_VALUE += " with a letter or digit"
 _MODES = ("Pull", "Push")
 _SCHEMES = ("http", "https", "socks5")
 _FORM = "; desired format: https://hostname, https://hostname:port, https://IP or https://IP:port"
@@ -92,12 +92,12 @@ def _proxy(written: str) -> Iterator[Invalid]:
 def _places(spec: Wire) -> Iterator[Invalid]:
     for key in ("provider", "region", "zone"):
         if label_value_faults(spec.get(key) or ""):
-            yield Invalid(f"spec.{key}", spec[key], _NO_VALUE)
+            yield Invalid(f"spec.{key}", spec[key], NO_VALUE)
     if spec.get("zone") and spec.get("zones"):
         yield Invalid("spec.zone", spec["zone"], "Zone and Zones cannot co-exist")
     for index, zone in enumerate(spec.get("zones") or []):
         if label_value_faults(zone):
-            yield Invalid(f"spec.zones[{index}]", zone, _NO_VALUE)
+            yield Invalid(f"spec.zones[{index}]", zone, NO_VALUE)
 
 
 def _taints(spec: Wire) -> Iterator[Invalid]:
@@ -107,7 +107,7 @@ def _taints(spec: Wire) -> Iterator[Invalid]:
         if qualified_faults(taint["key"]):
             yield Invalid(f"{here}.key", taint["key"], NO_NAME)
         if label_value_faults(taint.get("value") or ""):
-            yield Invalid(f"{here}.value", taint["value"], _NO_VALUE)
+            yield Invalid(f"{here}.value", taint["value"], NO_VALUE)
         if mark in known:
             yield Invalid(here, dict(taint), "taints must be unique by key and effect pair")
         known.add(mark)

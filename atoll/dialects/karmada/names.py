@@ -44,6 +44,9 @@ CLAIMED_BY = "resourcetemplate.karmada.io/claimed-by"
 DELETION_PROTECTED = "resourcetemplate.karmada.io/deletion-protected"
 SKIP_AUTO_PROPAGATION = "namespace.karmada.io/skip-auto-propagation"
 
+NOT_READY = "cluster.karmada.io/not-ready"
+UNREACHABLE = "cluster.karmada.io/unreachable"
+
 POLICY_FINALIZER = "karmada.io/propagation-policy-controller"
 CLUSTER_POLICY_FINALIZER = "karmada.io/cluster-propagation-policy-controller"
 BINDING_FINALIZER = "karmada.io/binding-controller"

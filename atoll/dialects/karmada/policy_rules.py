@@ -8,15 +8,16 @@ from typing import Any
 
 from atoll.dialects.json import read
 from atoll.dialects.karmada import admission, names, placement
-from atoll.dialects.kubernetes.names import qualified_faults
+from atoll.dialects.karmada.cluster_rules import NO_VALUE
+from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
+from atoll.dialects.kubernetes.tolerations import EFFECTS
 from atoll.dialects.wire import Wire, parts
 from atoll.errors import Invalid
 from atoll.model.action import Object
 
 SELECTORS = "spec.resourceSelectors"
 _GRACIOUS = ("Gracefully", "Graciously")
-_EVICTING = "NoExecute evicts what runs in a cluster, and policies may do so only if the"
-_EVICTING += " administrator allows it; use NoSchedule or PreferNoSchedule"
+_OPERATORS = ("In", "NotIn")
 
 
 def propagation(new: Object, old: Object | None, label: str) -> Iterator[Invalid]:
@@ -113,17 +114,27 @@ def _application(application: Wire, path: str) -> Iterator[Invalid]:
         yield Invalid(field, grace, "must be greater than 0")
 
 
-def tainting(new: Object, *, allow_no_execute: bool) -> Iterator[Invalid]:
-    """What is wrong with a ClusterTaintPolicy."""
+def tainting(new: Object) -> Iterator[Invalid]:
+    """What is wrong with a ClusterTaintPolicy: its taints must be such as a Cluster may have."""
     taints = list(parts(new["spec"], "taints", "spec"))
     marks = [(taint["key"], taint["effect"]) for _, taint in taints]
     for index, (here, taint) in enumerate(taints):
-        if taint["effect"] == "NoExecute" and not allow_no_execute:
-            yield Invalid(f"{here}.effect", taint["effect"], _EVICTING)
+        if taint["effect"] not in EFFECTS:
+            problem = f"must be one of {', '.join(EFFECTS)}"
+            yield Invalid(f"{here}.effect", taint["effect"], problem)
+        if qualified_faults(taint["key"]):
+            yield Invalid(f"{here}.key", taint["key"], admission.NO_NAME)
+        if label_value_faults(taint.get("value") or ""):
+            yield Invalid(f"{here}.value", taint["value"], NO_VALUE)
         if marks[index] in marks[index + 1 :]:
             key, effect = marks[index]
             problem = f"Duplicate taint with the same key({key}) and effect({effect}) is not"
             yield Invalid(here, dict(taint), f"{problem} allowed")
+    for conditions in ("addOnConditions", "removeOnConditions"):
+        for here, each in parts(new["spec"], conditions, "spec"):
+            if each["operator"] not in _OPERATORS:
+                problem = f"must be one of {', '.join(_OPERATORS)}"
+                yield Invalid(f"{here}.operator", each["operator"], problem)
 
 
 def binding(new: Object) -> Iterator[Invalid]:

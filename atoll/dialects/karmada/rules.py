@@ -15,7 +15,7 @@ from atoll.errors import Invalid
 from atoll.model.action import Object
 
 
-def problems(new: Object, old: Object | None, *, allow_no_execute: bool = False) -> list[Invalid]:
+def problems(new: Object, old: Object | None) -> list[Invalid]:
     """Everything for which an object is refused; nothing if it is accepted."""
     match new["kind"]:
         case "PropagationPolicy":
@@ -25,7 +25,7 @@ def problems(new: Object, old: Object | None, *, allow_no_execute: bool = False)
         case "OverridePolicy" | "ClusterOverridePolicy":
             return list(override_rules.override(new))
         case "ClusterTaintPolicy":
-            return list(policy_rules.tainting(new, allow_no_execute=allow_no_execute))
+            return list(policy_rules.tainting(new))
         case "ResourceBinding" | "ClusterResourceBinding":
             return list(policy_rules.binding(new))
         case "Cluster":
