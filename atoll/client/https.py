@@ -5,16 +5,20 @@ wrong on the way is Unreachable, whatever the library calls it.
 """
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from atoll.client.endpoint import Endpoint
 from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
+from atoll.client.upgraded import upgrade_of
 from atoll.exchange import Request, Response
 
+_SWITCHING = 101
 # The body is handed on without them.
 _UNDONE = frozenset(["content-encoding", "content-length", "transfer-encoding", "connection"])
 
@@ -57,6 +61,8 @@ class Https:
         try:
             async with asyncio.timeout(self._patience.answer_s):
                 answer = await self._begin(self._session, request)
+                if answer.status == _SWITCHING:
+                    return replace(_response(answer), upgrade=upgrade_of(answer))
                 if self._patience.bytes_max is not None:
                     return await self._bounded(answer, self._patience.bytes_max)
                 if _is_stream(request, answer):
@@ -89,7 +95,7 @@ class Https:
         self, session: aiohttp.ClientSession, request: Request
     ) -> aiohttp.ClientResponse:
         query = f"?{request.query}" if request.query else ""
-        headers = dict(request.headers)
+        headers = CIMultiDict(_each_value(request))
         if self._endpoint.token:
             headers.setdefault("authorization", f"Bearer {self._endpoint.token}")
         return await session.request(
@@ -100,6 +106,13 @@ class Https:
             allow_redirects=False,
             server_hostname=self._endpoint.server_name,
         )
+
+
+def _each_value(request: Request) -> Iterator[tuple[str, str]]:
+    """The headers of a request, one for each line of a value."""
+    for name, value in request.headers.items():
+        for line in value.split("\n"):
+            yield name, line
 
 
 def _is_stream(request: Request, answer: aiohttp.ClientResponse) -> bool:

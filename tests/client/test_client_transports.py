@@ -16,7 +16,7 @@ from atoll.client.https import Https, Patience
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport, Unreachable, closing, whole
 from atoll.effects import system_now
-from atoll.exchange import Handler, Peer, Request, Response
+from atoll.exchange import Duplex, Handler, Peer, Request, Response
 
 ADMIN = Peer("kubernetes-admin", ("system:masters",))
 
@@ -163,6 +163,54 @@ def test_a_stream_that_ends_can_be_read_as_a_whole(check: Check) -> None:
         assert again.body == b"c"
 
     check(handler, use)
+
+
+class Speaker:
+    """The near side of an upgraded connection: says what it has, and keeps what it hears."""
+
+    def __init__(self, *said: bytes) -> None:
+        self._said = list(said)
+        self.heard = b""
+        self.heard_all = asyncio.Event()
+
+    async def read(self) -> bytes:
+        if self._said:
+            return self._said.pop(0)
+        await self.heard_all.wait()
+        return b""
+
+    async def write(self, data: bytes) -> None:
+        self.heard += data
+        if self.heard.endswith(b"!"):
+            self.heard_all.set()
+
+
+def test_after_a_101_both_sides_speak_freely(check: Check) -> None:
+    async def shout(other: Duplex) -> None:
+        await other.write(b"at once ")
+        while said := await other.read():
+            await other.write(said.upper())
+
+    async def handler(request: Request) -> Response:
+        assert request.headers["upgrade"] == "shouting"
+        assert request.headers["impersonate-group"] == "a\nb"
+        return Response(101, {"Upgrade": "shouting"}, upgrade=shout)
+
+    async def ask(transport: Transport) -> None:
+        headers = {
+            "connection": "Upgrade",
+            "upgrade": "shouting",
+            "impersonate-group": "a\nb",
+        }
+        response = await transport.send(Request("POST", "/x", headers=headers))
+        assert response.status == 101
+        assert response.headers["upgrade"] == "shouting"
+        speaker = Speaker(b"hear ", b"this!")
+        assert response.upgrade is not None
+        await response.upgrade(speaker)
+        assert speaker.heard == b"at once HEAR THIS!"
+
+    check(handler, ask)
 
 
 def test_requests_go_side_by_side(check: Check) -> None:
