@@ -24,6 +24,8 @@ COMMANDS = {
     "get": "atoll.cli.get",
     "why": "atoll.cli.why",
     "kubeconfig": "atoll.cli.kubeconfig",
+    "fleet": "atoll.cli.fleet",
+    "chaos": "atoll.cli.chaos",
     "backup": "atoll.cli.backup",
     "restore": "atoll.cli.backup",
     "interpret": "atoll.cli.interpret",

@@ -5,13 +5,14 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.failing import TIMEOUT, USAGE, CommandFailed, command, unusable
-from atoll.cli.instance import Note, running
+from atoll.cli.instance import Note, fleet_process, running
 from atoll.cli.printing import show, tell
 from atoll.config import Config
 
@@ -33,6 +34,7 @@ def down(data_dir: str | None, timeout: float, *, force: bool, purge: bool, yes:
         tell(f"atoll is not running · data in {config.data_dir}")
     else:
         _stop(config, note, timeout, force=force)
+    _see_fleet_end(config, timeout, force=force)
     for path in doomed:
         _remove(config, path)
     if purge:
@@ -49,10 +51,10 @@ def _stop(config: Config, note: Note, timeout_s: float, *, force: bool) -> None:
     started = time.monotonic()
     _signal(note.pid, signal.SIGTERM)
     patience_s = min(timeout_s, FORCE_AFTER_S) if force else timeout_s
-    if not _ends_within(config, patience_s) and force:
+    if not _ends_within(lambda: running(config), patience_s) and force:
         tell(f"Process {note.pid} does not stop; killing it")
         _signal(note.pid, signal.SIGKILL)
-        _ends_within(config, FORCE_AFTER_S)
+        _ends_within(lambda: running(config), FORCE_AFTER_S)
     if running(config) is not None:
         raise CommandFailed(
             f"process {note.pid} has not stopped within {timeout_s:g} s",
@@ -61,6 +63,25 @@ def _stop(config: Config, note: Note, timeout_s: float, *, force: bool) -> None:
             code=TIMEOUT,
         )
     tell(f"Stopped in {time.monotonic() - started:.1f} s")
+
+
+def _see_fleet_end(config: Config, timeout_s: float, *, force: bool) -> None:
+    """Wait for the process of the simulated members: it ends by itself when the server has."""
+    patience_s = min(timeout_s, FORCE_AFTER_S) if force else timeout_s
+    if _ends_within(lambda: fleet_process(config), patience_s):
+        return
+    pid = fleet_process(config)
+    if pid and force:
+        tell(f"Process {pid} of the simulated members does not stop; killing it")
+        _signal(pid, signal.SIGKILL)
+        if _ends_within(lambda: fleet_process(config), FORCE_AFTER_S):
+            return
+    raise CommandFailed(
+        f"the simulated members have not stopped within {timeout_s:g} s",
+        "they may still be writing",
+        command(config, "down --force"),
+        code=TIMEOUT,
+    )
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
@@ -73,9 +94,9 @@ def _signal(pid: int, number: signal.Signals) -> None:
         raise CommandFailed(f"cannot stop process {pid}", why) from error
 
 
-def _ends_within(config: Config, limit_s: float) -> bool:
+def _ends_within(look: Callable[[], object | None], limit_s: float) -> bool:
     deadline = time.monotonic() + limit_s
-    while running(config) is not None:
+    while look() is not None:
         if time.monotonic() > deadline:
             return False
         time.sleep(LOOK_EVERY_S)
@@ -85,8 +106,8 @@ def _ends_within(config: Config, limit_s: float) -> bool:
 def _confirm_purge(config: Config, *, yes: bool) -> list[Path]:
     """What would be removed, after the user has seen it and agreed. Only what is ours."""
     ours = [config.pki_dir, config.kubeconfig, config.port_file, config.passing_dir]
-    ours += [config.fleet_file, config.members_dir]
-    patterns = ("store.db*", "atoll.log*", "server.*", ".server.*")
+    ours += [config.fleet_file, config.members_dir, config.faults.data_dir]
+    patterns = ("store.db*", "atoll.log*", "server.*", ".server.*", "fleet.*", ".fleet.*")
     found = [path for path in ours if path.exists()]
     for pattern in patterns:
         found += sorted(config.data_dir.glob(pattern))

@@ -47,24 +47,33 @@ def claim(config: Config) -> int:
 
 def running(config: Config) -> Note | None:
     """The note of the server that is running; None if there is none."""
-    try:
-        descriptor = os.open(config.lock_file, os.O_RDONLY)
-    except FileNotFoundError:
+    return _read_note(config.state_file) if _is_held(config, config.lock_file) else None
+
+
+def fleet_process(config: Config) -> int | None:
+    """The process that runs the simulated members, 0 if it does not say; None if there is none."""
+    if not _is_held(config, config.fleet_lock):
         return None
-    except OSError as error:
-        raise unusable(config, error) from error
-    try:
-        if _try_lock(descriptor, fcntl.LOCK_SH):
-            return None
-    finally:
-        os.close(descriptor)
-    return _read_note(config.state_file)
+    return _read_note(config.fleet_note).pid
 
 
 def write_note(config: Config, note: Note) -> None:
     draft = config.state_file.with_name(f".{config.state_file.name}.{os.getpid()}")
     draft.write_text(json.dumps(asdict(note)) + "\n")
     draft.replace(config.state_file)
+
+
+def _is_held(config: Config, lock: Path) -> bool:
+    try:
+        descriptor = os.open(lock, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise unusable(config, error) from error
+    try:
+        return not _try_lock(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
 
 
 def _try_lock(descriptor: int, how: int) -> bool:
@@ -79,6 +88,7 @@ def _read_note(path: Path) -> Note:
     """What the note says; that of a server which has just begun may not be there yet."""
     try:
         read = json.loads(path.read_bytes())
-        return Note(int(read["pid"]), str(read["url"]), str(read["started"]), str(read["version"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        texts = (str(read.get(key, "")) for key in ("url", "started", "version"))
+        return Note(int(read["pid"]), *texts)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Note(0)

@@ -81,7 +81,7 @@ def find_plane(kubeconfig: str | None, context: str | None, data_dir: str | None
     note = running(config)
     if note is not None and note.url:
         options = "" if config.is_default else command(config, "").removeprefix("atoll ")
-        return Plane(PlainClient(_embedded(config, note.url)), options)
+        return Plane(PlainClient(administrator(config, note.url)), options)
     if note is not None:
         raise CommandFailed("the server is still starting", "", command(config, "status"))
     if data_dir is None and named:
@@ -90,8 +90,8 @@ def find_plane(kubeconfig: str | None, context: str | None, data_dir: str | None
     raise CommandFailed("no server is running", "", attempt)
 
 
-def _embedded(config: Config, url: str) -> Endpoint:
-    """The running instance, as its administrator."""
+def administrator(config: Config, url: str) -> Endpoint:
+    """A server of the running instance, as its administrator."""
     try:
         return Endpoint(
             url,

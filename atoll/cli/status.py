@@ -57,6 +57,7 @@ def _show(config: Config, answer: dict[str, Any]) -> None:
         "objects": f"{answer['objects']} at revision {answer['revision']}",
         "memory": f"{size(answer['memoryBytes'])}, {answer['connections']} connections",
         "controllers": _controllers(answer),
+        **_fleet(answer),
     }
     for name, value in rows.items():
         show(f"{name:<11} {value}")
@@ -68,3 +69,15 @@ def _controllers(answer: dict[str, Any]) -> str:
         return state
     count, ready = answer["clusters"], answer["clustersReady"]
     return f"{state}, {ready} of {count} clusters ready" if count else f"{state}, no clusters"
+
+
+def _fleet(answer: dict[str, Any]) -> dict[str, str]:
+    """The process of the simulated members, where there is one."""
+    fleet = answer.get("fleet")
+    if fleet is None:
+        return {}
+    if fleet["pid"] is None:
+        return {"fleet": f"{fleet['name']}, starting"}
+    again = f", started {fleet['starts']} times" if fleet["starts"] > 1 else ""
+    memory = size(fleet["memoryBytes"])
+    return {"fleet": f"{fleet['name']}, {memory} (process {fleet['pid']}{again})"}

@@ -153,6 +153,10 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         self._transport.abort()
 
+    @property
+    def is_streaming(self) -> bool:
+        return self._streaming
+
     # What has arrived, and what is awaited from the client.
 
     def _proceed(self) -> None:

@@ -89,6 +89,21 @@ class HttpServer:
                 self._abort_all()
         await self._children.cancel()
 
+    async def break_off(self) -> None:
+        """Stop as one does who loses power: nobody is told, and every connection breaks."""
+        if self._server is not None:
+            self._server.close()
+        self._shared.ending = True
+        self._abort_all()
+        await self._children.cancel()
+
+    def break_streams(self) -> int:
+        """Break every connection on which a stream is under way; gives how many there were."""
+        streaming = [each for each in self._shared.connections if each.is_streaming]
+        for connection in streaming:
+            connection.abort()
+        return len(streaming)
+
     def _abort_all(self) -> None:
         for connection in list(self._shared.connections):
             connection.abort()

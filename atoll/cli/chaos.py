@@ -1,0 +1,145 @@
+"""`atoll chaos`: let simulated clusters fail, as real ones do, and heal them. Real ones are safe.
+
+What goes wrong is told to the process of the members, through a door of its own. Nothing of it is
+kept: after a restart every member is well.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from atoll.cli.choosing import chosen, data_dir_option
+from atoll.cli.failing import CommandFailed, command
+from atoll.cli.instance import running
+from atoll.cli.output import show_data, show_table
+from atoll.cli.printing import show, tell
+from atoll.cli.reaching import administrator, find_plane
+from atoll.cli.tables import Column
+from atoll.cli.timing import Span
+from atoll.client.plain import PlainClient
+from atoll.client.refusals import Missing
+from atoll.client.transport import Unreachable
+from atoll.config import Config
+
+F = TypeVar("F", bound=Callable[..., object])
+
+CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
+
+
+def _cluster(function: F) -> F:
+    return click.argument("cluster", metavar="CLUSTER")(data_dir_option(function))
+
+
+@click.group(help="Let simulated clusters fail and heal; a restart heals them all.")
+def chaos() -> None:
+    """Needs a running server with a fleet."""
+
+
+@chaos.command("list", help="Show the simulated clusters, and what is wrong with each.")
+@data_dir_option
+@click.option("-o", "output", type=click.Choice(["json", "yaml"]))
+def list_(data_dir: str | None, output: str | None) -> None:
+    config = chosen(data_dir)
+    found = _request(config, "GET", "")["clusters"]
+    if output is not None:
+        show_data(found, output)
+    else:
+        heads = [Column(each) for each in ("CLUSTER", "STATE", "URL")]
+        show_table(heads, [(each["name"], _state(each), each["url"]) for each in found])
+
+
+@chaos.command(help="Be gone: connections break, and new ones are refused.")
+@_cluster
+@click.option("--hang", is_flag=True, help="Do not refuse new connections: never answer them.")
+def kill(cluster: str, data_dir: str | None, *, hang: bool) -> None:
+    _do(data_dir, cluster, "kill", hang=hang)
+
+
+@chaos.command(help="Be well again: reachable, and at full speed.")
+@_cluster
+def heal(cluster: str, data_dir: str | None) -> None:
+    _do(data_dir, cluster, "heal")
+
+
+@chaos.command(help="Let every answer take this much longer, in seconds.")
+@_cluster
+@click.argument("seconds", type=Span(bare=True))
+def slow(cluster: str, data_dir: str | None, seconds: float) -> None:
+    _do(data_dir, cluster, "slow", seconds=seconds)
+
+
+@chaos.command(help="Be gone and there again by turns.")
+@_cluster
+@click.option(
+    "--every", type=Span(bare=True), default=10.0, show_default=True, help="Each for so long."
+)
+def flap(cluster: str, data_dir: str | None, every: float) -> None:
+    _do(data_dir, cluster, "flap", seconds=every)
+
+
+@chaos.command("drop-watch", help="Break all open watches, once.")
+@_cluster
+def drop_watch(cluster: str, data_dir: str | None) -> None:
+    _do(data_dir, cluster, "drop-watch")
+
+
+def _do(data_dir: str | None, cluster: str, fault: str, **how: object) -> None:
+    config = chosen(data_dir)
+    known = [each["name"] for each in _request(config, "GET", "")["clusters"]]
+    if cluster not in known:
+        raise _not_simulated(data_dir, cluster, known)
+    answer = _request(config, "POST", f"/{cluster}/{fault}", **how)
+    if fault == "drop-watch":
+        count = answer["broken"]
+        show(f"cluster/{cluster} broke {count} watch{'' if count == 1 else 'es'} (simulated)")
+        return
+    show(f"cluster/{cluster} {_state(answer)} (simulated)")
+    if fault != "heal":
+        tell(f"Heal it: {command(config, f'chaos heal {cluster}')}")
+
+
+def _state(told: dict[str, Any]) -> str:
+    if told["flapSeconds"]:
+        return f"flaps every {told['flapSeconds']:g} s"
+    if told["answers"] != "yes":
+        return "does not answer" if told["answers"] == "silent" else "refuses connections"
+    slow_s = told["slowSeconds"]
+    return f"answers {slow_s:g} s late" if slow_s else "is well"
+
+
+def _not_simulated(data_dir: str | None, cluster: str, known: list[str]) -> CommandFailed:
+    simulated = f"simulated are {', '.join(known)}"
+    plane = find_plane(None, None, data_dir)
+    try:
+        plane.client.get(f"{CLUSTERS}/{cluster}")
+    except Missing:
+        return CommandFailed(f'there is no cluster "{cluster}"', simulated)
+    finally:
+        plane.client.close()
+    return CommandFailed(f'"{cluster}" is a real cluster, which is left alone', simulated)
+
+
+def _request(config: Config, method: str, path: str, **how: object) -> dict[str, Any]:
+    """What the process of the members answers."""
+    if running(config) is None:
+        attempt = command(config, "up --fleet hybrid")
+        raise CommandFailed("no server is running", "", attempt)
+    try:
+        url = str(json.loads(config.fleet_note.read_bytes())["url"])
+    except FileNotFoundError as error:
+        why = "this instance has no simulated clusters"
+        attempt = "atoll up --fleet hybrid --data-dir DIR, for one that has"
+        raise CommandFailed("nothing can be harmed here", why, attempt) from error
+    client = PlainClient(administrator(config.faults, url))
+    try:
+        body = json.dumps(how).encode() if method == "POST" else None
+        answer: dict[str, Any] = client.request(method, f"/faults{path}", body=body).json()
+        return answer
+    except Unreachable as error:
+        why = "their process may be starting again"
+        attempt = command(config, "status")
+        raise CommandFailed("the simulated clusters do not answer", why, attempt) from error
+    finally:
+        client.close()

@@ -1,0 +1,139 @@
+"""The way into a simulated member from outside, and what can go wrong on it, on request.
+
+A member, and the door it is to be reached by, come in; requests are served, or are not, as a lost,
+slow or flapping cluster would do it. The member itself goes on all the while. Faults last until
+they are healed, or until the process ends: nothing of them is kept.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from atoll.apiserver.door import Door
+from atoll.apiserver.http.serving import HttpServer
+from atoll.client.transport import closing
+from atoll.exchange import Request, Response
+from atoll.runtime.children import Children
+from atoll.simulated.member import Member
+
+
+@dataclass(slots=True)
+class Gate:
+    """One member's port: open, closed, or kept without an answer."""
+
+    member: Member
+    door: Door
+    now: Callable[[], datetime]
+    children: Children
+    delay_s: float = 0.0
+    is_silent: bool = False
+    flapping_s: float = 0.0
+    _server: HttpServer | None = None
+    _flapping: asyncio.Task[None] | None = None
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def open(self) -> None:
+        """Serve whoever comes."""
+        async with self._turn:
+            if self._server is None:
+                server = HttpServer(self._handle, self.now)
+                await self.door.open(server)
+                self._server, self.is_silent = server, False
+
+    async def close(self) -> None:
+        """Serve nobody any more, in good order."""
+        self._stop_flapping()
+        async with self._turn:
+            server, self._server = self._server, None
+            if server is not None:
+                await server.stop()
+
+    async def kill(self, *, hang: bool = False) -> None:
+        """Be gone: connections break, and whoever comes is refused, or waits in vain."""
+        self._stop_flapping()
+        await self._fall(hang=hang)
+
+    async def heal(self) -> None:
+        """Be there again, at full speed, with all the room there is."""
+        self._stop_flapping()
+        self.delay_s = 0.0
+        await self.open()
+
+    def slow(self, seconds: float) -> None:
+        """Let every answer, and every piece of a stream, take this much longer."""
+        self.delay_s = seconds
+
+    def flap(self, every_s: float) -> None:
+        """Be gone and there again by turns, each for so long."""
+        self._stop_flapping()
+        self.flapping_s = every_s
+        self._flapping = self.children.spawn(self._flap(every_s), f"flapping {self.member.name}")
+
+    def drop_watches(self) -> int:
+        """Break the connections of all open watches, once; gives how many there were."""
+        return 0 if self._server is None else self._server.break_streams()
+
+    def state(self) -> dict[str, Any]:
+        """What is wrong with it now."""
+        is_up = self._server is not None
+        return {
+            "name": self.member.name,
+            "url": self.door.url,
+            "answers": "yes" if is_up else "silent" if self.is_silent else "refuses",
+            "slowSeconds": self.delay_s,
+            "flapSeconds": self.flapping_s,
+        }
+
+    async def _fall(self, *, hang: bool) -> None:
+        async with self._turn:
+            server, self._server = self._server, None
+            if server is not None:
+                await server.break_off()
+            elif hang is self.is_silent:
+                return
+            self.is_silent = hang
+            self.door.hold(is_silent=hang)
+
+    async def _flap(self, every_s: float) -> None:
+        while True:
+            await self._fall(hang=False)
+            await asyncio.sleep(every_s)
+            await self.open()
+            await asyncio.sleep(every_s)
+
+    def _stop_flapping(self) -> None:
+        self.flapping_s = 0.0
+        if self._flapping is not None:
+            self._flapping.cancel()
+            self._flapping = None
+
+    async def _handle(self, request: Request) -> Response:
+        if self.delay_s:
+            await asyncio.sleep(self.delay_s)
+        response = await self.member.server.handle(request)
+        if response.stream is None:
+            return response
+        return replace(response, stream=_Delayed(self, response.stream))
+
+
+class _Delayed:
+    """A stream that is as slow as its member is at the moment; closed even if nobody reads it."""
+
+    def __init__(self, gate: Gate, inner: AsyncIterator[bytes]) -> None:
+        self._gate = gate
+        self._inner = inner
+
+    def __aiter__(self) -> "_Delayed":
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = await anext(self._inner)
+        if self._gate.delay_s:
+            await asyncio.sleep(self._gate.delay_s)
+        return piece
+
+    async def aclose(self) -> None:
+        async with closing(self._inner):
+            pass

@@ -1,0 +1,111 @@
+"""The process in which the simulated members of a plane live; it ends when the plane does.
+
+An instance's directory comes in; its members run, each behind a door of its own, and one more door
+takes requests for faults. The plane holds the other end of a pipe, `life`: whatever becomes of the
+plane, that end closes, and everything here is put away in good order. It prints nothing.
+"""
+
+import asyncio
+import fcntl
+import gc
+import json
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from typing import Any
+
+from atoll.apiserver.certificates import write_private
+from atoll.apiserver.door import Door
+from atoll.apiserver.http.serving import HttpServer
+from atoll.config import Config
+from atoll.effects import Effects
+from atoll.errors import UsageError
+from atoll.runtime.memory import settle_memory
+from atoll.simulated.choosing_fleet import remembered_fleet
+from atoll.simulated.fault_requests import FaultRequests
+from atoll.simulated.hosting import hosting
+
+log = logging.getLogger("atoll.simulated")
+
+TAKE_OVER_WITHIN_S = 30.0
+LOOK_EVERY_S = 0.05
+END_WITHIN_S = 20.0
+
+OnReady = Callable[[dict[str, Any]], None]
+
+
+def run_process(config: Config, effects: Effects, life: int, on_ready: OnReady) -> None:
+    """Be the fleet of this instance until the plane is gone, or a signal says stop."""
+    gc.disable()  # starting makes many objects and no garbage; `settle_memory` ends this
+    with _sole(config), suppress(asyncio.CancelledError):
+        asyncio.run(_serve(config, effects, life, on_ready))
+    log.info("The fleet has stopped in good order")
+
+
+async def _serve(config: Config, effects: Effects, life: int, on_ready: OnReady) -> None:
+    fleet = remembered_fleet(config)
+    if fleet is None:
+        raise UsageError(f"there is no fleet in {config.data_dir}")
+    _end_with(life)
+    async with AsyncExitStack() as stack:
+        gates, until_one_fails = await stack.enter_async_context(
+            hosting(fleet.clusters, config, effects)
+        )
+        door = stack.enter_context(Door("fleet", config.faults, effects.now))
+        facts = {"pid": os.getpid(), "fleet": fleet.name}
+        server = HttpServer(FaultRequests(gates, facts).handle, effects.now)
+        await door.open(server)
+        stack.push_async_callback(server.stop)
+        note = {"pid": os.getpid(), "url": door.url}
+        write_private(config.fleet_note, json.dumps(note).encode())
+        stack.callback(config.fleet_note.unlink, missing_ok=True)
+        settle_memory()
+        log.info("%d members run, for process %d", len(gates), os.getppid())
+        on_ready({**note, "members": {name: gate.door.url for name, gate in gates.items()}})
+        await until_one_fails()
+
+
+def _end_with(life: int) -> None:
+    """Stop this task when the plane is gone or a signal comes; if that hangs, end all the same."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def stop() -> None:
+        loop.remove_reader(life)
+        loop.remove_signal_handler(signal.SIGTERM)
+        at_last = threading.Timer(END_WITHIN_S, os._exit, (1,))
+        at_last.daemon = True
+        at_last.start()
+        task.cancel()
+
+    loop.add_reader(life, stop)  # nothing is ever written to it, so this is its end
+    loop.add_signal_handler(signal.SIGTERM, stop)
+
+
+@contextmanager
+def _sole(config: Config) -> Iterator[None]:
+    """Be the one fleet in this directory, after the one of a plane that was killed has ended."""
+    descriptor = os.open(config.fleet_lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + TAKE_OVER_WITHIN_S
+        while not _try_lock(descriptor):
+            if time.monotonic() > deadline:
+                raise UsageError(
+                    f"the members in {config.members_dir} are still run by another process"
+                )
+            time.sleep(LOOK_EVERY_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
