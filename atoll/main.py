@@ -17,6 +17,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.administration import Administration
 from atoll.apiserver.assembly import Assembly, assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
@@ -77,10 +78,13 @@ class Ready:
     members: tuple[str, ...]  # the simulated ones
 
 
-def build(effects: Effects, data: Log, tokens: Tokens | None = None) -> Plane:
+def build(
+    effects: Effects, data: Log, tokens: Tokens | None = None, signing: Signing | None = None
+) -> Plane:
     """Open the store and put the API server on it. Nothing runs yet."""
     store = Store.open(data)
-    return Plane(store, assemble(store, effects, tokens, plane_kinds(effects)))
+    server = assemble(store, effects, tokens, plane_kinds(effects), signing=signing)
+    return Plane(store, server)
 
 
 async def run(plane: Plane, effects: Effects, stack: AsyncExitStack) -> Supervisor:
@@ -102,7 +106,7 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
     with Door("atoll", config, effects.now, first_port=DEFAULT_PORT) as door:
         secret = door.credentials.token.read_text().strip()
         tokens = Tokens({secret: Identity(ADMIN, (MASTERS,))})
-        plane = build(effects, SqliteLog(config.store_file), tokens)
+        plane = build(effects, SqliteLog(config.store_file), tokens, door.signing)
         _prepare_files(config, door)
         control = Control(plane, effects, Features.of(config.feature_gates, PLANE_USUAL))
         started = effects.now().isoformat(timespec="seconds")

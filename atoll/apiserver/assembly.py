@@ -5,15 +5,22 @@ starts no task itself: `services` are for a supervisor to run, next to the store
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
+from atoll.apiserver.access.accounts import AccountTokens
+from atoll.apiserver.access.escalation import Escalation
+from atoll.apiserver.access.roles import Roles
+from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.admission import Hooks, Kinds
-from atoll.apiserver.authentication import Tokens
-from atoll.apiserver.authorization import Authorize, authorize
+from atoll.apiserver.authentication import Several, Tokens
+from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.discovery import Discovery
 from atoll.apiserver.documents import Documents
+from atoll.apiserver.housekeeping.accounts import Accounts
+from atoll.apiserver.housekeeping.aggregation import Aggregation
 from atoll.apiserver.housekeeping.bootstrap import bootstrap
 from atoll.apiserver.housekeeping.definitions import Definitions
 from atoll.apiserver.housekeeping.expiry import Expiry
@@ -27,9 +34,24 @@ from atoll.apiserver.server import ApiServer
 from atoll.apiserver.verbs.call import Api
 from atoll.effects import Effects
 from atoll.exchange import Handler
+from atoll.store.record import Event
 from atoll.store.store import Store
 
 Service = Callable[[], Awaitable[None]]
+
+
+class Follower(Protocol):
+    """Takes in what the store has, and then every change."""
+
+    def load(self) -> None: ...
+
+    def follow(self, events: Sequence[Event]) -> None: ...
+
+
+class Keeper(Follower, Protocol):
+    """A follower that acts on what it sees for as long as it runs."""
+
+    async def run(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -55,38 +77,61 @@ def assemble(
     effects: Effects,
     tokens: Tokens | None = None,
     kinds: Kinds | None = None,
-    authorize: Authorize = authorize,
+    *,
+    authorize: Authorize | None = None,
+    signing: Signing | None = None,
+    runs_pods: bool = False,
 ) -> Assembly:
-    """Build an API server over a store, with kinds of the plane's own where it is one."""
+    """Build an API server over a store, with kinds of the plane's own where it is one.
+
+    Roles decide who may do what, unless `authorize` does. `signing` is what others know the server
+    by; in one that nobody reaches from outside it is left to chance. Where pods run, every
+    namespace has an account for them.
+    """
     facts = load()
     own = kinds or Kinds()
     resources = [*builtin_resources(facts), *own.resources]
     catalog = Catalog([_branched(each, own.branches) for each in resources], facts)
-    api = Api(store, catalog, effects)
+    api = Api(store, catalog, effects, signing or Signing.by_chance(effects.chance))
+    roles = Roles(store)
     definitions = Definitions(api)
-    collector, sweeper, expiry = Collector(api), Sweeper(api), Expiry(api)
+    keepers = _keepers(api, definitions, runs_pods=runs_pods)
     api.hooks = Hooks(
         mutating=(definitions.mutate, *own.hooks.mutating),
-        validating=(Lifecycle(store), definitions.refuse_in_ending, *own.hooks.validating),
+        validating=(
+            Lifecycle(store),
+            definitions.refuse_in_ending,
+            Escalation(roles),
+            *own.hooks.validating,
+        ),
     )
-    # Definitions come first: whoever follows must find the resources that an event is about.
-    for follower in (definitions, collector, sweeper, expiry):
+    followers: tuple[Follower, ...] = (*keepers.values(), roles)
+    for follower in followers:
         store.listen(follower.follow)
     ready = asyncio.Event()
     documents = Documents(Discovery(catalog), OpenApi(catalog, facts), ready.is_set)
+    accounts = AccountTokens(store, api.signing, effects.now)
+    bearers = Several((tokens or Tokens({}), accounts))
     return Assembly(
-        handle=ApiServer(api, documents, tokens or Tokens({}), authorize).handle,
+        handle=ApiServer(api, documents, bearers, authorize or roles.authorize).handle,
         api=api,
-        services={
-            "custom resource definitions": definitions.run,
-            "garbage collection": collector.run,
-            "namespaces": sweeper.run,
-            "expiry of events": expiry.run,
-            **own.services,
-        },
-        _load=(definitions.load, collector.load, sweeper.load, expiry.load),
+        services={name: keeper.run for name, keeper in keepers.items()} | dict(own.services),
+        _load=tuple(follower.load for follower in followers),
         _ready=ready,
     )
+
+
+def _keepers(api: Api, definitions: Definitions, *, runs_pods: bool) -> dict[str, Keeper]:
+    """Who keeps the house, by what they do."""
+    return {
+        # They come first: whoever follows must find the resources that an event is about.
+        "custom resource definitions": definitions,
+        "garbage collection": Collector(api),
+        "namespaces": Sweeper(api),
+        "expiry of events": Expiry(api),
+        "service accounts": Accounts(api, everywhere=runs_pods),
+        "roles that collect others": Aggregation(api),
+    }
 
 
 def _branched(

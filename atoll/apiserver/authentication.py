@@ -5,13 +5,16 @@ A credential that is given but wrong is refused, never treated as absent.
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from atoll.apiserver.status import unauthorized
 from atoll.exchange import Request
 
 AUTHENTICATED = "system:authenticated"
 MASTERS = "system:masters"
+
+Extra = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +23,19 @@ class Identity:
 
     name: str
     groups: tuple[str, ...]
+    uid: str = ""
+    extra: Extra = ()
 
 
 ANONYMOUS = Identity("system:anonymous", ("system:unauthenticated",))
 ITSELF = Identity("system:apiserver", (MASTERS, AUTHENTICATED))
+
+
+class Bearers(Protocol):
+    """Whoever knows some tokens, and whom they stand for."""
+
+    def identity(self, token: str) -> Identity | None:
+        """Whom this token stands for; None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +53,28 @@ class Tokens:
         return found
 
 
-def authenticate(request: Request, tokens: Tokens) -> Identity:
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Those who know tokens, asked one after the other."""
+
+    bearers: tuple[Bearers, ...]
+
+    def identity(self, token: str) -> Identity | None:
+        for bearers in self.bearers:
+            identity = bearers.identity(token)
+            if identity is not None:
+                return identity
+        return None
+
+
+def authenticate(request: Request, bearers: Bearers) -> Identity:
     """Say who is asking; ApiError 401 for a token that is not known."""
     if request.peer is not None:
         return Identity(request.peer.name, (*request.peer.groups, AUTHENTICATED))
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         return ANONYMOUS
-    identity = tokens.identity(token.strip())
+    identity = bearers.identity(token.strip())
     if identity is None:
         raise unauthorized()
-    return Identity(identity.name, (*identity.groups, AUTHENTICATED))
+    return replace(identity, groups=(*identity.groups, AUTHENTICATED))

@@ -1,54 +1,56 @@
-"""Who may do what. Administrators may do everything; everybody may ask whether the server is well.
+"""What a caller wants to do, and how it is told that it may not.
 
-There are no roles yet: an identity outside `system:masters` reads discovery and nothing else.
+Who may do what is decided by an `Authorize`, mostly that of roles (`access.roles`). Here is only
+what all of them speak: the attributes of a request, and Kubernetes' words of refusal.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from atoll.apiserver.authentication import ANONYMOUS, MASTERS, Identity
+from atoll.apiserver.authentication import Identity
 from atoll.apiserver.status import ApiError, forbidden
-
-_PUBLIC = frozenset(["healthz", "livez", "readyz", "version"])
-_FOR_USERS = frozenset(["api", "apis", "openapi"])
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What a request wants to do to which resource."""
+    """What a request wants to do to which resource; or, with a path, to which document."""
 
     verb: str
-    group: str
-    plural: str
+    group: str = ""
+    plural: str = ""
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    path: str = ""
+
+    @property
+    def resource(self) -> str:
+        """The resource as roles name it: `pods`, or `pods/log`."""
+        return f"{self.plural}/{self.subresource}" if self.subresource else self.plural
 
 
 Authorize = Callable[[Identity, Attributes], None]
 """ApiError 403 unless this identity may do this."""
 
 
-def authorize(identity: Identity, wanted: Attributes) -> None:
-    """ApiError 403 unless this identity may do this."""
-    if MASTERS in identity.groups:
-        return
-    plural = f"{wanted.plural}/{wanted.subresource}" if wanted.subresource else wanted.plural
+def refusal(identity: Identity, wanted: Attributes, why: str = "") -> ApiError:
+    """What is answered to somebody who may not do this."""
+    more = f": {why}" if why else ""
+    if wanted.path:
+        said = f'forbidden: User "{identity.name}" cannot {wanted.verb} path "{wanted.path}"{more}'
+        return ApiError(403, "Forbidden", said, details={})
     where = f'in the namespace "{wanted.namespace}"' if wanted.namespace else "at the cluster scope"
-    why = (
-        f'User "{identity.name}" cannot {wanted.verb} resource "{plural}"'
-        f' in API group "{wanted.group}" {where}'
+    said = (
+        f'User "{identity.name}" cannot {wanted.verb} resource "{wanted.resource}"'
+        f' in API group "{wanted.group}" {where}{more}'
     )
-    raise forbidden(wanted.plural, wanted.group, wanted.name, why)
+    return forbidden(wanted.plural, wanted.group, wanted.name, said)
 
 
-def authorize_path(identity: Identity, parts: tuple[str, ...], verb: str) -> None:
-    """ApiError 403 unless this identity may read this document."""
-    first = parts[0] if parts else ""
-    if MASTERS in identity.groups or first in _PUBLIC:
-        return
-    if first in _FOR_USERS and identity != ANONYMOUS:
-        return
-    path = "/" + "/".join(parts)
-    message = f'forbidden: User "{identity.name}" cannot {verb} path "{path}"'
-    raise ApiError(403, "Forbidden", message, details={})
+def may(authorize: Authorize, identity: Identity, wanted: Attributes) -> bool:
+    """Whether this identity may do this."""
+    try:
+        authorize(identity, wanted)
+    except ApiError:
+        return False
+    return True

@@ -14,6 +14,7 @@ import re2
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import Facts
 
+TOKEN_REQUEST = ("authentication.k8s.io", "v1", "TokenRequest")
 SCALE = ("autoscaling", "v1", "Scale")
 _STATUS_VERBS = ("get", "patch", "update")
 _CUSTOM_PRIORITY = 1000
@@ -41,6 +42,8 @@ def subresources(resource: Resource) -> tuple[Subresource, ...]:
         found.append(Subresource("status", _STATUS_VERBS, *own))
     if resource.strategy.scale is not None:
         found.append(Subresource("scale", _STATUS_VERBS, *SCALE))
+    if resource.kind == "ServiceAccount" and not resource.group:
+        found.append(Subresource("token", ("create",), *TOKEN_REQUEST))
     if resource.kind == "Namespace" and not resource.group:
         found.append(Subresource("finalize", ("update",), *own))
     found.extend(

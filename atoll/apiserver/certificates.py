@@ -1,4 +1,4 @@
-"""The plane's own CA, the server's certificate, the administrator's certificate and token.
+"""The server's own CA, its certificate and token key, the administrator's certificate and token.
 
 Made at the first start and kept in one directory that only its owner may read; certificates near
 their end, or for other names than asked, are made anew, the CA never. Every file is either the old
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from atoll.apiserver.access.signing import Signing
 from atoll.effects import new_secret
 from atoll.errors import Damaged
 
@@ -74,6 +75,11 @@ class Credentials:
         return self.directory / "admin.key"
 
     @property
+    def account_key(self) -> Path:
+        """What tokens of service accounts are signed with."""
+        return self.directory / "sa.key"
+
+    @property
     def token(self) -> Path:
         return self.directory / "admin.token"
 
@@ -101,9 +107,20 @@ def ensure_credentials(
         subject = _name((ADMIN,), (ADMIN_GROUP,))
         leaf = _leaf(authority, subject, now, ExtendedKeyUsageOID.CLIENT_AUTH, ())
         _write_pair(leaf, credentials.admin, credentials.admin_key)
+    if not credentials.account_key.exists():
+        write_private(credentials.account_key, _key_pem(ec.generate_private_key(ec.SECP256R1())))
     if not credentials.token.exists():
         write_private(credentials.token, f"{new_secret()}\n".encode())
     return credentials
+
+
+def read_signing(credentials: Credentials) -> Signing:
+    """What the server signs with, and what it is known by."""
+    try:
+        key = _load_key(credentials.account_key)
+    except ValueError as error:
+        raise Damaged(f"{credentials.account_key} cannot be read: {error}") from error
+    return Signing.of(key, credentials.ca.read_bytes())
 
 
 def sign_client(

@@ -11,7 +11,13 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Self
 
-from atoll.apiserver.certificates import Credentials, ensure_credentials, write_private
+from atoll.apiserver.access.signing import Signing
+from atoll.apiserver.certificates import (
+    Credentials,
+    ensure_credentials,
+    read_signing,
+    write_private,
+)
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.client.kubeconfig import Endpoint, write_kubeconfig
@@ -43,6 +49,11 @@ class Door:
 
     def __exit__(self, *_: object) -> None:
         self._listener.close()
+
+    @property
+    def signing(self) -> Signing:
+        """What the server behind this door signs with."""
+        return read_signing(self.credentials)
 
     def write_files(self) -> None:
         """Write down how to get in."""

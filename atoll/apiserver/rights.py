@@ -5,11 +5,11 @@ of others is only for those who may read these. Whatever authorizer there is, it
 """
 
 from dataclasses import replace
+from functools import partial
 
 from atoll.apiserver.authentication import Identity
-from atoll.apiserver.authorization import Attributes, Authorize
+from atoll.apiserver.authorization import Attributes, Authorize, may
 from atoll.apiserver.resource import Object, Reading, Resource
-from atoll.apiserver.status import ApiError
 
 _READS = frozenset(["get", "list", "watch"])
 
@@ -34,14 +34,7 @@ def seen_by(
     if verb not in _READS:
         return resource
 
-    def may(wanted: Attributes) -> bool:
-        try:
-            authorize(identity, wanted)
-        except ApiError:
-            return False
-        return True
-
     def from_stored(stored: Object) -> Object:
-        return reading.shown(resource.from_stored(stored), may)
+        return reading.shown(resource.from_stored(stored), partial(may, authorize, identity))
 
     return replace(resource, from_stored=from_stored, shared=False)

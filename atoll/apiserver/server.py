@@ -1,15 +1,16 @@
 """The API server: a function from Request to Response.
 
-authenticate -> route -> authorize -> the verb -> the form the client asked for. Whatever goes wrong
+authenticate (perhaps as somebody else) -> route -> authorize -> the verb -> the form the client asked for. Whatever goes wrong
 on the way ends as a Status. HTTP is not known here; `http` is a shell around `handle`.
 """
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from atoll.apiserver.authentication import Identity, Tokens, authenticate
-from atoll.apiserver.authorization import Attributes, Authorize, authorize, authorize_path
+from atoll.apiserver.access.impersonation import impersonated
+from atoll.apiserver.authentication import Bearers, Identity, authenticate
+from atoll.apiserver.authorization import Attributes, Authorize
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.documents import Documents
 from atoll.apiserver.fields import error as fields
@@ -48,6 +49,7 @@ from atoll.apiserver.verbs.finalizing import finalize
 from atoll.apiserver.verbs.patching import patch
 from atoll.apiserver.verbs.reading import get, list_records
 from atoll.apiserver.verbs.scaling import get_scale, patch_scale, update_scale
+from atoll.apiserver.verbs.tokens import request_token
 from atoll.apiserver.verbs.updating import update
 from atoll.apiserver.verbs.watching import watch
 from atoll.errors import NotDurable
@@ -69,8 +71,8 @@ class ApiServer:
 
     api: Api
     documents: Documents
-    tokens: Tokens = field(default_factory=lambda: Tokens({}))
-    authorize: Authorize = authorize
+    bearers: Bearers
+    authorize: Authorize
 
     async def handle(self, request: Request) -> Response:
         """Answer one request. Never raises: what goes wrong is a Status too."""
@@ -103,12 +105,14 @@ class ApiServer:
     async def _respond(self, request: Request, warnings: list[str]) -> Response:
         if len(request.body) > BODY_MAX:
             raise too_large(f"Request entity too large: limit is {BODY_MAX}")
-        identity = authenticate(request, self.tokens)
+        sender = authenticate(request, self.bearers)
+        identity = impersonated(request.headers, sender, self.authorize)
         target = route(request.path)
         if target is None:
             return self.documents.missing()
         if isinstance(target, DocumentRoute):
-            authorize_path(identity, target.parts, request.method.lower())
+            path = "/" + "/".join(target.parts)
+            self.authorize(identity, Attributes(request.method.lower(), path=path))
             return self.documents.respond(request, target.parts)
         return await self._resource(request, target, identity, warnings)
 
@@ -276,6 +280,10 @@ async def _patch_scale(api: Api, call: Call) -> Response:
     return object_response(_shaper(api, call, ITEM_SHAPES), await patch_scale(api, call), 200)
 
 
+async def _token(api: Api, call: Call) -> Response:
+    return object_response(_shaper(api, call, ITEM_SHAPES), request_token(api, call), 201)
+
+
 async def _finalize(api: Api, call: Call) -> Response:
     return written_response(_shaper(api, call, ITEM_SHAPES), await finalize(api, call), 200)
 
@@ -291,4 +299,5 @@ _SUBRESOURCES: dict[str, dict[str, Verb]] = {
     "status": {"get": _get, "update": _update, "patch": _patch},
     "scale": {"get": _get_scale, "update": _update_scale, "patch": _patch_scale},
     "finalize": {"update": _finalize},
+    "token": {"create": _token},
 }

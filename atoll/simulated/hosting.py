@@ -59,7 +59,7 @@ async def _hosted(
     with Door(name, config, effects.now) as door:
         try:
             log = SqliteLog(config.store_file)
-            member = build(name, effects, log=log, fleet=description.pools)
+            member = build(name, effects, log=log, fleet=description.pools, signing=door.signing)
         except Damaged as error:
             raise UsageError(
                 f"member {name} cannot start; {error}; "

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.assembly import Assembly, Service, assemble
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.housekeeping.acting import call_on
@@ -94,10 +95,11 @@ def build(
     log: Log | None = None,
     fleet: Sequence[Pool] = FLEET,
     pace: Pace | None = None,
+    signing: Signing | None = None,
 ) -> Member:
     """Put a member together over a log, in memory where none is given. Nothing runs yet."""
     store = Store.open(log or MemoryLog())
-    server = assemble(store, effects)
+    server = assemble(store, effects, signing=signing, runs_pods=True)
     keeper = Keeper(server.api, pace or Pace())
     store.listen(keeper.follow)
     transport = Link(name, InProcess(server.handle, ADMINISTRATOR), effects.now)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
-from atoll.apiserver.certificates import ADMIN, ensure_credentials
+from atoll.apiserver.certificates import ADMIN, ensure_credentials, read_signing
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.effects import system_effects
@@ -79,7 +79,7 @@ async def _start(directory: Path, limits: Limits | None, stack: AsyncExitStack) 
     credentials = ensure_credentials(directory / "pki", effects.now())
     tokens = Tokens({TOKEN: Identity(ADMIN, (MASTERS,))})
     store = Store.open(SqliteLog(directory / "store"), limits)
-    plane = Plane(store, assemble(store, effects, tokens))
+    plane = Plane(store, assemble(store, effects, tokens, signing=read_signing(credentials)))
     await run(plane, effects, stack)
     listener = listen("127.0.0.1", 0)
     server = HttpServer(plane.server.handle, effects.now)

@@ -29,7 +29,16 @@ def test_keys_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
         path.name: stat.S_IMODE(path.stat().st_mode) for path in credentials.directory.iterdir()
     }
     assert modes == dict.fromkeys(
-        ["ca.crt", "ca.key", "server.crt", "server.key", "admin.crt", "admin.key", "admin.token"],
+        [
+            "ca.crt",
+            "ca.key",
+            "server.crt",
+            "server.key",
+            "admin.crt",
+            "admin.key",
+            "admin.token",
+            "sa.key",
+        ],
         0o600,
     )
 

@@ -9,7 +9,7 @@ import orjson
 
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
-from atoll.apiserver.authorization import Authorize, authorize
+from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import closing, whole
@@ -83,7 +83,7 @@ class Asking:
 
 
 @contextmanager
-def running(*, authorize: Authorize = authorize) -> Iterator[Asking]:
+def running(*, authorize: Authorize | None = None) -> Iterator[Asking]:
     """A plane with Karmada's kinds until the end of the block."""
     effects = system_effects()
     with asyncio.Runner() as runner:

@@ -19,7 +19,6 @@ UNSERVED_PARTS = (
     "portforward",
     "proxy",
     "resize",
-    "token",
 )
 PATHS = [path for path in recorded("discovery") if not path.endswith("aggregated")]
 

@@ -14,6 +14,7 @@ from atoll.apiserver.options import DeleteOptions, WriteOptions
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.creating import create_object
 from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.forming import Form, formed_update
 from atoll.apiserver.verbs.writing import Leave, Verdict, write
@@ -28,6 +29,22 @@ _OURSELVES = Request("POST", "/", headers={"user-agent": MANAGER})
 def call_on(resource: Resource, namespace: str, name: str) -> Call:
     """A call of the server on one of its own objects."""
     return Call(_OURSELVES, resource, ITSELF, namespace=namespace, name=name)
+
+
+async def ensure(api: Api, collection: str, proposed: Object) -> None:
+    """Create this object unless one of its name is there."""
+    resource = api.catalog.of_collection(collection)
+    assert resource is not None, f"{collection} are always served"
+    meta = metadata(proposed)
+    call = call_on(resource, meta.get("namespace", ""), meta["name"])
+    if api.store.get(collection, call.key()) is not None:
+        return
+    named = {"apiVersion": resource.api_version, "kind": resource.kind, **proposed}
+    try:
+        await create_object(Form(api, call, WriteOptions(field_manager=MANAGER)), named)
+    except ApiError as error:
+        if error.code != 409:  # somebody was quicker
+            raise
 
 
 async def delete_one(api: Api, node: Node, propagation: str) -> None:

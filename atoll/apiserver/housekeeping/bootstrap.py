@@ -1,20 +1,38 @@
-"""What every cluster has from the start: the namespaces that clients take for granted."""
+"""What every cluster has from the start: the namespaces and roles that clients take for granted."""
 
-from atoll.apiserver.housekeeping.acting import MANAGER, call_on
-from atoll.apiserver.options import WriteOptions
+from collections.abc import Coroutine, Iterable
+from typing import Any
+
+from atoll.apiserver.access.default_roles import BINDINGS, ROLES, completed
+from atoll.apiserver.housekeeping.acting import call_on, ensure, revise
 from atoll.apiserver.verbs.call import Api
-from atoll.apiserver.verbs.creating import create_object
-from atoll.apiserver.verbs.forming import Form
+from atoll.runtime.children import Children
+
+Object = dict[str, Any]
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
 async def bootstrap(api: Api) -> None:
     """Create what is missing of what must be there."""
-    resource = api.catalog.of_collection("namespaces")
-    assert resource is not None, "namespaces are always served"
-    for name in NAMESPACES:
-        if api.store.get("namespaces", name) is None:
-            form = Form(api, call_on(resource, "", name), WriteOptions(field_manager=MANAGER))
-            proposed = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            await create_object(form, proposed)
+    spaces = [{"metadata": {"name": name}} for name in NAMESPACES]
+    await _together(ensure(api, "namespaces", space) for space in spaces)
+    await _together(_complete(api, *one) for one in (*ROLES, *BINDINGS))
+
+
+async def _together(steps: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """All of them at once, so that they become durable at once."""
+    async with Children("what every cluster has") as children:
+        for task in [children.spawn(step, "one of it") for step in steps]:
+            await task
+
+
+async def _complete(api: Api, collection: str, wanted: Object) -> None:
+    """Have this role or binding, and in it at least what it shall have."""
+    resource = api.catalog.of_collection(collection)
+    assert resource is not None, "roles are always served"
+    call = call_on(resource, wanted["metadata"].get("namespace", ""), wanted["metadata"]["name"])
+    if api.store.get(collection, call.key()) is None:
+        await ensure(api, collection, wanted)
+    else:
+        await revise(api, call, lambda old: completed(old, wanted))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.admission import Hooks
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.catalog import Catalog
@@ -22,6 +23,7 @@ class Api:
     store: Store
     catalog: Catalog
     effects: Effects
+    signing: Signing
     hooks: Hooks = field(default_factory=Hooks)
     watches: OpenWatches = field(default_factory=OpenWatches)
 

@@ -1,0 +1,108 @@
+"""Speaking for somebody else: the Impersonate headers of a request, checked and carried out.
+
+Who asks, and the headers, come in; as whom the request goes on comes out. Each part of the one
+spoken for (the name, every group, the uid, every extra) must be allowed by the verb `impersonate`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from atoll.apiserver.access.accounts import account_groups, account_of
+from atoll.apiserver.authentication import ANONYMOUS, AUTHENTICATED, Identity
+from atoll.apiserver.authorization import Attributes, Authorize
+from atoll.apiserver.status import bad_request
+from atoll.exchange import Headers
+
+PREFIX = "impersonate-"
+
+_EXTRA = "impersonate-extra-"
+_GROUP = "authentication.k8s.io"
+_UNAUTHENTICATED = ANONYMOUS.groups[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Whom the headers name."""
+
+    user: str
+    groups: tuple[str, ...]
+    uid: str
+    extra: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def impersonated(headers: Headers, identity: Identity, authorize: Authorize) -> Identity:
+    """As whom this request speaks; ApiError 403 if its sender may not."""
+    if not any(name.startswith(PREFIX) for name in headers):
+        return identity
+    wanted = _wanted(headers)
+    if not wanted.user:
+        raise bad_request(_nobody(wanted))
+    for part in _parts(wanted):
+        authorize(identity, part)
+    return _identity(wanted)
+
+
+def _nobody(wanted: _Wanted) -> str:
+    """What is said to whoever names groups and the like, but no user; in Go's own way."""
+    groups = "{" + ", ".join(_quoted(wanted.groups)) + "}"
+    pairs = ", ".join(
+        f'"{key}":[]string{{{", ".join(_quoted(values))}}}' for key, values in wanted.extra
+    )
+    return (
+        f'requested &user.DefaultInfo{{Name:"", UID:"{wanted.uid}",'
+        f" Groups:[]string{groups if wanted.groups else '(nil)'},"
+        f" Extra:map[string][]string{'{' + pairs + '}' if pairs else '(nil)'}}}"
+        " without impersonating a user name"
+    )
+
+
+def _quoted(values: tuple[str, ...]) -> list[str]:
+    return [f'"{value}"' for value in values]
+
+
+def _wanted(headers: Headers) -> _Wanted:
+    extra = {
+        unquote(name.removeprefix(_EXTRA)): _values(headers, name)
+        for name in headers
+        if name.startswith(_EXTRA)
+    }
+    return _Wanted(
+        user=headers.get("impersonate-user", ""),
+        groups=_values(headers, "impersonate-group"),
+        uid=headers.get("impersonate-uid", ""),
+        extra=tuple(sorted(extra.items())),
+    )
+
+
+def _values(headers: Headers, name: str) -> tuple[str, ...]:
+    """All values of a header; the reader of requests puts each on a line of its own."""
+    return tuple(value for value in headers.get(name, "").split("\n") if value)
+
+
+def _parts(wanted: _Wanted) -> Iterator[Attributes]:
+    """What the sender must be allowed, one by one."""
+    account = account_of(wanted.user)
+    if account is not None:
+        namespace, name = account
+        yield Attributes("impersonate", "", "serviceaccounts", namespace, name)
+    else:
+        yield Attributes("impersonate", "", "users", name=wanted.user)
+    for group in wanted.groups:
+        yield Attributes("impersonate", "", "groups", name=group)
+    for key, values in wanted.extra:
+        for value in values:
+            yield Attributes("impersonate", _GROUP, "userextras", name=value, subresource=key)
+    if wanted.uid:
+        yield Attributes("impersonate", _GROUP, "uids", name=wanted.uid)
+
+
+def _identity(wanted: _Wanted) -> Identity:
+    account = account_of(wanted.user)
+    groups = wanted.groups
+    if account is not None and not groups:
+        groups = account_groups(account[0])
+    if AUTHENTICATED not in groups and _UNAUTHENTICATED not in groups:
+        anonymous = wanted.user == ANONYMOUS.name
+        groups = (*groups, _UNAUTHENTICATED if anonymous else AUTHENTICATED)
+    return Identity(wanted.user, groups, wanted.uid, wanted.extra)

@@ -1,0 +1,147 @@
+"""Service accounts' upkeep: their Secrets get tokens, and go with them.
+
+`plan` sees a Secret made for a token and the account it names, and says what is to become of it.
+In a cluster that runs pods, every namespace has an account called `default` too.
+"""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+import orjson
+
+from atoll.apiserver.access.accounts import (
+    ACCOUNT_NAME,
+    ACCOUNT_UID,
+    ACCOUNTS,
+    TOKEN_SECRET,
+    Account,
+    secret_token,
+)
+from atoll.apiserver.access.signing import Signing
+from atoll.apiserver.housekeeping.acting import call_on, delete_one, ensure, revise
+from atoll.apiserver.housekeeping.graph import node_of
+from atoll.apiserver.housekeeping.namespaces import COLLECTION as NAMESPACES
+from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.objects.view import metadata_of
+from atoll.apiserver.verbs.call import Api
+from atoll.runtime.worklist import Worklist
+from atoll.store.record import Event, Record
+
+Object = dict[str, Any]
+Plan = Literal["fill", "delete"] | None
+
+DEFAULT = "default"
+SECRETS = "secrets"
+
+
+class _Typed(msgspec.Struct, frozen=True):
+    type: str = ""
+
+
+_typed = msgspec.json.Decoder(_Typed)
+
+
+def plan(secret: Object, account: Account | None, wanted: Sequence[str]) -> Plan:
+    """What is to become of a Secret whose account is this one now."""
+    known = (metadata(secret).get("annotations") or {}).get(ACCOUNT_UID)
+    if account is None or known not in (None, account.uid):
+        return "delete"
+    data = secret.get("data") or {}
+    return "fill" if known is None or any(not data.get(key) for key in wanted) else None
+
+
+def filled(secret: Object, account: Account, signing: Signing) -> Object:
+    """The Secret with a token for its account, and what else its users need."""
+    meta, data = metadata(secret), secret.get("data") or {}
+    fresh = {"namespace": account.namespace.encode(), "ca.crt": signing.ca}
+    if not data.get("token"):
+        fresh["token"] = secret_token(signing, account, meta["name"]).encode()
+    encoded = {key: b64encode(value).decode() for key, value in fresh.items() if value}
+    annotations = {**(meta.get("annotations") or {}), ACCOUNT_UID: account.uid}
+    return {
+        **secret,
+        "metadata": {**meta, "annotations": annotations},
+        "data": {**data, **encoded},
+    }
+
+
+class Accounts:
+    """Follows the store and keeps accounts and their Secrets together."""
+
+    def __init__(self, api: Api, *, everywhere: bool) -> None:
+        self._api = api
+        self._everywhere = everywhere  # whether every namespace has an account of its own
+        self._wanted = ("token", "namespace", *(["ca.crt"] if api.signing.ca else []))
+        self._work: Worklist[tuple[str, str]] = Worklist("service accounts")
+
+    def load(self) -> None:
+        for record in self._api.store.page(NAMESPACES).records:
+            self._note_namespace(record)
+        for record in self._api.store.page(SECRETS).records:
+            self._note_secret(record)
+
+    def follow(self, events: Sequence[Event]) -> None:
+        for event in events:
+            match event.after.collection:
+                case "secrets":
+                    if not event.removed:
+                        self._note_secret(event.after)
+                case "serviceaccounts":
+                    if event.removed:
+                        self._note_removed(event.after)
+                case "namespaces":
+                    if event.before is None:
+                        self._note_namespace(event.after)
+
+    def _note_namespace(self, record: Record) -> None:
+        if self._everywhere:
+            self._work.add((NAMESPACES, record.name))
+
+    def _note_secret(self, record: Record) -> None:
+        if _typed.decode(record.value).type == TOKEN_SECRET:
+            self._work.add((SECRETS, record.name))
+
+    def _note_removed(self, account: Record) -> None:
+        namespace = metadata_of(account).namespace
+        for record in self._api.store.page(SECRETS, f"{namespace}/").records:
+            self._note_secret(record)
+        if account.name == f"{namespace}/{DEFAULT}":
+            self._work.add((NAMESPACES, namespace))
+
+    async def run(self) -> None:
+        await self._work.run(self._look)
+
+    async def _look(self, key: tuple[str, str]) -> None:
+        collection, name = key
+        record = self._api.store.get(collection, name)
+        if record is None or metadata_of(record).deletion_timestamp is not None:
+            return
+        if collection == NAMESPACES:
+            await ensure(self._api, ACCOUNTS, {"metadata": {"name": DEFAULT, "namespace": name}})
+        else:
+            await self._look_at_secret(record)
+
+    async def _look_at_secret(self, record: Record) -> None:
+        secret: Object = orjson.loads(record.value)
+        account = self._account_of(secret)
+        match plan(secret, account, self._wanted):
+            case "delete":
+                await delete_one(self._api, node_of(record), "Background")
+            case "fill" if account is not None:
+                node = node_of(record)
+                resource = self._api.catalog.of_collection(SECRETS)
+                assert resource is not None, "secrets are always served"
+                call = call_on(resource, node.metadata.namespace, node.metadata.name)
+                signing = self._api.signing
+                await revise(
+                    self._api, call, lambda old: filled(old, account, signing), uid=node.uid
+                )
+
+    def _account_of(self, secret: Object) -> Account | None:
+        meta = metadata(secret)
+        namespace = meta["namespace"]
+        name = (meta.get("annotations") or {}).get(ACCOUNT_NAME, "")
+        record = self._api.store.get(ACCOUNTS, f"{namespace}/{name}")
+        return None if record is None else Account(namespace, name, metadata_of(record).uid)

@@ -1,0 +1,75 @@
+"""ClusterRoles that collect the rules of others, chosen by their labels.
+
+`collected` says what such a role allows, purely; the service follows the store and writes it down.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.access.roles import GROUP
+from atoll.apiserver.housekeeping.acting import call_on, revise
+from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.verbs.call import Api
+from atoll.dialects.kubernetes.selectors import label_selector
+from atoll.errors import Invalid
+from atoll.runtime.worklist import Worklist
+from atoll.store.record import Event
+
+Object = dict[str, Any]
+
+COLLECTION = f"clusterroles.{GROUP}"
+
+
+def collected(role: Object, others: Iterable[Object]) -> list[Object]:
+    """The rules of all roles that this one selects, each rule once."""
+    wanted = (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
+    rules: list[Object] = []
+    for selector in wanted:
+        try:
+            chosen = label_selector(selector, "aggregationRule")
+        except Invalid:  # as in Kubernetes, it selects nothing
+            continue
+        for other in others:
+            meta = metadata(other)
+            if meta["name"] != metadata(role)["name"] and chosen.matches(meta.get("labels") or {}):
+                rules += [rule for rule in other.get("rules") or () if rule not in rules]
+    return rules
+
+
+class Aggregation:
+    """Follows ClusterRoles and keeps those up to date that collect others."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._work: Worklist[str] = Worklist("roles that collect others")
+
+    def load(self) -> None:
+        self._work.add(COLLECTION)
+
+    def follow(self, events: Sequence[Event]) -> None:
+        if any(event.after.collection == COLLECTION for event in events):
+            self._work.add(COLLECTION)
+
+    async def run(self) -> None:
+        await self._work.run(self._collect)
+
+    async def _collect(self, collection: str) -> None:
+        """Look at all of them: they are few, and one may collect what another has collected."""
+        records = self._api.store.page(collection).records
+        roles: list[Object] = [orjson.loads(record.value) for record in records]
+        resource = self._api.catalog.of_collection(collection)
+        assert resource is not None, "roles are always served"
+        for role in roles:
+            if role.get("aggregationRule") is None:
+                continue
+            rules = collected(role, roles)
+            if rules != (role.get("rules") or []):
+                call = call_on(resource, "", metadata(role)["name"])
+                await revise(self._api, call, partial(_with_rules, rules))
+
+
+def _with_rules(rules: list[Object], role: Object) -> Object:
+    return {**role, "rules": rules}
