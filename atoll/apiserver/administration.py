@@ -8,30 +8,45 @@ import itertools
 import os
 import resource
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from atoll import __version__
 from atoll.apiserver.authentication import MASTERS, Tokens, authenticate
 from atoll.apiserver.responding import json_response, status_response
-from atoll.apiserver.status import ApiError, method_not_allowed, unavailable, unknown_resource
-from atoll.errors import NotDurable
+from atoll.apiserver.status import (
+    ApiError,
+    bad_request,
+    method_not_allowed,
+    unavailable,
+    unknown_resource,
+)
+from atoll.errors import Invalid, NotDurable
 from atoll.exchange import Handler, Request, Response
 from atoll.store.store import Store
 
 PREFIX = "/atoll/"
 PIECE_BYTES = 256 * 1024
 
+Answer = Mapping[str, object]
+Ask = Callable[[str, Mapping[str, str]], Awaitable[Answer | None]]
+
 _numbers = itertools.count(1)
+
+
+async def _nothing_to_say(*_: object) -> Answer | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Administration:
     """Answers administrators, and hands all other requests to `api`.
 
-    `facts` are what is known elsewhere of how the server is.
+    `facts` are what is known elsewhere of how the server is; `ask` answers further questions, None
+    to those that it does not know, Invalid to those that are wrong.
     """
 
     api: Handler
@@ -39,20 +54,27 @@ class Administration:
     tokens: Tokens
     passing_dir: Path
     facts: Callable[[], Mapping[str, object]]
+    ask: Ask = _nothing_to_say
 
     async def handle(self, request: Request) -> Response:
         if not request.path.startswith(PREFIX):
             return await self.api(request)
         try:
             self._check(request)
-            match request.path.removeprefix(PREFIX):
+            question = request.path.removeprefix(PREFIX)
+            match question:
                 case "status":
                     return json_response(self._status())
                 case "backup":
                     return await self._backup()
-            raise unknown_resource()
+            answer = await self.ask(question, dict(parse_qsl(request.query)))
+            if answer is None:
+                raise unknown_resource()
+            return json_response(dict(answer))
         except ApiError as error:
             return status_response(error)
+        except Invalid as error:
+            return status_response(bad_request(str(error)))
         except NotDurable as error:
             return status_response(unavailable(str(error)))
 
