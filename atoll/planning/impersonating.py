@@ -1,39 +1,22 @@
-"""Who may go through the plane to a cluster, and the right to speak for them there.
+"""Members let the plane speak for those who may go through it to them.
 
-A cluster and the plane's ClusterRoles with their bindings come in; who is let through goes out, and
-the two Works that give the plane's impersonator the right to act as them in the member: a
-ClusterRole and its binding. Who asks, and how requests travel, is not known here.
+A cluster and the plane's ClusterRoles with their bindings come in; two Works go out, which give the
+plane's impersonator the right to act as those who are let through: a ClusterRole and its binding.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atoll.dialects.karmada import names
 from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Update
+from atoll.planning.admittance import let_through, rules_for
 from atoll.planning.overriding.overriding import Overridden
 from atoll.planning.owning import is_owned_by, marked, owned_work, work_id_of, work_ref
 from atoll.planning.rendering import Rendered
 
 RBAC = "rbac.authorization.k8s.io"
 IMPERSONATOR = "karmada-impersonator"
-_WAYS = (("cluster.karmada.io", "clusters/proxy"), ("search.karmada.io", "proxying/proxy"))
 _GARBAGE_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Subjects:
-    """Those who may go to a cluster, by name; service accounts with their namespaces."""
-
-    users: frozenset[str] = frozenset()
-    groups: frozenset[str] = frozenset()
-    accounts: frozenset[tuple[str, str]] = frozenset()
-
-    @property
-    def spoken_groups(self) -> frozenset[str]:
-        """The groups that one who is let through may be said to be of."""
-        spaces = {namespace for namespace, _ in self.accounts}
-        of_accounts = {f"system:serviceaccounts:{each}" for each in spaces}
-        return self.groups | of_accounts | ({"system:serviceaccounts"} if spaces else frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,69 +28,6 @@ class SeenAccess:
     bindings: Sequence[Object]
     works: Sequence[Object] = ()
     new_id: str = ""
-
-
-def let_through(cluster: str, roles: Iterable[Object], bindings: Iterable[Object]) -> Subjects:
-    """Those to whom a ClusterRole gives the way to this cluster."""
-    ways = {
-        role["metadata"]["name"]
-        for role in roles
-        if any(_leads_to(rule, cluster) for rule in role.get("rules") or ())
-    }
-    subjects = [
-        subject
-        for binding in bindings
-        if binding["roleRef"]["kind"] == "ClusterRole" and binding["roleRef"]["name"] in ways
-        for subject in binding.get("subjects") or ()
-    ]
-    return Subjects(
-        users=frozenset(each["name"] for each in subjects if each["kind"] == "User"),
-        groups=frozenset(each["name"] for each in subjects if each["kind"] == "Group"),
-        accounts=frozenset(
-            (each.get("namespace", ""), each["name"])
-            for each in subjects
-            if each["kind"] == "ServiceAccount"
-        ),
-    )
-
-
-def _leads_to(rule: Object, cluster: str) -> bool:
-    groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
-    named = rule.get("resourceNames") or ()
-    return any(
-        _covers(groups, group)
-        and (_covers(resources, resource) or f"*/{resource.partition('/')[2]}" in resources)
-        and (not named or cluster in named or group == _WAYS[1][0])
-        for group, resource in _WAYS
-    )
-
-
-def _covers(listed: Sequence[str], wanted: str) -> bool:
-    return wanted in listed or "*" in listed
-
-
-def rules_for(subjects: Subjects) -> list[Object]:
-    """The right to speak for these, and for nobody else.
-
-    A group has members whose names nobody can list: where one is let through, its members are,
-    whatever they are called.
-    """
-    users = [] if subjects.groups else sorted(subjects.users)
-    named = {
-        "users": users if subjects.users or subjects.groups else None,
-        "serviceaccounts": sorted({name for _, name in subjects.accounts}) or None,
-        "groups": sorted(subjects.spoken_groups) or None,
-    }
-    return [
-        {
-            "verbs": ["impersonate"],
-            "apiGroups": [""],
-            "resources": [resource],
-            **({"resourceNames": found} if found else {}),
-        }
-        for resource, found in named.items()
-        if found is not None
-    ]
 
 
 def works_of(cluster: str) -> list[Ref]:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.model.action import NOTHING, Create, Update
-from atoll.planning.impersonating import SeenAccess, Subjects, let_through, plan, rules_for
+from atoll.planning.admittance import Subjects, let_through, rules_for
+from atoll.planning.impersonating import SeenAccess, plan
 
 Object = dict[str, Any]
 

@@ -1,0 +1,146 @@
+"""The way through the plane to a cluster: `clusters/NAME/proxy/...`.
+
+A request comes in, the member's answer goes out: watches, logs and upgraded connections included.
+The member is asked with the impersonator's token on behalf of the caller, so it decides what the
+caller may do there. That a caller may come here at all is decided before.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from atoll.apiserver.authentication import Identity
+from atoll.apiserver.karmada.everywhere import ask_all
+from atoll.apiserver.resource import Branch, Errand
+from atoll.apiserver.status import not_found, unavailable
+from atoll.client.transport import Transport, Unreachable
+from atoll.errors import UsageError
+from atoll.exchange import Request, Response
+from atoll.planning.admittance import Subjects, let_through
+from atoll.planning.membership import way
+from atoll.store.store import Store
+
+if TYPE_CHECKING:  # it loads all that speaks to other servers, and few planes are asked at once
+    from atoll.members.ways import Reach
+
+Object = dict[str, Any]
+
+CLUSTERS = "clusters.cluster.karmada.io"
+METHODS = ("create", "delete", "get", "patch", "update")
+# Whose hop they describe ends here; the caller's credentials are for the plane alone.
+_NOT_SENT = frozenset(["authorization", "host", "content-length", "transfer-encoding"])
+_NOT_TOLD = frozenset(["audit-id", "cache-control", "date"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """An open way, and what it depends on."""
+
+    on: Mapping[str, Any]
+    transport: Transport
+
+
+@dataclass(slots=True)
+class ClusterProxy:
+    """Answers for the members, over ways that are kept open until something about them changes."""
+
+    store: Store
+    reach: "Reach"
+    _ways: dict[str, _Way] = field(default_factory=dict)
+
+    @property
+    def branch(self) -> Branch:
+        return Branch("proxy", "ClusterProxyOptions", self.serve, METHODS, goes_on=True)
+
+    async def serve(self, errand: Errand) -> Response:
+        """What the named cluster answers; ApiError if it cannot be asked."""
+        request = _forwarded(errand)
+        if errand.name == "*":
+            request = replace(request, headers={**request.headers, "accept": "application/json"})
+            names = [each["metadata"]["name"] for each in self._all(CLUSTERS)]
+            return await ask_all(names, request, lambda name: self._ask(name, request, errand))
+        return await self._ask(errand.name, request, errand)
+
+    async def _ask(self, name: str, request: Request, errand: Errand) -> Response:
+        cluster = self._found(CLUSTERS, name)
+        if cluster is None:
+            raise not_found("clusters", "cluster.karmada.io", name)
+        transport = await self._way(cluster)
+        headers = {**request.headers, **self._spoken_for(name, errand.identity)}
+        try:
+            response = await transport.send(replace(request, headers=headers))
+        except Unreachable as error:
+            raise unavailable(f"cluster {name} cannot be reached: {error}") from error
+        told = {key: value for key, value in response.headers.items() if key not in _NOT_TOLD}
+        return replace(response, headers=told)
+
+    async def _way(self, cluster: Object) -> Transport:
+        name = cluster["metadata"]["name"]
+        try:
+            secret = self._credentials(cluster)
+            on = way(cluster, secret)
+            known = self._ways.get(name)
+            if known is not None and known.on == on:
+                return known.transport
+            opened = _Way(on, self.reach(cluster, secret))
+        except UsageError as error:
+            raise unavailable(f"there is no way to cluster {name}: {error}") from error
+        self._ways[name] = opened
+        if known is not None:
+            await known.transport.close()
+        return opened.transport
+
+    async def close(self) -> None:
+        """Let go of all ways."""
+        ways, self._ways = self._ways, {}
+        for each in ways.values():
+            await each.transport.close()
+
+    def _credentials(self, cluster: Object) -> Object:
+        """A Secret with the impersonator's token, and with what the cluster's own says of trust."""
+        spec = cluster["spec"]
+        token = self._secret(spec.get("impersonatorSecretRef"))
+        if token is None:
+            raise UsageError("its spec.impersonatorSecretRef names no Secret; join it again")
+        own = self._secret(spec.get("secretRef")) or {}
+        trust = {key: own[key] for key in ("caBundle",) if key in own}
+        return {"data": {**trust, "token": token.get("token", "")}}
+
+    def _secret(self, ref: Object | None) -> Object | None:
+        if not ref:
+            return None
+        found = self._found("secrets", f"{ref.get('namespace', '')}/{ref.get('name', '')}")
+        return None if found is None else found.get("data") or {}
+
+    def _spoken_for(self, cluster: str, identity: Identity) -> dict[str, str]:
+        subjects = self._subjects(cluster)
+        groups = [each for each in identity.groups if each in subjects.spoken_groups]
+        told = {"impersonate-user": identity.name, "impersonate-group": "\n".join(groups)}
+        return {key: value for key, value in told.items() if value}
+
+    def _subjects(self, cluster: str) -> Subjects:
+        roles = self._all("clusterroles.rbac.authorization.k8s.io")
+        return let_through(
+            cluster, roles, self._all("clusterrolebindings.rbac.authorization.k8s.io")
+        )
+
+    def _all(self, collection: str) -> Iterator[Object]:
+        for record in self.store.page(collection).records:
+            yield orjson.loads(record.value)
+
+    def _found(self, collection: str, name: str) -> Object | None:
+        record = self.store.get(collection, name)
+        return None if record is None else orjson.loads(record.value)
+
+
+def _forwarded(errand: Errand) -> Request:
+    """The request as the member shall see it, but for who sends it."""
+    request = errand.request
+    headers = {
+        name: value
+        for name, value in request.headers.items()
+        if name not in _NOT_SENT and not name.startswith("impersonate-")
+    }
+    return Request(request.method, f"/{errand.beyond}", request.query, headers, request.body)
