@@ -24,6 +24,7 @@ class Times:
     cluster_monitor_grace_period: float = 40.0  # without news for so long, it is unknown
     cluster_startup_grace_period: float = 60.0  # the same, for one that has just been added
     graceful_eviction_timeout: float = 600.0
+    resource_eviction_rate: float = 10.0  # so many leave a tainted cluster per second
 
 
 USUAL_TIMES = Times()
@@ -78,6 +79,25 @@ class Config:
     def fleet_file(self) -> Path:
         """The name of the fleet of simulated members; not there where there is none."""
         return self.data_dir / "fleet"
+
+    @property
+    def fleet_lock(self) -> Path:
+        """Held by the process of the simulated members."""
+        return self.data_dir / "fleet.lock"
+
+    @property
+    def fleet_note(self) -> Path:
+        """What that process says of itself."""
+        return self.data_dir / "fleet.json"
+
+    @property
+    def fleet_log(self) -> Path:
+        return self.data_dir / "fleet.log"
+
+    @property
+    def faults(self) -> "Config":
+        """Where the door is kept at which faults of simulated members are asked for."""
+        return Config(self.data_dir / "faults")
 
     @property
     def members_dir(self) -> Path:

@@ -1,4 +1,4 @@
-"""Spans of time as options: Go's durations, and the times by which clusters are believed."""
+"""Spans of time as options: Go's durations, and when clusters are believed or emptied."""
 
 import functools
 from collections.abc import Callable
@@ -19,6 +19,7 @@ _HELP = {
     "cluster_monitor_grace_period": "Without news for so long, a cluster is unknown.",
     "cluster_startup_grace_period": "The same, for one that has just been added.",
     "graceful_eviction_timeout": "How long an old copy may wait for the new one to be healthy.",
+    "resource_eviction_rate": "How many workloads may be evicted in a second.",
 }
 
 
@@ -57,14 +58,13 @@ def times_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, times=Times(**times), **given)
 
     for each in reversed(fields(Times)):
-        usual = f"{getattr(USUAL_TIMES, each.name):g}s"
-        option = click.option(
+        usual = getattr(USUAL_TIMES, each.name)
+        wrapped = click.option(
             flag(each.name),
-            type=Span(lasting=each.name.endswith(("_frequency", "_period"))),
-            metavar="DURATION",
-            help=f"{_HELP[each.name]} [default: {usual}]",
-        )
-        wrapped = option(wrapped)
+            type=click.FloatRange(min=0.0) if _is_rate(each.name) else _span(each.name),
+            metavar="NUMBER" if _is_rate(each.name) else "DURATION",
+            help=f"{_HELP[each.name]} [default: {_written(each.name, usual)}]",
+        )(wrapped)
     return wrapped
 
 
@@ -74,5 +74,18 @@ def as_words(times: Times) -> list[str]:
     for each in fields(Times):
         value = getattr(times, each.name)
         if value != getattr(USUAL_TIMES, each.name):
-            words += [flag(each.name), f"{value!r}s"]
+            words += [flag(each.name), _written(each.name, value)]
     return words
+
+
+def _is_rate(name: str) -> bool:
+    return name.endswith("_rate")
+
+
+def _span(name: str) -> Span:
+    return Span(lasting=name.endswith(("_frequency", "_period")))
+
+
+def _written(name: str, value: float) -> str:
+    text = repr(value).removesuffix(".0")
+    return text if _is_rate(name) else f"{text}s"

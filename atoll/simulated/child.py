@@ -16,8 +16,6 @@ from typing import IO, Any
 
 import atoll
 from atoll.apiserver.administration import memory_bytes
-from atoll.client.api import ApiClient
-from atoll.client.transport import Transport
 from atoll.config import Config
 from atoll.errors import AtollError, UsageError
 from atoll.runtime.children import Children
@@ -37,7 +35,6 @@ class FleetProcess:
 
     config: Config
     fleet: Fleet
-    plane: Transport
     pid: int | None = None
     starts: int = 0
     _first: asyncio.Future[None] = field(
@@ -66,9 +63,7 @@ class FleetProcess:
                 self.pid, self.starts = process.pid, self.starts + 1
                 addresses = await self._heard(pipe)
                 async with Children("fleet") as children:
-                    joining = enrol(
-                        ApiClient(self.plane), self.fleet.clusters, addresses, self.config
-                    )
+                    joining = enrol(self.fleet.clusters, addresses, self.config)
                     children.spawn(joining, "joining")
                     code = await process.wait()
                 raise FleetEnded(f"the process of the simulated members ended with {code}")

@@ -1,102 +1,111 @@
-"""Joining simulated members to their plane, as `atoll join` would: Secrets and a Cluster each.
+"""Joining simulated members to their plane, by the same code as `atoll join`.
 
-Descriptions and addresses come in, once the members answer there. What is made once is the user's
-to change from then on: later only an address, or credentials, that have changed are told again.
+Descriptions and addresses come in, once the members answer there. What the description says of a
+cluster is told when it joins for the first time and is the user's to change from then on; later
+only what the plane needs to reach it is made good.
 """
 
 import asyncio
-import base64
+import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from atoll.client.api import ApiClient, Collection, Taken, Wire
+from atoll.client.kubeconfig import read_kubeconfig
+from atoll.client.plain import PlainClient, Wire
+from atoll.client.refusals import Missing, Taken
 from atoll.config import Config
-from atoll.controllers.hub import CLUSTER
 from atoll.controllers.insisting import insist
-from atoll.dialects.karmada import names
-from atoll.simulated.fleets import Description, taint
+from atoll.errors import UsageError
+from atoll.members import joining
+from atoll.members.joining import CLUSTER_VERSION, CLUSTERS, SECRETS
+from atoll.simulated.fleets import SIMULATED, Description, taint
 
-AT_ONCE = 8
-_NAMESPACES = Collection("v1", "Namespace", "namespaces", namespaced=False)
-_SECRETS = Collection("v1", "Secret", "secrets", namespaced=True)
-_CLUSTERS = Collection(CLUSTER, "Cluster", "clusters", namespaced=False)
+log = logging.getLogger("atoll.simulated")
+
+AT_ONCE = 4
+PATIENCE_S = 5.0
+TOKEN_WITHIN_S = 5
 
 
 async def enrol(
-    plane: ApiClient,
-    descriptions: Sequence[Description],
-    addresses: Mapping[str, str],
-    config: Config,
+    descriptions: Sequence[Description], addresses: Mapping[str, str], config: Config
 ) -> None:
-    """Have every member in the plane; goes on for as long as it refuses or does not answer."""
+    """Have every member in the plane; goes on for as long as one of the two does not answer."""
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def one(description: Description) -> None:
-        url, files = addresses[description.name], config.member(description.name)
-        async with limit:
-            await insist(
-                f"joining {description.name}", partial(_join, plane, description, url, files)
-            )
+        name = description.name
+        attempt = partial(_join, description, addresses[name], config)
+        try:
+            async with limit:
+                await insist(f"joining {name}", partial(asyncio.to_thread, attempt))
+        except UsageError as problem:
+            log.error("The simulated cluster %s is left out: %s", name, problem)
 
     await asyncio.gather(*map(one, descriptions))
 
 
-async def _join(plane: ApiClient, description: Description, url: str, files: Config) -> None:
+def _join(description: Description, url: str, config: Config) -> None:
+    """Join one member, unless it has joined and nothing has changed."""
     name = description.name
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": names.CLUSTER_NAMESPACE}}
-    await _make(plane, _NAMESPACES, space, ())
-    keys = {
-        "token": (files.pki_dir / "admin.token").read_bytes().strip(),
-        "caBundle": (files.pki_dir / "ca.crt").read_bytes(),
-    }
-    secret = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": name, "namespace": names.CLUSTER_NAMESPACE},
-        "data": {key: base64.b64encode(value).decode() for key, value in keys.items()},
-    }
-    await _make(plane, _SECRETS, secret, ("data",))
-    await _make(plane, _CLUSTERS, cluster_of(description, url), ("spec", "apiEndpoint"))
+    plane = PlainClient(read_kubeconfig(config.kubeconfig), PATIENCE_S)
+    member = PlainClient(read_kubeconfig(config.member(name).kubeconfig), PATIENCE_S)
+    try:
+        known = _known(plane, description, url)
+        identity = joining.identity(member)
+        if _is_joined(plane, known, identity, url):
+            return
+        if known["spec"].get("id") not in (None, identity) and _is_simulated(known):
+            # Its directory was moved away, and it began anew.
+            plane.patch(CLUSTERS.path(name=name), {"spec": {"id": identity}})
+        joining.join(plane, member, joining.Description(name), TOKEN_WITHIN_S)
+        log.info("The simulated cluster %s has joined from %s", name, url)
+    finally:
+        plane.close()
+        member.close()
 
 
-def cluster_of(description: Description, url: str) -> Wire:
-    """The Cluster of a member that joins for the first time."""
+def _known(plane: PlainClient, description: Description, url: str) -> Wire:
+    """The Cluster of a member, made as it is described if there was none."""
+    try:
+        return plane.create(CLUSTERS, _cluster(description, url))
+    except Taken:
+        return plane.get(CLUSTERS.path(name=description.name))
+
+
+def _is_joined(plane: PlainClient, known: Wire, identity: str, url: str) -> bool:
+    """Whether the plane has all it needs to reach a member that is who and where it was."""
+    spec = known["spec"]
+    if (spec.get("id"), spec.get("apiEndpoint")) != (identity, url):
+        return False
+    try:
+        for key in ("secretRef", "impersonatorSecretRef"):
+            plane.get(SECRETS.path(spec[key]["namespace"], spec[key]["name"]))
+    except (KeyError, TypeError, Missing):
+        return False
+    return True
+
+
+def _is_simulated(known: Wire) -> bool:
+    return SIMULATED in (known["metadata"].get("annotations") or {})
+
+
+def _cluster(description: Description, url: str) -> Wire:
     spec = {
         "syncMode": "Push",
         "apiEndpoint": url,
-        "secretRef": {"namespace": names.CLUSTER_NAMESPACE, "name": description.name},
         "provider": description.provider,
         "region": description.region,
         "zones": list(description.zones),
         "taints": [taint(one) for one in description.taints],
     }
     return {
-        "apiVersion": CLUSTER,
+        "apiVersion": CLUSTER_VERSION,
         "kind": "Cluster",
         "metadata": {
             "name": description.name,
             "labels": dict(description.labels),
-            "annotations": dict(description.annotations),
+            "annotations": {**description.annotations, SIMULATED: "true"},
         },
         "spec": {key: value for key, value in spec.items() if value},
     }
-
-
-async def _make(
-    plane: ApiClient, collection: Collection, wire: Wire, ours: tuple[str, ...]
-) -> None:
-    """Create an object; of one that is there, only the field that is `ours` is set again."""
-    try:
-        await plane.create(collection, wire)
-        return
-    except Taken:
-        there = await plane.get(collection.path_of(wire))
-    match ours:
-        case (field,):
-            changed = {**there, field: wire[field]}
-        case (part, field):
-            changed = {**there, part: {**there[part], field: wire[part][field]}}
-        case _:
-            return
-    if changed != there:
-        await plane.replace(collection, changed)

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+SIMULATED = "atoll.io/simulated"
+"""The annotation of a Cluster by which one that is simulated is known."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:

@@ -4,77 +4,114 @@ Descriptions come in; members that run, and can be reached by kubectl and by the
 a member has is in a directory of its own, so it is the same after a restart.
 """
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from functools import partial
 
 from atoll.apiserver.door import Door
-from atoll.apiserver.http.serving import HttpServer
 from atoll.client.api import ApiClient, Collection, Taken, Wire
 from atoll.config import Config
-from atoll.controllers.hub import Hub
 from atoll.effects import Effects
-from atoll.errors import Damaged, UsageError
+from atoll.errors import Damaged, NotDurable, StoreError, UsageError
+from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
-from atoll.simulated.fleets import Description, Tenant, taint
+from atoll.simulated.faults import Gate
+from atoll.simulated.fleets import Description, Tenant
+from atoll.simulated.keeping import Pace
 from atoll.simulated.member import Member, build, running
-from atoll.simulated.reporting import enrol, report
-from atoll.simulated.summary import summary
 from atoll.store.sqlite import SqliteLog
 
+STARTING_MAX = 16  # at a time: each writes its nodes, and more would only wait for each other
+STOP_WITHIN_S = 15.0
 TENANTS = "tenants"
 _NAMESPACES = Collection("v1", "Namespace", "namespaces", namespaced=False)
 _DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
 
-
-@dataclass(frozen=True, slots=True)
-class Hosted:
-    """A member that runs, with what was asked for and where clients find it."""
-
-    description: Description
-    member: Member
-    url: str
+Gates = dict[str, Gate]
+UntilOneFails = Callable[[], Awaitable[None]]
 
 
 @asynccontextmanager
 async def hosting(
     descriptions: Sequence[Description], config: Config, effects: Effects
-) -> AsyncIterator[list[Hosted]]:
-    """Run these members for the length of the block; their files are below the plane's."""
+) -> AsyncIterator[tuple[Gates, UntilOneFails]]:
+    """Run these members for the length of the block; their files are below the plane's.
+
+    Gives the ways to them by name, and what to await: it ends, with the reason, if one fails.
+    """
+    loop, limit = asyncio.get_running_loop(), asyncio.Semaphore(STARTING_MAX)
+    async with Children("fleet", stop_within_s=STOP_WITHIN_S) as children:
+        tasks, gates = [], []
+        for one in descriptions:
+            opened: asyncio.Future[Gate] = loop.create_future()
+            life = _live(one, config.member(one.name), effects, limit, opened)
+            tasks.append(children.spawn(life, one.name))
+            gates.append(opened)
+        await asyncio.wait(gates)
+        found = {gate.result().member.name: gate.result() for gate in gates}
+
+        async def until_one_fails() -> None:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            ended.pop().result()
+
+        yield found, until_one_fails
+
+
+async def _live(
+    description: Description,
+    config: Config,
+    effects: Effects,
+    limit: asyncio.Semaphore,
+    opened: asyncio.Future[Gate],
+) -> None:
+    """One member's life: until it is cancelled, or fails. If it cannot start, `opened` says why."""
     async with AsyncExitStack() as stack:
-        found = [
-            await stack.enter_async_context(_hosted(one, config.member(one.name), effects))
-            for one in descriptions
-        ]
-        yield found
+        try:
+            async with limit:
+                gate = await _open(description, config, effects, stack)
+        except (Damaged, NotDurable) as error:
+            opened.set_exception(_cannot_start(description.name, config, error))
+            return
+        except Exception as error:  # noqa: BLE001 - whatever it is, who waits is told
+            opened.set_exception(error)
+            return
+        opened.set_result(gate)
+        await asyncio.Event().wait()
 
 
-@asynccontextmanager
-async def _hosted(
-    description: Description, config: Config, effects: Effects
-) -> AsyncIterator[Hosted]:
+def _cannot_start(name: str, config: Config, error: StoreError) -> UsageError:
+    attempt = f"move {config.data_dir} away, and it begins anew"
+    if isinstance(error, NotDurable):
+        attempt = f"make room for {config.data_dir}, and once more"
+    return UsageError(f"member {name} cannot start; {error}; try: {attempt}")
+
+
+async def _open(
+    description: Description, config: Config, effects: Effects, stack: AsyncExitStack
+) -> Gate:
+    """Run a member until the stack is unwound, behind a gate that is open."""
     name = description.name
     config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with Door(name, config, effects.now) as door:
-        try:
-            log = SqliteLog(config.store_file)
-            member = build(name, effects, log=log, fleet=description.pools, signing=door.signing)
-        except Damaged as error:
-            raise UsageError(
-                f"member {name} cannot start; {error}; "
-                f"try: move {config.data_dir} away, and it begins anew"
-            ) from error
-        async with running(member), Supervisor(f"door of {name}", effects.chance) as services:
-            await _settle(member, description.tenants)
-            server = HttpServer(member.server.handle, effects.now)
-            await door.open(server)
-            services.start("certificates", door.keep_fresh)
-            door.write_files()
-            try:
-                yield Hosted(description, member, door.url)
-            finally:
-                await server.stop()
+    door = stack.enter_context(Door(name, config, effects.now))
+    member = build(
+        name,
+        effects,
+        log=SqliteLog(config.store_file),
+        fleet=description.pools,
+        pace=Pace(description.start_s, description.job_s),
+        signing=door.signing,
+    )
+    await stack.enter_async_context(running(member))
+    services = Supervisor(f"door of {name}", effects.chance)
+    await stack.enter_async_context(services)
+    children = await stack.enter_async_context(Children(name))
+    await _settle(member, description.tenants)
+    gate = Gate(member, door, effects.now, children)
+    await gate.open()
+    stack.push_async_callback(gate.close)
+    services.start("certificates", door.keep_fresh)
+    door.write_files()
+    return gate
 
 
 async def _settle(member: Member, tenants: Sequence[Tenant]) -> None:
@@ -103,20 +140,3 @@ def _deployment(tenant: Tenant) -> Wire:
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         },
     }
-
-
-async def join(hub: Hub, hosted: Hosted) -> None:
-    """Let a plane work with a member, and tell it how the member is, for ever."""
-    it, member = hosted.description, hosted.member
-    spec = {
-        "apiEndpoint": hosted.url,
-        "provider": it.provider,
-        "region": it.region,
-        "zones": list(it.zones),
-        "taints": [taint(one) for one in it.taints],
-    }
-    told = {key: value for key, value in spec.items() if value}
-    notes = {"labels": dict(it.labels), "annotations": dict(it.annotations)}
-    member.keeper.give_way(hub.turns)
-    await enrol(hub, it.name, told, **notes)
-    await report(hub, it.name, partial(summary, member))

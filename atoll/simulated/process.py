@@ -24,6 +24,7 @@ from atoll.apiserver.http.serving import HttpServer
 from atoll.config import Config
 from atoll.effects import Effects
 from atoll.errors import UsageError
+from atoll.runtime.files import raise_file_limit
 from atoll.runtime.memory import settle_memory
 from atoll.simulated.choosing_fleet import remembered_fleet
 from atoll.simulated.fault_requests import FaultRequests
@@ -40,6 +41,7 @@ OnReady = Callable[[dict[str, Any]], None]
 
 def run_process(config: Config, effects: Effects, life: int, on_ready: OnReady) -> None:
     """Be the fleet of this instance until the plane is gone, or a signal says stop."""
+    raise_file_limit()
     gc.disable()  # starting makes many objects and no garbage; `settle_memory` ends this
     with _sole(config), suppress(asyncio.CancelledError):
         asyncio.run(_serve(config, effects, life, on_ready))
