@@ -1,4 +1,4 @@
-"""A transport over the network: HTTP/1.1 with TLS, client certificates or a token, by aiohttp.
+"""A transport over the network: HTTP/1.1 with TLS, as whom an Endpoint says, by aiohttp.
 
 Takes an Endpoint and gives a Transport. It does not retry, cache or interpret anything; what goes
 wrong on the way is Unreachable, whatever the library calls it.
@@ -12,10 +12,15 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
+from atoll.client.connecting import connector
 from atoll.client.endpoint import Endpoint
+from atoll.client.identity import Identity
+from atoll.client.plugins_aside import ask_aside
+from atoll.client.proxies import read_proxy
 from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
 from atoll.client.upgraded import upgrade_of
+from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 
 _SWITCHING = 101
@@ -40,10 +45,14 @@ class Https:
     def __init__(self, endpoint: Endpoint, patience: Patience | None = None) -> None:
         self._endpoint = endpoint
         self._patience = patience or Patience()
+        self._identity = Identity(endpoint)
+        self._asking = asyncio.Lock()
+        self._pair = self._identity.pair()
+        self._tls = client_context(endpoint, self._pair)
+        proxy = read_proxy(endpoint.proxy) if endpoint.proxy else None
+        self._proxy = proxy if proxy is not None and not proxy.is_socks else None
         self._session: aiohttp.ClientSession | None = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                ssl=client_context(endpoint), limit=self._patience.connections_max
-            ),
+            connector=connector(proxy, self._patience.connections_max),
             timeout=aiohttp.ClientTimeout(
                 total=None,
                 connect=self._patience.connect_s,
@@ -74,6 +83,9 @@ class Https:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             why = str(error) or type(error).__name__
             raise Unreachable(f"{self._endpoint.server} did not answer: {why}") from error
+        except UsageError as error:
+            # A file or a program that gives credentials may be mended while this goes on.
+            raise Unreachable(f"{self._endpoint.server} was not asked: {error}") from error
 
     async def close(self) -> None:
         session, self._session = self._session, None
@@ -94,10 +106,23 @@ class Https:
     async def _begin(
         self, session: aiohttp.ClientSession, request: Request
     ) -> aiohttp.ClientResponse:
+        answer = await self._ask(session, request)
+        if answer.status == 401 and self._identity.doubt():
+            answer.release()
+            answer = await self._ask(session, request)
+        return answer
+
+    async def _ask(
+        self, session: aiohttp.ClientSession, request: Request
+    ) -> aiohttp.ClientResponse:
+        await self._prepare()
         query = f"?{request.query}" if request.query else ""
+        given = {name.lower() for name in request.headers}
         headers = CIMultiDict(_each_value(request))
-        if self._endpoint.token:
-            headers.setdefault("authorization", f"Bearer {self._endpoint.token}")
+        headers.extend(
+            (name, value) for name, value in self._identity.headers() if name not in given
+        )
+        proxy = self._proxy
         return await session.request(
             request.method,
             URL(f"{self._endpoint.server}{request.path}{query}", encoded=True),
@@ -105,7 +130,19 @@ class Https:
             headers=headers,
             allow_redirects=False,
             server_hostname=self._endpoint.server_name,
+            ssl=self._tls,
+            proxy=proxy.url if proxy else None,
+            proxy_headers={**proxy.headers(), **self._endpoint.proxy_headers} if proxy else None,
         )
+
+    async def _prepare(self) -> None:
+        """Have credentials that are still good; whoever comes meanwhile waits for the same."""
+        async with self._asking:
+            if self._identity.needs_plugin:
+                self._identity.learn(await ask_aside(self._endpoint))
+            if self._identity.pair() != self._pair:
+                self._pair = self._identity.pair()
+                self._tls = client_context(self._endpoint, self._pair)
 
 
 def _each_value(request: Request) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ connection, and imports nothing that takes long to import.
 import http.client
 import json
 import select
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,9 @@ from urllib.parse import urlencode, urlsplit
 
 from atoll import __version__
 from atoll.client.collection import Collection
+from atoll.client.dialling import dial
 from atoll.client.endpoint import Endpoint
+from atoll.client.identity import Identity
 from atoll.client.refusals import refusal
 from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
@@ -51,7 +53,8 @@ class PlainClient:
         self.endpoint = endpoint
         self._patience_s = patience_s
         self._address = urlsplit(endpoint.server)
-        self._kept: http.client.HTTPConnection | None = None
+        self._identity = Identity(endpoint)
+        self._kept: _Connection | None = None
 
     def close(self) -> None:
         """Let go of the connection; the next request makes another."""
@@ -68,17 +71,12 @@ class PlainClient:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """What the server answers, refusals included; a body is JSON unless the headers differ."""
-        with self._reporting():
-            connection, self._kept = self._kept_or_new(), None
-            try:
-                self._send(connection, method, _target(path, query), body, headers)
-                response = connection.getresponse()
-                answer = Answer(response.status, _headers(response), response.read())
-                self._kept = connection
-                return answer
-            finally:
-                if self._kept is None:
-                    connection.close()
+        sent = self._headers(body, headers)
+        answer = self._exchange(method, _target(path, query), body, sent)
+        if answer.status == 401 and self._identity.doubt():
+            sent = self._headers(body, headers)
+            answer = self._exchange(method, _target(path, query), body, sent)
+        return answer
 
     @contextmanager
     def stream(
@@ -92,14 +90,16 @@ class PlainClient:
 
         A connection of its own; it ends as Unreachable after `silence_s`, None: never.
         """
+        sent = self._headers(None, headers)
         with self._reporting():
             connection = self._connect()
             try:
-                self._send(connection, "GET", _target(path, query), None, headers)
+                self._send(connection, "GET", _target(path, query), None, sent)
                 response = connection.getresponse()
                 if response.status >= 300:
                     raise refusal(response.status, response.read())
-                connection.sock.settimeout(silence_s)
+                if connection.sock is not None:
+                    connection.sock.settimeout(silence_s)
                 yield iter(response)
             finally:
                 connection.close()
@@ -151,34 +151,62 @@ class PlainClient:
         answer: Wire = self.request(method, path, query, content, {"content-type": kind}).json()
         return answer
 
-    def _kept_or_new(self) -> http.client.HTTPConnection:
-        """The connection of the last request, unless the server let go of it."""
-        kept = self._kept
-        if kept is not None and kept.sock and not select.select([kept.sock], [], [], 0)[0]:
+    def _exchange(
+        self, method: str, target: str, body: bytes | None, headers: Sequence[tuple[str, str]]
+    ) -> Answer:
+        with self._reporting():
+            connection, self._kept = self._kept_or_new(), None
+            try:
+                self._send(connection, method, target, body, headers)
+                response = connection.getresponse()
+                answer = Answer(response.status, _headers(response), response.read())
+                self._kept = connection
+                return answer
+            finally:
+                if self._kept is None:
+                    connection.close()
+
+    def _kept_or_new(self) -> "_Connection":
+        """The connection of the last request, unless the server let go of it, or knows it wrong."""
+        kept, pair = self._kept, self._identity.pair()
+        # Nothing should come that nobody asked for; what does is the end of the connection.
+        is_open = kept is not None and kept.sock and not select.select([kept.sock], [], [], 0)[0]
+        if kept is not None and is_open and kept.pair == pair:
             return kept
         self.close()
         return self._connect()
 
-    def _connect(self) -> http.client.HTTPConnection:
-        host, port = self._address.hostname or "", self._address.port
-        if self._address.scheme == "http":
-            return http.client.HTTPConnection(host, port, timeout=self._patience_s)
-        context = client_context(self.endpoint)
-        return http.client.HTTPSConnection(host, port, timeout=self._patience_s, context=context)
+    def _connect(self) -> "_Connection":
+        return _Connection(self.endpoint, self._identity.pair(), self._patience_s)
+
+    def _headers(
+        self, body: bytes | None, headers: Mapping[str, str] | None
+    ) -> Sequence[tuple[str, str]]:
+        if self._identity.needs_plugin:
+            # Few have one, and it takes a while to import.
+            from atoll.client.plugins import ask
+
+            self._identity.learn(ask(self.endpoint))
+        given = {name.lower(): value for name, value in (headers or {}).items()}
+        kind = {"content-type": "application/json"} if body is not None else {}
+        own = [(name, value) for name, value in self._identity.headers() if name not in given]
+        return [*({**_USUAL, **kind, **given}.items()), *own]
 
     def _send(
         self,
-        connection: http.client.HTTPConnection,
+        connection: "_Connection",
         method: str,
         target: str,
         body: bytes | None,
-        headers: Mapping[str, str] | None,
+        headers: Sequence[tuple[str, str]],
     ) -> None:
-        sent = {**_USUAL, **({"content-type": "application/json"} if body is not None else {})}
-        if self.endpoint.token:
-            sent["authorization"] = f"Bearer {self.endpoint.token}"
-        sent |= {name.lower(): value for name, value in (headers or {}).items()}
-        connection.request(method, self._address.path.rstrip("/") + target, body, sent)
+        whole = self._address.path.rstrip("/") + target
+        connection.putrequest(method, whole, skip_accept_encoding=True)
+        if body is not None or method in ("POST", "PUT", "PATCH"):
+            connection.putheader("content-length", str(len(body or b"")))
+        for name, value in headers:
+            connection.putheader(name, value)
+        connection.endheaders(body)
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
@@ -187,6 +215,25 @@ class PlainClient:
         except (OSError, http.client.HTTPException) as error:
             why = str(error) or type(error).__name__
             raise Unreachable(f"{self.endpoint.server} did not answer: {why}") from error
+
+
+class _Connection(http.client.HTTPConnection):
+    """One connection to the server of an endpoint, with this certificate and key shown there."""
+
+    def __init__(
+        self, endpoint: Endpoint, pair: tuple[bytes, bytes] | None, patience_s: float
+    ) -> None:
+        address = urlsplit(endpoint.server)
+        usual = http.client.HTTP_PORT if address.scheme == "http" else http.client.HTTPS_PORT
+        super().__init__(address.hostname or "", address.port or usual, timeout=patience_s)
+        self.default_port = usual
+        self.pair = pair
+        self._endpoint = endpoint
+        self._patience_s = patience_s
+        self._tls = None if address.scheme == "http" else client_context(endpoint, pair)
+
+    def connect(self) -> None:
+        self.sock = dial(self._endpoint, self._tls, self._patience_s)
 
 
 def _target(path: str, query: str) -> str:

@@ -7,16 +7,35 @@ import tempfile
 from atoll.client.endpoint import Endpoint
 from atoll.errors import UsageError
 
+Pair = tuple[bytes, bytes]
 
-def client_context(endpoint: Endpoint) -> ssl.SSLContext:
-    """TLS as this endpoint wants it; UsageError if its certificates cannot be used."""
+
+def client_context(endpoint: Endpoint, pair: Pair | None = None) -> ssl.SSLContext:
+    """TLS as this endpoint wants it, showing a certificate; UsageError if they cannot be used."""
     try:
         context = _trusting(endpoint)
-        if endpoint.certificate is not None and endpoint.key is not None:
-            _load_pair(context, endpoint.certificate, endpoint.key)
     except (ssl.SSLError, ValueError) as error:
-        raise UsageError(f"the certificates for {endpoint.server} cannot be used") from error
+        why = "it is not a certificate in PEM"
+        raise UsageError(
+            f"the certificate authority of {endpoint} cannot be used: {why}"
+        ) from error
+    if pair is None and endpoint.certificate is not None and endpoint.key is not None:
+        pair = endpoint.certificate, endpoint.key
+    if pair is not None:
+        try:
+            _load_pair(context, *pair)
+        except (ssl.SSLError, ValueError) as error:
+            why = _why(error)
+            raise UsageError(
+                f"the client certificate for {endpoint} cannot be used: {why}"
+            ) from error
     return context
+
+
+def _why(error: Exception) -> str:
+    if getattr(error, "reason", "") == "KEY_VALUES_MISMATCH":
+        return "the key belongs to another certificate"
+    return "certificate and key must be PEM, and the key not encrypted"
 
 
 def _trusting(endpoint: Endpoint) -> ssl.SSLContext:
@@ -40,6 +59,7 @@ def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
     try:
         with open(descriptor, "wb") as file:
             file.write(certificate + b"\n" + key)
-        context.load_cert_chain(name)
+        # Without a password given, an encrypted key would make OpenSSL ask for one on the terminal.
+        context.load_cert_chain(name, password=b"")
     finally:
         os.unlink(name)
