@@ -4,7 +4,8 @@ Every story is a file of YAML that is shown and applied as a user would; then th
 until it has settled, and the next commands are named. Nothing here is decided or faked.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -18,13 +19,14 @@ from atoll.cli.failing import CommandFailed
 from atoll.cli.places import CLUSTERS
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
+from atoll.cli.timeline import Sight, happened
 from atoll.cli.why import BINDINGS, EXPLANATIONS
 from atoll.client.refusals import Missing
 from atoll.dialects.karmada.names import binding_name
 
 Object = Mapping[str, Any]
 
-_WITHIN_S = 60.0
+_WITHIN_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,11 @@ class Story:
 
 _WEB = "a Deployment in two regions or more, divided by what is free"
 _BURST = "one's own clusters first, a cloud when they are full"
+_FAILOVER = "a cluster fails, and its share moves to the others; then it is healed"
 _STATEFUL = "a StatefulSet in two clusters, every ordinal in one of them only"
 STORIES = {
     "web": Story(_WEB, "Deployment", "shop", "web"),
+    "failover": Story(_FAILOVER, "Deployment", "shop", "web"),
     "burst": Story(_BURST, "Deployment", "render", "frames", needs_own=True),
     "stateful": Story(_STATEFUL, "StatefulSet", "data", "db"),
 }
@@ -78,6 +82,8 @@ def demo(plane: Plane, name: str, dry_run: str, timeout: float, *, cleanup: bool
     telling.check_clusters()
     show(written)
     telling.apply(documents(written))
+    if name == "failover":
+        telling.fail_over()
     if name == "burst":
         telling.burst()
     if name == "stateful":
@@ -132,6 +138,46 @@ class Telling:
             show(f"{self.story.word} scaled to {replicas}")
             self.plane.client.patch(scale, {"spec": {"replicas": replicas}})
             self.settle()
+
+    def fail_over(self) -> None:
+        """Kill the cluster that runs most, see the work move away, and heal the cluster."""
+        from atoll.cli.chaos import heal, kill
+
+        context = click.get_current_context()
+        before = self._look()
+        victim = max(before.targets, key=lambda name: before.targets[name])
+        named = {"cluster": victim, "data_dir": context.params.get("data_dir")}
+        show(f"$ {self.plane.command(f'chaos kill {victim}')}")
+        context.invoke(kill, hang=False, **named)
+        try:
+            moved = self._follow(before, lambda now: now.whole and victim not in now.targets)
+        finally:
+            show(f"$ {self.plane.command(f'chaos heal {victim}')}")
+            context.invoke(heal, **named)
+        self._follow(
+            moved,
+            lambda now: now.ready[victim] == "True" and now.taints[victim] == before.taints[victim],
+        )
+        show(self._placed())
+
+    def _follow(self, before: Sight, until: Callable[[Sight], bool]) -> Sight:
+        """Tell what happens until something holds."""
+        began, seen = time.monotonic(), [before]
+
+        def holds() -> bool:
+            now = self._look()
+            for who, what in happened(seen[-1], now, self.story.name):
+                show(f"+{time.monotonic() - began:3.0f}s  {who:<10} {what}")
+            seen.append(now)
+            return until(now)
+
+        wait(holds, f"{self.story.word} has settled", self.within_s)
+        return seen[-1]
+
+    def _look(self) -> Sight:
+        path = self._resource.collection.path(self.story.namespace, self.story.name)
+        client = self.plane.client
+        return Sight.of(client.list(CLUSTERS), self._binding(), client.get(path))
 
     def show_ordinals(self) -> None:
         """Which ordinals each cluster runs, as the Works that were sent there say."""

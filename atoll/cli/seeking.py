@@ -89,7 +89,10 @@ def seek(client: PlainClient, quest: Quest, places: Sequence[Place], *, whole: b
         absent = [name for name in quest.names if name not in there]
         failures = (
             *(each for each in failures if not each.missing),
-            *(Failure(_not_there(quest, name, "any of these places"), True) for name in absent),
+            *(
+                Failure(f"{_not_there(quest, name)} in any of these clusters", missing=True)
+                for name in absent
+            ),
         )
     return Found(quest.resource, rows, failures)
 
@@ -113,25 +116,22 @@ def _all_at_once(
 def _answer(client: PlainClient, quest: Quest, place: Place, *, whole: bool) -> Found:
     """What one place says; that it says nothing is an answer, too."""
     rows, failures = list[Row](), list[Failure]()
+    where = f"cluster {place.name}: " if place.is_member else ""
     try:
         for name in quest.names or ("",):
             try:
                 rows += _asked(client, quest, place, name, whole=whole)
             except Missing as error:
-                text = _not_there(quest, name, place.name) if name else str(error)
-                failures.append(
-                    Failure(text if place.is_member or name else str(error), bool(name))
-                )
+                text = _not_there(quest, name) if name else str(error)
+                failures.append(Failure(where + text, missing=bool(name)))
     except (Refused, Unreachable) as error:
-        where = f"cluster {place.name}: " if place.is_member else ""
         failures.append(Failure(f"{where}{error}"))
     return Found(quest.resource, tuple(rows), tuple(failures))
 
 
-def _not_there(quest: Quest, name: str, where: str) -> str:
+def _not_there(quest: Quest, name: str) -> str:
     inside = f" in namespace {quest.namespace}" if quest.resource.collection.namespaced else ""
-    place = f", in {where}" if where and not where.startswith("(") else ""
-    return f'{quest.resource.plural_title} "{name}" not found{inside}{place}'
+    return f'{quest.resource.plural_title} "{name}" not found{inside}'
 
 
 def _asked(client: PlainClient, quest: Quest, place: Place, name: str, *, whole: bool) -> list[Row]:
