@@ -25,7 +25,7 @@ from atoll.planning.rendering import (
     targets_of,
 )
 from atoll.planning.sending import Sending, cluster_of, has_arrived, is_going, is_of
-from atoll.planning.splitting import is_split, range_of, split
+from atoll.planning.splitting import Split, is_split, range_of, split
 from atoll.scheduling.ordinals import Range
 
 NOT_SENT = "SyncWorkFailed"
@@ -100,15 +100,39 @@ def plan(seen: SeenBinding, now: float) -> Plan:
     return Plan((*first, *sent.writes, *sent.told, *withdrawn), again_in=again_in)
 
 
+def as_wanted(seen: SeenBinding) -> dict[str, Object]:
+    """The Works that are as they should be, by the targets that they are for.
+
+    What became of them in their clusters is not asked.
+    """
+    template, own = _template(seen), _own(seen)
+    if template is None or _held(seen.binding, seen.new_id) != seen.binding:
+        return {}
+    ordinals = None
+    if is_split(seen.binding):
+        found = _divided(seen, template, own)
+        if found is None or found.held:
+            return {}
+        ordinals = found.told
+    sent = _sent(seen, seen.binding, template, ordinals)
+    changing = {Ref.of(write.object) for write in sent.writes}
+    standing = {Ref.of(work): work for work in own if not is_going(work)}
+    wanted = {cluster: ref for cluster, ref in sent.where.items() if ref not in changing}
+    return {cluster: standing[ref] for cluster, ref in wanted.items() if ref in standing}
+
+
+def _divided(seen: SeenBinding, template: Object, own: list[Object]) -> Split | None:
+    """What each cluster may be told now of a StatefulSet whose ordinals are divided."""
+    targets = [target.name for target in targets_of(seen.binding)]
+    first = range_of(template, "").start
+    return split(seen.binding, targets, own, seen.clusters, start=first)
+
+
 def _split(seen: SeenBinding, binding: Object, own: list[Object]) -> Iterator[Action]:
     """What may be done now for a StatefulSet whose ordinals are divided."""
     template = _template(seen)
-    if template is None:
-        return
-    targets = [target.name for target in targets_of(binding)]
-    first = range_of(template, "").start
-    found = split(binding, targets, own, seen.clusters, start=first)
-    if found is None:
+    found = None if template is None else _divided(seen, template, own)
+    if template is None or found is None:
         return
     sent = _sent(seen, binding, template, found.told)
     yield from sent.writes

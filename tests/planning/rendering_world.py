@@ -128,11 +128,9 @@ class Plane:
     def binding(self):
         return self.world.get(self.ref)
 
-    def plan(self) -> Plan:
-        if self.binding is None:
-            return Plan()
+    def seen(self) -> SeenBinding:
         works = tuple(self.world.all("Work"))
-        seen = SeenBinding(
+        return SeenBinding(
             self.binding,
             self.template,
             self.fleet,
@@ -142,7 +140,9 @@ class Plane:
             new_id="new-id",
             **self.more,
         )
-        return plan(seen, self.now)
+
+    def plan(self) -> Plan:
+        return Plan() if self.binding is None else plan(self.seen(), self.now)
 
     def perform(self, stop=None) -> Plan:
         wanted = self.plan()

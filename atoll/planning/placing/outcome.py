@@ -49,6 +49,16 @@ def kept(message: str, runs: tuple[Target, ...]) -> str:
     return f"{message} What runs stays, as no change of the policy ordered it away: {where}."
 
 
+def still_run(message: str, wire: Object) -> str:
+    """The message of a decision that failed, where copies are being evicted nevertheless."""
+    tasks = (wire.get("spec") or {}).get("gracefulEvictionTasks") or ()
+    gone = ("Directly", "Immediately")
+    where = [each["fromCluster"] for each in tasks if each.get("purgeMode") not in gone]
+    if not where:
+        return message
+    return f"{message} What is to leave {', '.join(where)} stays there until it has a place."
+
+
 def tell(wire: Object, reason: str, message: str, *, warning: bool) -> list[Action]:
     """One event on a binding and one on what it places."""
     told: list[Action] = [Tell(wire, reason, message, warning=warning)]

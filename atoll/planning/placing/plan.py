@@ -26,6 +26,7 @@ from atoll.planning.placing.outcome import (
     said_in,
     status_after,
     status_of,
+    still_run,
     tell,
 )
 from atoll.planning.placing.preempting.making_room import Others, Room, asks, make_room
@@ -184,6 +185,8 @@ def _carried_out(
         if why is Trigger.PLACEMENT_CHANGED and found.applied_intent is not None:
             return _first(_with_targets(found, (), _noted(found.ordinals)))
         message = kept(message, runs)
+    if not decision.ok:
+        message = still_run(message, found.wire)
     return _told(found.wire, found, Outcome(decision.verdict, message, decided=True), now)
 
 

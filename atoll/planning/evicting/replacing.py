@@ -1,0 +1,25 @@
+"""How far those are that take the place of what leaves: sent, applied, and well.
+
+A binding comes in with all that its Works depend on. An old report of health counts for nothing: a
+target must have been sent what it should have by now, and speak of that.
+"""
+
+from atoll.planning.aggregating import items_of
+from atoll.planning.evicting.tasks import Replacement
+from atoll.planning.sending import has_arrived
+from atoll.planning.works import SeenBinding, as_wanted
+
+HEALTHY = "Healthy"
+
+
+def replacement(seen: SeenBinding) -> Replacement:
+    """How far all targets of the last decision are; without any, there is no replacement."""
+    targets = [each["name"] for each in (seen.binding.get("spec") or {}).get("clusters") or ()]
+    works = as_wanted(seen)
+    if not targets or not all(each in works for each in targets):
+        return Replacement.NONE
+    if not all(has_arrived(works[each], knows_health=False) for each in targets):
+        return Replacement.NONE
+    items = items_of(seen.binding, [works[each] for each in targets])
+    well = all(each["health"] == HEALTHY for each in items)
+    return Replacement.HEALTHY if well else Replacement.SENT
