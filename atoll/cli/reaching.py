@@ -1,11 +1,13 @@
 """Which plane a command is about, and a client for it.
 
 What is named by a flag counts; else the embedded instance, if it runs; else what $KUBECONFIG names.
-A cluster that the user merely happens to have in $KUBECONFIG never wins over a running instance.
+A cluster that the user merely happens to have in $KUBECONFIG never wins over a running instance. A
+context without a kubeconfig is one of the files that kubectl would read.
 """
 
 import functools
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -106,11 +108,9 @@ def administrator(config: Config, url: str) -> Endpoint:
 
 def _of_kubeconfig(files: str, named: str | None, context: str | None) -> Plane:
     # Only now: it reads YAML, which the running instance needs none of.
-    from pathlib import Path
+    from atoll.client.kubeconfig import read_kubeconfigs
 
-    from atoll.client.kubeconfig import read_kubeconfig
-
-    endpoint = read_kubeconfig(Path(files).expanduser(), context)
-    options = f" --kubeconfig {named}" if named else ""
-    options += f" --karmada-context {context}" if context else ""
+    endpoint = read_kubeconfigs(files).endpoint(context, os.environ)
+    options = f" --kubeconfig {shlex.quote(named)}" if named else ""
+    options += f" --karmada-context {shlex.quote(context)}" if context else ""
     return Plane(PlainClient(endpoint), options)

@@ -1,89 +1,134 @@
-"""Kubeconfig files: where a cluster is, how to trust it, and as whom to speak.
+"""Kubeconfig files as kubectl reads them: several merged into one, and the endpoints in them.
 
-Reads what certificates and tokens need: data or files, the current or a named context. Plug-ins and
-proxies are refused by name rather than ignored. Writes the one file Atoll hands to its users.
+Paths come in, Endpoints go out; whatever is wrong is an error of one line that says in which file,
+in which entry, and what to do. Also writes the one file Atoll hands to its users.
 """
 
 import base64
-import binascii
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from atoll.client.endpoint import Endpoint
+from atoll.client.entries import Entry, endpoint_of
 from atoll.errors import UsageError
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_NOT_SUPPORTED = ("exec", "auth-provider", "username", "password", "as", "as-groups")
+_KINDS = {"clusters": "cluster", "users": "user", "contexts": "context"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """What some files say together; of several entries of one name the first counts."""
+
+    files: tuple[Path, ...]
+    clusters: Mapping[str, Entry] = field(default_factory=dict)
+    users: Mapping[str, Entry] = field(default_factory=dict)
+    contexts: Mapping[str, Entry] = field(default_factory=dict)
+    current: str = ""
+
+    @property
+    def title(self) -> str:
+        """The files, as the user named them."""
+        return os.pathsep.join(map(str, self.files))
+
+    def endpoint(
+        self, context: str | None = None, environment: Mapping[str, str] | None = None
+    ) -> Endpoint:
+        """The endpoint of a context, the current one by default; UsageError if it is unusable.
+
+        What the kubeconfig says of no proxy, the environment may.
+        """
+        name = context or self.current
+        if not name:
+            raise UsageError(f"{self.title} has no current-context; name one of {self._known()}")
+        entry = self.contexts.get(name)
+        if entry is None:
+            raise UsageError(f'{self.title} has no context "{name}"; there is {self._known()}')
+        cluster = self._linked(self.clusters, entry, "cluster")
+        if cluster is None:
+            raise UsageError(f"{entry} names no cluster")
+        user = self._linked(self.users, entry, "user")
+        return endpoint_of(name, cluster, user, environment or {})
+
+    def _linked(self, entries: Mapping[str, Entry], context: Entry, kind: str) -> Entry | None:
+        name = context.text(kind)
+        if name and name not in entries:
+            raise UsageError(f'{context} names the {kind} "{name}", which {self.title} has not')
+        return entries[name] if name else None
+
+    def _known(self) -> str:
+        return ", ".join(self.contexts) or "none in it"
+
+
+def usual_files(environment: Mapping[str, str]) -> str:
+    """The files that kubectl would read, as $KUBECONFIG names them."""
+    return environment.get("KUBECONFIG") or "~/.kube/config"
+
+
+def read_kubeconfigs(files: str) -> Kubeconfig:
+    """What files say together, named as in $KUBECONFIG; of several, some may not be there."""
+    paths = [Path(name).expanduser() for name in files.split(os.pathsep) if name]
+    if not paths:
+        raise UsageError("no kubeconfig is named; give one with --kubeconfig or in $KUBECONFIG")
+    there = [path for path in paths if path.exists()] if len(paths) > 1 else paths
+    if not there:
+        raise UsageError(f"none of {files} is there")
+    found = [_read(path) for path in there]
+    merged: dict[str, dict[str, Entry]] = {kind: {} for kind in _KINDS}
+    for one in found:
+        for kind, entries in merged.items():
+            for name, entry in getattr(one, kind).items():
+                entries.setdefault(name, entry)
+    current = next((one.current for one in found if one.current), "")
+    return Kubeconfig(tuple(there), current=current, **merged)
 
 
 def read_kubeconfig(path: Path, context: str | None = None) -> Endpoint:
-    """The endpoint of a context, the current one by default; UsageError if it cannot be used."""
+    """The endpoint of a context of one file, whatever the environment says."""
+    return read_kubeconfigs(str(path)).endpoint(context)
+
+
+def _read(path: Path) -> Kubeconfig:
     try:
         document = yaml.load(path.read_bytes(), _Loader)  # noqa: S506 - a safe loader
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path} is not YAML") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise UsageError(f"{path} is not YAML{where}") from error
+    if document is None:
+        return Kubeconfig((path,))
     if not isinstance(document, Mapping):
-        raise UsageError(f"{path} is not a kubeconfig")
-    name = context or document.get("current-context") or ""
-    chosen = _entry(document, "contexts", "context", name, path)
-    cluster = _entry(document, "clusters", "cluster", chosen.get("cluster", ""), path)
-    user = _entry(document, "users", "user", chosen["user"], path) if chosen.get("user") else {}
-    return _endpoint(cluster, user, path)
+        raise UsageError(f"{path} is not a kubeconfig: it has no contexts, clusters and users")
+    if document.get("kind") not in (None, "Config"):
+        raise UsageError(f"{path} is not a kubeconfig: it is a {document['kind']}")
+    entries = {kind: _entries(path, document, kind) for kind in _KINDS}
+    return Kubeconfig((path,), current=str(document.get("current-context") or ""), **entries)
 
 
-def _entry(
-    document: Mapping[str, Any], kind: str, key: str, name: str, path: Path
-) -> Mapping[str, Any]:
-    entries: Sequence[Any] = document.get(kind) or ()
-    for entry in entries:
-        if isinstance(entry, Mapping) and entry.get("name") == name:
-            return entry.get(key) or {}
-    raise UsageError(f'{path} has no {key} "{name}"')
-
-
-def _endpoint(cluster: Mapping[str, Any], user: Mapping[str, Any], path: Path) -> Endpoint:
-    for unknown in (*_NOT_SUPPORTED, "proxy-url"):
-        if user.get(unknown) or cluster.get(unknown):
-            raise UsageError(f"{path} uses {unknown}, which Atoll does not support")
-    if not cluster.get("server"):
-        raise UsageError(f"{path} names no server")
-    token = user.get("token")
-    if not token and user.get("tokenFile"):
-        token = _file(path, user["tokenFile"]).decode().strip()
-    return Endpoint(
-        server=str(cluster["server"]).rstrip("/"),
-        ca=_data(path, cluster, "certificate-authority"),
-        certificate=_data(path, user, "client-certificate"),
-        key=_data(path, user, "client-key"),
-        token=token or None,
-        server_name=cluster.get("tls-server-name"),
-        skip_verification=bool(cluster.get("insecure-skip-tls-verify")),
-    )
-
-
-def _data(path: Path, entry: Mapping[str, Any], key: str) -> bytes | None:
-    """What is given in the file itself, or in another one; the former wins, as in kubectl."""
-    inline = entry.get(f"{key}-data")
-    if inline:
-        try:
-            return base64.b64decode(inline, validate=True)
-        except binascii.Error as error:
-            raise UsageError(f"{path}: {key}-data is not base64") from error
-    return _file(path, entry[key]) if entry.get(key) else None
-
-
-def _file(path: Path, name: str) -> bytes:
-    """The content of a file whose name is relative to the kubeconfig's place."""
-    try:
-        return (path.parent / name).read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {path.parent / name}: {error.strerror}") from error
+def _entries(path: Path, document: Mapping[str, Any], kind: str) -> dict[str, Entry]:
+    listed = document.get(kind)
+    if listed is None:
+        return {}
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise UsageError(f"{path}: {kind} must be a list")
+    found: dict[str, Entry] = {}
+    for number, one in enumerate(listed):
+        if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
+            raise UsageError(f"{path}: {kind}[{number}] has no name")
+        name, content = one["name"], one.get(_KINDS[kind])
+        if not isinstance(content, Mapping | None):
+            raise UsageError(f'{path}: {_KINDS[kind]} "{name}" must have fields')
+        if name in found:
+            raise UsageError(f'{path} has two {kind} called "{name}"; delete one')
+        found[name] = Entry(path, _KINDS[kind], name, content or {})
+    return found
 
 
 def write_kubeconfig(path: Path, name: str, endpoint: Endpoint) -> None:

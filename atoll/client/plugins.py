@@ -16,7 +16,6 @@ from atoll.client.endpoint import Endpoint, Plugin
 from atoll.client.identity import Credential
 from atoll.errors import UsageError
 
-VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 # One may ask a person to log in, and then takes as long as that takes.
 PATIENCE_S = 60.0
 PERSONAL_PATIENCE_S = 600.0

@@ -1,19 +1,21 @@
-"""Kubeconfigs: read like kubectl does as far as we go, and refused with a reason beyond."""
+"""Kubeconfigs: read as kubectl reads them, and refused with a reason where it would refuse."""
 
 import base64
 import shutil
 import stat
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from atoll.client.endpoint import Endpoint
-from atoll.client.kubeconfig import read_kubeconfig, write_kubeconfig
+from atoll.client.endpoint import Endpoint, Impersonation
+from atoll.client.kubeconfig import read_kubeconfig, read_kubeconfigs, write_kubeconfig
 from atoll.errors import UsageError
 
+EXEC = {"command": "x", "apiVersion": "client.authentication.k8s.io/v1"}
 FULL = Endpoint("https://127.0.0.1:1", b"ca", b"cert", b"key", "token")
 
 
@@ -60,8 +62,8 @@ def test_files_are_named_relative_to_the_kubeconfig(tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"the {name}")
     user = {"client-certificate": "crt", "client-key": str(tmp_path / "key"), "tokenFile": "token"}
     path = write(tmp_path / "k", config({"certificate-authority": "ca"}, user))
-    expected = Endpoint("https://c:6443", b"the ca", b"the crt", b"the key", "the token")
-    assert read_kubeconfig(path) == expected
+    files = Endpoint("https://c:6443", b"the ca", b"the crt", b"the key")
+    assert read_kubeconfig(path) == replace(files, token_file=tmp_path / "token")
 
 
 def test_data_in_the_file_wins_over_a_file(tmp_path: Path) -> None:
@@ -82,10 +84,42 @@ def test_another_context_can_be_named(tmp_path: Path) -> None:
     ("document", "reason"),
     [
         pytest.param([], "is not a kubeconfig", id="a-list"),
-        pytest.param({}, 'no context ""', id="empty"),
-        pytest.param({**config({}, {}), "clusters": None}, 'no cluster "c"', id="no-cluster"),
-        pytest.param(config({}, {"exec": {"command": "x"}}), "uses exec", id="exec"),
-        pytest.param(config({"proxy-url": "x"}, {}), "uses proxy-url", id="proxy"),
+        pytest.param({}, "no current-context", id="empty"),
+        pytest.param({"kind": "Pod"}, "it is a Pod", id="another-kind"),
+        pytest.param({"clusters": {}}, "clusters must be a list", id="a-map"),
+        pytest.param({"users": [{}]}, r"users\[0\] has no name", id="nameless"),
+        pytest.param({"users": [{"name": "u", "user": 1}]}, 'user "u" must have', id="no-fields"),
+        pytest.param({"users": [{"name": "u"}] * 2}, 'two users called "u"', id="twice"),
+        pytest.param({**config({}, {}), "current-context": "x"}, 'context "x".*a, b', id="context"),
+        pytest.param({**config({}, {}), "clusters": None}, 'the cluster "c", which', id="cluster"),
+        pytest.param({**config({}, {}), "users": None}, 'the user "u", which', id="user"),
+        pytest.param(config({}, {"exec": 1}), 'user "u": exec must have fields', id="exec"),
+        pytest.param(config({}, {"exec": {"args": []}}), "names no command", id="exec-command"),
+        pytest.param(
+            config({}, {"exec": {"command": "x", "apiVersion": "client.authentication/v1alpha1"}}),
+            "update the plug-in",
+            id="exec-version",
+        ),
+        pytest.param(
+            config({}, {"exec": {**EXEC, "interactiveMode": "no"}}), "interactiveMode", id="mode"
+        ),
+        pytest.param(config({}, {"exec": {**EXEC, "env": ["A=b"]}}), "exec.env must", id="env"),
+        pytest.param(config({}, {"auth-provider": {"name": "gcp"}}), "gke-gcloud", id="provider"),
+        pytest.param(config({}, {"token": "t", "username": "u"}), "both a token", id="two-ways"),
+        pytest.param(config({}, {"token": 12}), "token must be text", id="a-number"),
+        pytest.param(config({}, {"as-groups": ["g"]}), "need an as", id="as-nobody"),
+        pytest.param(config({}, {"as": "a", "as-groups": "g"}), "list of texts", id="as-groups"),
+        pytest.param(config({}, {"client-key-data": "eA=="}), "go together", id="half-a-pair"),
+        pytest.param(config({"proxy-url": "ftp://x"}, {}), "proxy-url.*socks5", id="proxy"),
+        pytest.param(
+            config({"insecure-skip-tls-verify": "yes"}, {}), "true or false", id="not-boolean"
+        ),
+        pytest.param(
+            config({"insecure-skip-tls-verify": True, "certificate-authority-data": "eA=="}, {}),
+            "exclude each other",
+            id="trust-twice",
+        ),
+        pytest.param(config({"server": "ftp://c"}, {}), "is no URL of a server", id="ftp"),
         pytest.param(config({"server": ""}, {}), "names no server", id="no-server"),
         pytest.param(config({}, {"client-key": "nowhere"}), "cannot read", id="missing-file"),
         pytest.param(
@@ -114,3 +148,52 @@ def test_a_file_that_is_none_is_refused(content: bytes | None, reason: str, tmp_
         path.write_bytes(content)
     with pytest.raises(UsageError, match=reason):
         read_kubeconfig(path)
+
+
+def test_files_are_merged_and_the_first_to_say_something_counts(tmp_path: Path) -> None:
+    first = {"contexts": [{"name": "a", "context": {"cluster": "d"}}], "clusters": []}
+    one, two = write(tmp_path / "1", first), write(tmp_path / "2", config({}, {"token": "t"}))
+    (tmp_path / "3").write_text("")
+    merged = read_kubeconfigs(f"{one}:{tmp_path / 'nowhere'}:{two}:{tmp_path / '3'}")
+    assert (list(merged.contexts), merged.current) == (["a", "b"], "a")
+    assert merged.endpoint() == Endpoint("https://d", skip_verification=True)
+
+
+def test_a_file_that_is_named_alone_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        read_kubeconfigs(str(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match="none of"):
+        read_kubeconfigs(f"{tmp_path}/a:{tmp_path}/b")
+
+
+def test_everything_about_a_user_and_a_proxy_is_read(tmp_path: Path) -> None:
+    user = {
+        "username": "u",
+        "password": "p",
+        "as": "somebody",
+        "as-uid": "7",
+        "as-groups": ["g", "h"],
+        "as-user-extra": {"reason": ["x"]},
+    }
+    path = write(tmp_path / "k", config({"proxy-url": "socks5://p:1"}, user))
+    found = read_kubeconfig(path)
+    assert (found.username, found.password, found.proxy) == ("u", "p", "socks5://p:1")
+    assert found.acting_as == Impersonation("somebody", "7", ("g", "h"), {"reason": ("x",)})
+
+
+def test_a_plug_in_is_found_beside_the_kubeconfig_and_told_of_the_cluster(tmp_path: Path) -> None:
+    extension = {"name": "client.authentication.k8s.io/exec", "extension": {"a": 1}}
+    plugin = {
+        **EXEC,
+        "command": "./bin/login",
+        "args": ["-v"],
+        "env": [{"name": "A", "value": "b"}],
+        "provideClusterInfo": True,
+        "installHint": "get it",
+    }
+    path = write(tmp_path / "k", config({"extensions": [extension]}, {"exec": plugin}))
+    found = read_kubeconfig(path).plugin
+    assert found is not None
+    assert found.command == str(tmp_path / "bin" / "login")
+    assert (found.arguments, found.environment, found.hint) == (("-v",), {"A": "b"}, "get it")
+    assert found.cluster == {"server": "https://c:6443", "config": {"a": 1}}
