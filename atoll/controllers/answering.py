@@ -1,10 +1,9 @@
 """What administrators ask of a running plane beside its API: what would change, what would fit.
 
 A question's words come in, an answer that can be written as JSON goes out; Invalid says what is
-wrong with the question. Deciding many times over is done beside the event loop.
+wrong with the question.
 """
 
-import asyncio
 from collections.abc import Mapping
 
 from atoll.controllers.hub import BINDING, Hub
@@ -17,17 +16,17 @@ Words = Mapping[str, str]
 Answer = Mapping[str, object]
 
 
-async def answer(hub: Hub, question: str, words: Words) -> Answer | None:
+def answer(hub: Hub, question: str, words: Words) -> Answer | None:
     """The answer to a question; None if it is not one of ours."""
     match question:
         case "changes":
-            return await _changes(hub, words)
+            return _changes(hub, words)
         case "fits":
             return _fits(hub, words)
     return None
 
 
-async def _changes(hub: Hub, words: Words) -> Answer:
+def _changes(hub: Hub, words: Words) -> Answer:
     """The nearest changes that would place a binding otherwise, in sentences."""
     namespace, name = words.get("namespace", ""), words.get("name", "")
     kind = "ResourceBinding" if namespace else "ClusterResourceBinding"
@@ -35,8 +34,7 @@ async def _changes(hub: Hub, words: Words) -> Answer:
     if binding is None:
         raise Invalid("name", name, "is no binding")
     setting = Setting(features=hub.features)
-    found = await asyncio.to_thread(wondering.changes, binding, hub.fleet, setting)
-    return {"changes": found}
+    return {"changes": wondering.changes(binding, hub.fleet, setting)}
 
 
 def _fits(hub: Hub, words: Words) -> Answer:

@@ -14,14 +14,18 @@ from atoll.planning.placing.standing import standing
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.setting import Setting
-from atoll.scheduling.whatif.search import nearest
+from atoll.scheduling.whatif.search import DECISIONS_MOST, nearest
+
+_ROWS_MOST = 24_000
+"""So many clusters are looked at in all: whoever asks must not hold up the plane for long."""
 
 
 def changes(binding: Object, fleet: Fleet, setting: Setting, most: int = 5) -> list[str]:
     """The nearest changes that would place a binding otherwise, were it placed anew now."""
     found = standing(binding).binding
     decision = decide(replace(found, targets=(), observed_term=""), fleet, setting)
-    return [str(each) for each in nearest(decision, most=most)]
+    tries = min(DECISIONS_MOST, _ROWS_MOST // max(len(fleet), 1))
+    return [str(each) for each in nearest(decision, most=most, tries=tries)]
 
 
 def fits(requests: Mapping[str, str], fleet: Fleet, *, models: bool) -> dict[str, int]:

@@ -30,9 +30,11 @@ _ALIKE, _FILTERED_MOST, _ROOMS, _RESOURCES, _FIRST_STEPS = 2, 40, 3, 3, 4
 _MIB = 1 << 20
 
 
-def nearest(decision: Decision, *, most: int = 5) -> tuple[Change, ...]:
-    """The nearest changes that alter a decision, at most so many."""
-    trials = Trials(decision, DECISIONS_MOST)
+def nearest(
+    decision: Decision, *, most: int = 5, tries: int = DECISIONS_MOST
+) -> tuple[Change, ...]:
+    """The nearest changes that alter a decision, at most so many, found in so many tries."""
+    trials = Trials(decision, tries)
     changes, failed = _altering(trials)
     if not decision.ok and not changes:
         changes = _in_two_steps(trials, failed)
