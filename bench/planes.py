@@ -25,13 +25,14 @@ from atoll.client.inprocess import InProcess
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.mirror import Mirror
 from atoll.client.transport import Transport
-from atoll.controllers.admitting import admit, report
 from atoll.controllers.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, run
+from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.simulated.member import build, running
+from atoll.simulated.reporting import enrol, report
 from atoll.simulated.summary import summary
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
@@ -112,11 +113,18 @@ async def embedded() -> AsyncIterator[Setting]:
         await stack.enter_async_context(running(*members.values()))
         handler = await _served(effects, stack)
         plane = Counted(handler, PLANE, writes)
-        hub = await stack.enter_async_context(controlling(plane, effects))
+
+        def reach(cluster: Object, _secret: Object | None) -> Transport:
+            return Counted(members[cluster["metadata"]["name"]].transport, MEMBERS, writes)
+
+        hub = await stack.enter_async_context(controlling(plane, effects, reach=reach))
         for name, member in members.items():
             member.keeper.give_way(hub.turns)
-            await admit(hub, name, Counted(member.transport, MEMBERS, writes))
+            await enrol(hub, name)
             hub.children.spawn(report(hub, name, partial(summary, member)), name)
+        while not {*members} <= {*hub.sites}:
+            await asyncio.sleep(_SETTLE_S)
+        for name in members:
             await hub.sites[name].follow("apps/v1", "Deployment")
         yield Setting(
             user=ApiClient(handler),

@@ -52,7 +52,10 @@ class Scene:
 
     def differences(self) -> Iterator[str]:
         """What is not as it should be."""
-        bindings, fleet = self.all(BINDINGS), self.all(CLUSTERS)
+        bindings, clusters = self.all(BINDINGS), self.all(CLUSTERS)
+        # One that leaves has its time for that.
+        gone = "deletionTimestamp"
+        fleet = {name: each for name, each in clusters.items() if gone not in each["metadata"]}
         yield from (
             f"{each} has not joined" for each in self.members if each not in self._joined(fleet)
         )

@@ -16,15 +16,16 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
-from atoll.controllers.admitting import admit, report
 from atoll.controllers.hub import Hub
 from atoll.controllers.running import controlling
 from atoll.effects import Effects
 from atoll.exchange import Peer
+from atoll.model.action import Object
 from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Pace
 from atoll.simulated.member import Member, build, running
+from atoll.simulated.reporting import enrol, report
 from atoll.simulated.summary import summary
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
@@ -245,7 +246,7 @@ async def _lead(it: Pipeline, server: Assembly) -> None:
     way = _through(it, "plane", InProcess(server.handle, ADMIN))
     plane = Noticed(way, it.promises.thrift.sent)
     it.promises.thrift.fleet_changed()  # what they know of it, they learn anew
-    async with controlling(plane, it.effects) as hub:
+    async with controlling(plane, it.effects, reach=partial(_reach, it)) as hub:
         it.hub = hub
         hub.hear("Cluster", lambda _before, _after: it.promises.thrift.fleet_changed())
         for name, member in it.members.items():
@@ -257,10 +258,14 @@ def _through(it: Pipeline, name: str, inner: Transport) -> Network:
     return Network(name, inner, it.sky, it.effects.chance.of(f"network {name}"))
 
 
+def _reach(it: Pipeline, cluster: Object, _secret: Object | None) -> Transport:
+    name = cluster["metadata"]["name"]
+    return _through(it, name, it.members[name].transport)
+
+
 async def _join(it: Pipeline, hub: Hub, member: Member) -> None:
     """Let a member in when it is its time, then report how it is."""
     await asyncio.sleep(it.joins[member.name] - _now())
-    way = _through(it, member.name, member.transport)
     labels = {"tier": it.effects.chance.of("tiers").choice(TIERS)}
-    await admit(hub, member.name, way, {"region": "here", "provider": "sim"}, labels=labels)
+    await enrol(hub, member.name, {"region": "here", "provider": "sim"}, labels=labels)
     await report(hub, member.name, lambda: summary(member))

@@ -160,6 +160,9 @@ class Promises:
         binding = self._find(BINDINGS, of) if of else None
         if binding is None or _is_going(binding) or cluster is None:
             return
+        space = self._find(NAMESPACES, _namespace(work))
+        if space is None or _is_going(space):
+            return  # whoever removed its cluster asked for this
         key = _template(binding)
         entered = self._entered[key].get(cluster)
         recently = entered is None or entered > _now() - RECENT_S
@@ -280,6 +283,7 @@ def _meant(wire: Wire) -> Wire:
     own = ("name", "namespace", "labels", "annotations", "uid")
     metadata = {key: wire["metadata"].get(key) for key in own}
     annotations = dict(metadata["annotations"] or {})
+    annotations.pop("deployment.kubernetes.io/revision", None)
     return {**wire, "metadata": {**metadata, "annotations": annotations}, "status": None}
 
 

@@ -19,6 +19,7 @@ from atoll.dialects.karmada import names
 from atoll.model.action import Action, Create, Delete, Object, Ref, Tell, Update
 from atoll.planning import working
 from atoll.planning.applying import Attempt, version_of
+from atoll.planning.membership import is_leaving, is_pulled
 from atoll.planning.reflecting import Questions
 from atoll.runtime.children import Children
 
@@ -50,14 +51,20 @@ class Execution:
 
     async def run(self) -> None:
         """Work for every member there is and will be, each by workers of its own, for ever."""
+        crews: dict[Loop[Key], list[asyncio.Task[None]]] = {}
         async with Children("execution") as children:
-            served = 0
             while True:
                 self._more.clear()
-                for cluster, loop in list(self._loops.items())[served:]:
-                    for worker in range(WORKERS):
-                        children.spawn(loop.run(), f"{cluster} {worker}")
-                served = len(self._loops)
+                wanted = {loop: cluster for cluster, loop in self._loops.items()}
+                for loop in [each for each in crews if each not in wanted]:
+                    for task in crews.pop(loop):
+                        task.cancel()
+                for loop, cluster in wanted.items():
+                    if loop not in crews:
+                        crews[loop] = [
+                            children.spawn(loop.run(), f"{cluster} {worker}")
+                            for worker in range(WORKERS)
+                        ]
                 await self._more.wait()
 
     def _wake(self, key: Key, level: Level = Level.ARRIVE) -> None:
@@ -71,6 +78,19 @@ class Execution:
             self._more.set()
         loop.wake(key, level)
 
+    def _retire(self, cluster: str) -> None:
+        """End the workers of a cluster that is gone, once none of its Works is left."""
+        plane = self._hub.plane
+        is_there = plane.find(Ref(CLUSTER, "Cluster", "", cluster)) is not None
+        if is_there or cluster not in self._loops or self._works(cluster):
+            return
+        self._loops.pop(cluster).close()
+        self._more.set()
+
+    def _works(self, cluster: str) -> list[Wire]:
+        mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
+        return mirror.within(names.execution_namespace(cluster))
+
     def _observe(self, key: Key) -> working.SeenWork | None:
         hub = self._hub
         work = hub.plane.find(Ref(WORK, "Work", *key))
@@ -80,6 +100,8 @@ class Execution:
             return None
         self._planned[key] = work
         site, cluster = hub.sites.get(name), hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
+        if cluster is not None and _is_served_there(cluster):
+            return None
         manifests = working.objects(work)
         if site is not None and not self._is_mirrored(site, manifests, key):
             return None
@@ -94,7 +116,7 @@ class Execution:
             questions=Questions(interpreters.reflect, interpreters.health),
             observed={ref: each for ref, each in found.items() if each is not None},
             attempts={ref: each for ref, each in attempts.items() if each is not None},
-            leaving=bool((cluster or {}).get("metadata", {}).get("deletionTimestamp")),
+            leaving=cluster is not None and is_leaving(cluster),
             owners=partial(self._owners, work),
         )
 
@@ -169,7 +191,9 @@ class Execution:
             self._wake((after["metadata"]["namespace"], after["metadata"]["name"]), level)
         elif before is not None:
             self._forget_attempts(before)
-            self._planned.pop((before["metadata"]["namespace"], before["metadata"]["name"]), None)
+            namespace = before["metadata"]["namespace"]
+            self._planned.pop((namespace, before["metadata"]["name"]), None)
+            self._retire(names.cluster_of(namespace) or "")
 
     def _forget_attempts(self, work: Wire) -> None:
         cluster = names.cluster_of(work["metadata"]["namespace"]) or ""
@@ -177,14 +201,15 @@ class Execution:
             self._attempts.pop((cluster, Ref.of(manifest)), None)
 
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
-        if _is_ready(before) == _is_ready(after):
-            return
-        self._wake_all((after or before or {})["metadata"]["name"])
+        name = (after or before or {})["metadata"]["name"]
+        if _standing(before) != _standing(after):
+            self._wake_all(name)
+        if after is None:
+            self._retire(name)
 
     def _wake_all(self, name: str) -> None:
         """Look at all Works of a cluster again."""
-        mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
-        for work in mirror.within(names.execution_namespace(name)):
+        for work in self._works(name):
             self._wake((work["metadata"]["namespace"], work["metadata"]["name"]))
 
     def _member_changed(self, before: Wire | None, after: Wire | None) -> None:
@@ -217,3 +242,13 @@ def _is_ready(cluster: Object | None) -> bool | None:
         return None
     conditions = (cluster.get("status") or {}).get("conditions") or ()
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def _standing(cluster: Object | None) -> tuple[bool | None, bool]:
+    """What counts of a cluster here: whether it is ready, and whether it is on its way out."""
+    return _is_ready(cluster), cluster is not None and is_leaving(cluster)
+
+
+def _is_served_there(cluster: Object) -> bool:
+    """Whether an agent in the cluster looks after its Works; one that leaves silently does not."""
+    return is_pulled(cluster) and not (is_leaving(cluster) and not _is_ready(cluster))

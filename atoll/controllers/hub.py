@@ -5,13 +5,14 @@ for, to those who care for templates. What is done about a change is the control
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from atoll.client.api import Collection, Wire
 from atoll.client.mirror import tell_each
 from atoll.client.transport import Transport
+from atoll.config import USUAL_TIMES, Times
 from atoll.controllers.insisting import insist
 from atoll.controllers.performing import Performer
 from atoll.controllers.site import Site
@@ -19,9 +20,10 @@ from atoll.dialects import prices
 from atoll.effects import Effects
 from atoll.interpreting.builtin import BUILT_IN
 from atoll.interpreting.operations import Interpreters
+from atoll.members.ways import Reach, over_network
 from atoll.model.action import PLANE
 from atoll.model.cluster import Cluster
-from atoll.runtime.children import Children
+from atoll.runtime.children import Children, report_failure
 from atoll.runtime.worklist import Turns
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.scheduling.fleet import Fleet
@@ -47,6 +49,7 @@ OWN_KINDS = (
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
 _LOOK_AGAIN_S = 30.0
+_PAUSE_S = 1.0
 _ALWAYS_WANTED = (("v1", "Namespace"), ("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
 _OWN_GROUPS = ("karmada.io", prices.GROUP)
 _NO_TEMPLATES = {"Event", "Lease"}
@@ -56,6 +59,7 @@ POLICY_KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
 OVERRIDE_KINDS = ("OverridePolicy", "ClusterOverridePolicy")
 
 Hear = Callable[[Wire | None, Wire | None], None]
+Companion = Callable[[Site], Awaitable[None]]
 
 
 class Hub:
@@ -66,15 +70,21 @@ class Hub:
         plane: Transport,
         effects: Effects,
         children: Children,
+        *,
         interpreters: Interpreters = BUILT_IN,
         features: Features = PLANE_USUAL,
+        reach: Reach = over_network,
+        times: Times = USUAL_TIMES,
     ) -> None:
         self.effects = effects
+        self.reach = reach
+        self.times = times
         self.features = features
         self.children = children
         self.interpreters = interpreters
         self.plane = Site(PLANE, plane, children)
         self.sites: dict[str, Site] = {PLANE: self.plane}
+        """The plane, and every member that has said what it serves."""
         self.turns = Turns()
         self.performer = Performer(self.sites, effects.now, effects.chance, self.turns)
         self.fleet = Fleet.of([])
@@ -84,6 +94,8 @@ class Hub:
         self._of_templates: list[Hear] = []
         self._of_members: list[Hear] = []
         self._of_ways: list[Callable[[str], None]] = []
+        self._companions: dict[str, Companion] = {}
+        self._kept: dict[str, tuple[Site, asyncio.Task[None]]] = {}
 
     @property
     def now(self) -> float:
@@ -120,8 +132,15 @@ class Hub:
         self._of_members.append(hearer)
 
     def hear_connected(self, hearer: Callable[[str], None]) -> None:
-        """Be told the name of every member that is reached, or serves other kinds, from now on."""
+        """Be told the name of a member that is reached, serves other kinds, or is let go of."""
         self._of_ways.append(hearer)
+
+    def accompany(self, what: str, companion: Companion) -> None:
+        """Have something run next to every member that there is a way to, for as long as there is.
+
+        It begins before the member has answered for the first time. One that fails begins again.
+        """
+        self._companions[what] = companion
 
     async def start(self) -> None:
         """Know the plane as it is, however long that takes; from then on changes are handed on."""
@@ -154,15 +173,34 @@ class Hub:
             and each.kind not in _NO_TEMPLATES
         ]
 
-    async def connect(self, name: str, transport: Transport) -> Site:
-        """Reach a member from now on, as soon as it says what it serves."""
-        site = Site(name, transport, self.children)
-        await _read_kinds(site)
-        site.listen(partial(self._told_by_member, site))
-        self.sites[name] = site
-        self.children.spawn(self._reread(site), f"kinds of {site}")
-        self._reached(name)
-        return site
+    def connect(self, name: str, transport: Transport) -> None:
+        """Reach a member from now on, as soon as it says what it serves; nobody waits for that."""
+        assert name not in self._kept, f"there is a way to {name} already"
+        site = Site(name, transport, Children(name))
+        self._kept[name] = site, self.children.spawn(self._keep(site), str(site))
+
+    def disconnect(self, name: str) -> None:
+        """Let go of a member, and end all that follows it."""
+        if name in self._kept:
+            site, keeping = self._kept.pop(name)
+            keeping.cancel()
+            # Also of one that was let go of before it began.
+            self.children.spawn(site.close(), f"the end of {site}")
+        if self.sites.pop(name, None) is not None:
+            self._reached(name)
+
+    async def _keep(self, site: Site) -> None:
+        """Know a member for as long as there is a way to it."""
+        try:
+            for what, companion in self._companions.items():
+                site.children.spawn(_run(what, companion, site), what)
+            await _read_kinds(site)
+            site.listen(partial(self._told_by_member, site))
+            self.sites[site.name] = site
+            self._reached(site.name)
+            await self._reread(site)
+        finally:
+            await site.close()
 
     async def _read_own_kinds(self) -> None:
         await _read_kinds(self.plane)
@@ -217,6 +255,16 @@ def _kinds_named(wire: Wire | None) -> Iterator[tuple[str, str]]:
             return
     for each in named:
         yield each.get("apiVersion", ""), each.get("kind", "")
+
+
+async def _run(what: str, companion: Companion, site: Site) -> None:
+    while True:
+        try:
+            await companion(site)
+            return
+        except Exception as error:  # noqa: BLE001 - whatever it was, it must go on
+            report_failure(f"{site}: {what}", error)
+        await asyncio.sleep(_PAUSE_S)
 
 
 async def _read_kinds(site: Site) -> None:

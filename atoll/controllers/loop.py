@@ -75,6 +75,10 @@ class Loop(Generic[K]):
     def wake(self, key: K, level: Level = Level.ARRIVE) -> None:
         self._keys.add(key, level)
 
+    def close(self) -> None:
+        """Nothing more will be woken; whoever runs this may be ended."""
+        self._keys.close()
+
     async def run(self) -> None:
         """Work on what is woken, for ever; several may do so at once."""
         await self._keys.run(self._reconcile)

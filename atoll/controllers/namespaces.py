@@ -17,8 +17,11 @@ def namespaces(hub: Hub) -> Loop[str]:
     loop = Loop(controller, hub.performer, hub.turns)
 
     def changed(before: Wire | None, after: Wire | None) -> None:
-        if meant_otherwise(before, after):
-            loop.wake((after or before or {})["metadata"]["name"])
+        name = (after or before or {})["metadata"]["name"]
+        if before is None and names.cluster_of(name) is not None:
+            all_again(before, after)  # a cluster has a place for Works now
+        elif meant_otherwise(before, after):
+            loop.wake(name)
 
     def all_again(before: Wire | None, after: Wire | None) -> None:
         if meant_otherwise(before, after):
@@ -34,9 +37,13 @@ def namespaces(hub: Hub) -> Loop[str]:
 def _observe(hub: Hub, name: str) -> namespacing.SeenNamespace:
     mirror = hub.plane.mirror(hub.plane.collection(WORK, "Work"))
     work = names.work_name("Namespace", name)
-    staying = {each.name: each for each in hub.fleet.clusters if not each.deleting}
-    spaces = (names.execution_namespace(each) for each in staying)
-    found = (mirror.get(space, work) for space in spaces)
+    spaces = {each.name: names.execution_namespace(each.name) for each in hub.fleet.clusters}
+    staying = {
+        each.name: each
+        for each in hub.fleet.clusters
+        if not each.deleting and hub.plane.find(Ref("v1", "Namespace", "", spaces[each.name]))
+    }
+    found = (mirror.get(spaces[each], work) for each in staying)
     return namespacing.SeenNamespace(
         namespace=hub.plane.find(Ref("v1", "Namespace", "", name)),
         clusters=staying,

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from atoll.client.transport import Transport
+from atoll.config import USUAL_TIMES, Times
 from atoll.controllers.dependencies import dependencies
 from atoll.controllers.detection import detection
 from atoll.controllers.execution import Execution
@@ -12,6 +13,7 @@ from atoll.controllers.hub import Hub
 from atoll.controllers.idle import IdlePolicies
 from atoll.controllers.interpretation import Interpretation
 from atoll.controllers.loop import Loop
+from atoll.controllers.membership import Membership
 from atoll.controllers.namespaces import namespaces
 from atoll.controllers.placement import Placement
 from atoll.controllers.preemption import preemption
@@ -19,6 +21,7 @@ from atoll.controllers.propagation import propagation
 from atoll.controllers.rebalancer import rebalancing
 from atoll.controllers.tainting import tainting
 from atoll.effects import Effects
+from atoll.members.ways import Reach, over_network
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
@@ -28,11 +31,19 @@ WORKERS = 4
 
 @asynccontextmanager
 async def controlling(
-    plane: Transport, effects: Effects, features: Features = PLANE_USUAL
+    plane: Transport,
+    effects: Effects,
+    *,
+    features: Features = PLANE_USUAL,
+    reach: Reach = over_network,
+    times: Times = USUAL_TIMES,
 ) -> AsyncIterator[Hub]:
-    """Run all controllers of a plane for the length of the block."""
+    """Run all controllers of a plane for the length of the block.
+
+    `reach` gives the ways to members; `times`, how soon what is seen of them is believed.
+    """
     async with Children("hub") as children:
-        hub = Hub(plane, effects, children, features=features)
+        hub = Hub(plane, effects, children, features=features, reach=reach, times=times)
         services = await start(hub)
         async with Supervisor("controllers", effects.chance) as supervisor:
             for name, service in services.items():
@@ -52,6 +63,7 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
         rebalancing(hub),
         IdlePolicies(hub).loop,
         namespaces(hub),
+        Membership(hub).loop,
         tainting(hub),
     ]
     if hub.features.PropagateDeps:

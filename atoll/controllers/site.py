@@ -19,10 +19,11 @@ class Site:
 
     def __init__(self, name: str, transport: Transport, children: Children) -> None:
         self.name = name
+        self.children = children
         self.api = ApiClient(transport)
         self.directory = Directory(self.api)
         self.kinds_changed = asyncio.Event()
-        self._children = children
+        self._transport = transport
         self._mirrors: dict[Collection, Mirror] = {}
         self._listeners: list[Listener] = []
 
@@ -33,7 +34,7 @@ class Site:
             mirror = self._mirrors[collection] = Mirror(self.api, collection)
             for listener in self._listeners:
                 mirror.listen(listener)
-            self._children.spawn(mirror.run(), f"{self.name}: {collection.plural}")
+            self.children.spawn(mirror.run(), f"{self.name}: {collection.plural}")
         return mirror
 
     def listen(self, listener: Listener) -> None:
@@ -78,3 +79,8 @@ class Site:
         mirror = self.mirror(self.collection(api_version, kind))
         await mirror.ready.wait()
         return mirror
+
+    async def close(self) -> None:
+        """End all that was begun here, and let go of the connections."""
+        await self.children.cancel()
+        await self._transport.close()

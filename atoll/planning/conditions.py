@@ -17,11 +17,12 @@ MESSAGE_MOST = 32768
 class Condition:
     """A finding: whether something holds, with the reason for programs and the words for people.
 
+    `holds` is None where nobody can tell.
     `generation`: of which state of the object it was found, where that is worth saying.
     """
 
     type: str
-    holds: bool
+    holds: bool | None
     reason: str
     message: str
     generation: int | None = None
@@ -42,7 +43,7 @@ def stated(conditions: Iterable[Object], fresh: Condition, now: float) -> list[O
 
 
 def _written(fresh: Condition, before: Object | None, now: float) -> Object:
-    status = "True" if fresh.holds else "False"
+    status = "Unknown" if fresh.holds is None else str(fresh.holds)
     since = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if before is not None and before.get("status") == status:
         since = before.get("lastTransitionTime", since)

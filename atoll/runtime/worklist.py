@@ -52,6 +52,9 @@ class Turns:
     def join(self, one: _Sharing) -> None:
         self._lists.append(one)
 
+    def leave(self, one: _Sharing) -> None:
+        self._lists.remove(one)
+
     def count(self, level: int, more: int) -> None:
         self._waiting[level] += more
         self._let_go_on(level)
@@ -95,6 +98,15 @@ class Worklist(Generic[K]):
         self._due: float | None = None
         self._failures: dict[K, int] = {}
         self._idle: dict[asyncio.Future[None], None] = {}
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Forget all that waits, and take nothing more; nobody else waits for this any more."""
+        self._is_closed = True
+        for level, waiting in enumerate(self._waiting):
+            self._turns.count(level, -len(waiting))
+            waiting.clear()
+        self._turns.leave(self)
 
     def share(self, turns: Turns) -> None:
         """From now on let what is more pressing in other lists go first."""
@@ -106,6 +118,8 @@ class Worklist(Generic[K]):
 
     def add(self, key: K, level: int = 0) -> None:
         """Have a key looked at; one that waits already does so at the more pressing level."""
+        if self._is_closed:
+            return
         for each, waiting in enumerate(self._waiting):
             if key in waiting:
                 if each <= level:

@@ -57,7 +57,7 @@ class Link:
         return replace(response, stream=_Stream(self, response.stream))
 
     async def close(self) -> None:
-        await self._inner.close()
+        """Whoever lets go of the link lets go of it alone: others come by it too."""
 
     def _turn(self, *, is_cut: bool) -> None:
         if is_cut != self.is_cut:

@@ -13,7 +13,6 @@ from whole import ADMINISTRATOR
 from atoll.client.api import ApiClient, Collection, Refused
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport, Unreachable
-from atoll.controllers.admitting import admit, report
 from atoll.controllers.directory import Directory
 from atoll.controllers.hub import POLICY, Hub
 from atoll.controllers.insisting import insist
@@ -21,6 +20,7 @@ from atoll.controllers.running import controlling
 from atoll.exchange import Request, Response
 from atoll.main import build, run
 from atoll.simulated import member as members
+from atoll.simulated.reporting import enrol, report
 from atoll.simulated.summary import summary
 from atoll.store.memory import MemoryLog
 from simulation.world import World, simulate
@@ -148,8 +148,10 @@ def test_all_begins_and_goes_on_behind_unsteady_ways(seed: int) -> None:
             await stack.enter_async_context(members.running(member))
             inside = InProcess(plane.server.handle, ADMINISTRATOR)
             way, there = Unsteady(inside, seed), Unsteady(member.transport, seed + 100)
-            hub = await stack.enter_async_context(controlling(way, effects))
-            hub.children.spawn(admit(hub, "m1", there), "admit")
+            hub = await stack.enter_async_context(
+                controlling(way, effects, reach=lambda _cluster, _secret: there)
+            )
+            hub.children.spawn(enrol(hub, "m1"), "enrol")
             hub.children.spawn(report(hub, "m1", partial(summary, member)), "report")
             await life_of_a_kind(hub, ApiClient(inside), member)
         return way.failures + there.failures

@@ -1,6 +1,6 @@
 """A whole plane with simulated members, in one process, with all controllers running."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,21 +14,31 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient, Stale
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
-from atoll.controllers.admitting import admit, report
 from atoll.controllers.hub import Hub
 from atoll.controllers.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer
 from atoll.main import Plane, run
-from atoll.model.action import PLANE, Ref
+from atoll.members.ways import Reach
+from atoll.model.action import PLANE, Object, Ref
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.simulated.member import Member, build, running
+from atoll.simulated.reporting import enrol, report
 from atoll.simulated.summary import summary
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 
 ADMINISTRATOR = Peer("admin", (MASTERS,))
+
+
+def by_name(members: Mapping[str, Member]) -> Reach:
+    """The ways to members in this process, whatever their Clusters say of addresses."""
+
+    def reach(cluster: Object, _secret: Object | None) -> Transport:
+        return members[cluster["metadata"]["name"]].transport
+
+    return reach
 
 
 @dataclass
@@ -104,10 +114,13 @@ async def plane_over(
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(served(log, effects))
         features = Features.of(gates, PLANE_USUAL)
-        hub = await stack.enter_async_context(controlling(way(transport), effects, features))
+        hub = await stack.enter_async_context(
+            controlling(way(transport), effects, features=features, reach=by_name(members))
+        )
         for name, member in members.items():
-            await admit(hub, name, member.transport, {"region": "here", "provider": "sim"})
+            await enrol(hub, name, {"region": "here", "provider": "sim"})
             hub.children.spawn(report(hub, name, partial(summary, member)), name)
+        await until(lambda: {*members} <= {*hub.sites}, within_s=60)
         it = Whole(hub, members)
         reached = [each.name for each in members.values() if not each.transport.is_cut]
         await until(lambda: all(_is_open(it, each) for each in reached), within_s=60)

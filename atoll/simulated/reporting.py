@@ -1,44 +1,32 @@
-"""Members that join from this process: their Cluster, their namespace, and what they report."""
+"""Simulated members in this process, as a plane meets them: their Cluster, and what they report."""
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
 
 from atoll.client.api import Refused, Taken, Wire
-from atoll.client.transport import Transport, Unreachable
+from atoll.client.transport import Unreachable
 from atoll.controllers.hub import CLUSTER, Hub
 from atoll.controllers.insisting import insist
 from atoll.controllers.performing import LookAgain
-from atoll.dialects.karmada import names
 from atoll.model.action import Object, Ref, Update
 
 REPORT_EVERY_S = 10.0
 _PAUSE_S = 0.5
 
 
-async def admit(
-    hub: Hub, name: str, transport: Transport, spec: Object | None = None, **metadata: Object
-) -> None:
-    """Let a member be reached, and make its Cluster and its namespace where they are not there.
+async def enrol(hub: Hub, name: str, spec: Object | None = None, **metadata: Object) -> None:
+    """Make a member's Cluster where it is not there; goes on for as long as the plane refuses.
 
-    Goes on until all of it is done, for as long as the member or the plane does not answer.
     `metadata` are labels and annotations of its Cluster.
     """
-    await hub.connect(name, transport)
-    labels = {names.SYSTEM: "true"}
-    space: Wire = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": names.execution_namespace(name), "labels": labels},
-    }
     cluster: Wire = {
         "apiVersion": CLUSTER,
         "kind": "Cluster",
         "metadata": {**metadata, "name": name},
         "spec": {"syncMode": "Push", **(spec or {})},
     }
-    for wire in (space, cluster):
-        await insist(f"{wire['kind']} {wire['metadata']['name']}", partial(_make, hub, wire))
+    await insist(f"Cluster {name}", partial(_make, hub, cluster))
 
 
 async def _make(hub: Hub, wire: Wire) -> None:
