@@ -85,6 +85,8 @@ class NodeTable:
         new = _ordered(nodes)
         left = {*gone, *(node.name for node in new)}
         kept = [row for row in range(first, last) if self.rows.names[row] not in left]
+        if not kept:
+            return self.with_cluster(cluster, new)
         rows = NodeRows.joined([self.rows.taken(np.array(kept, np.int64)), NodeRows.of(new)])
         by_name = sorted(range(len(rows)), key=rows.names.__getitem__)
         return self._spliced(cluster, between, rows.taken(np.array(by_name, np.int64)))
