@@ -23,6 +23,7 @@ COMMANDS = {
     "demo": "atoll.cli.demo",
     "get": "atoll.cli.get",
     "why": "atoll.cli.why",
+    "join": "atoll.cli.join",
     "kubeconfig": "atoll.cli.kubeconfig",
     "fleet": "atoll.cli.fleet",
     "chaos": "atoll.cli.chaos",

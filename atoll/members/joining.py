@@ -8,10 +8,11 @@ is just repeated. Refused before anything is written: a name, or a cluster, that
 import base64
 import binascii
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from atoll.client.collection import Collection
+from atoll.client.endpoint import Endpoint
 from atoll.client.plain import PlainClient, Wire
 from atoll.client.refusals import Missing, Refused, Taken
 from atoll.dialects.karmada import names
@@ -47,8 +48,27 @@ class Description:
     provider: str = ""
     region: str = ""
     zones: tuple[str, ...] = ()
+    proxy: str = ""
+    """Through which the plane is to reach it, a URL."""
     namespace: str = names.CLUSTER_NAMESPACE
     """For the plane's account in the member, and for the Secrets in the plane."""
+
+    def objects(self) -> tuple[list[str], list[str]]:
+        """What joining makes in the member, and in the plane."""
+        account, space = account_of(self.name), self.namespace
+        there = [
+            f"Namespace {space}",
+            f"ServiceAccount {space}/{IMPERSONATOR}, and a Secret with its token",
+            f"ServiceAccount {space}/{account}, and a Secret with its token",
+            f"ClusterRole {role_of(self.name)}, which may do anything, and its binding",
+        ]
+        here = [
+            f"Namespace {space}",
+            f"Secret {space}/{self.name}-impersonator",
+            f"Secret {space}/{self.name}",
+            f"Cluster {self.name}",
+        ]
+        return there, here
 
 
 def account_of(cluster: str) -> str:
@@ -67,6 +87,14 @@ def identity(member: PlainClient) -> str:
     return uid
 
 
+def _identity_or_none(plane: PlainClient) -> str | None:
+    try:
+        return identity(plane)
+    except Refused:
+        # It need not have such a namespace, nor let everyone look.
+        return None
+
+
 def check(plane: PlainClient, member: PlainClient, description: Description) -> Wire | None:
     """The Cluster that this very cluster has already by this name; UsageError if it may not join.
 
@@ -77,6 +105,8 @@ def check(plane: PlainClient, member: PlainClient, description: Description) -> 
     if problems:
         raise UsageError(f'a cluster cannot be called "{name}": {"; ".join(problems)}')
     own, known = identity(member), None
+    if own == _identity_or_none(plane):
+        raise UsageError(f"{member.endpoint} is the plane itself, and cannot be its own member")
     for cluster in plane.list(CLUSTERS):
         taken, spec = cluster["metadata"]["name"], cluster.get("spec") or {}
         if spec.get("id") == own and taken != name:
@@ -243,17 +273,18 @@ def _try_out(member: PlainClient, credentials: _Credentials, bundle: str) -> Non
 
     Who is let in is not asked: a server may take a moment to know its new accounts.
     """
-    endpoint = replace(
-        member.endpoint,
+    endpoint = Endpoint(
+        server=member.endpoint.server,
         ca=base64.b64decode(bundle) or None,
-        certificate=None,
-        key=None,
         token=base64.b64decode(credentials.token).decode(),
-        server_name=None,
+        skip_verification=member.endpoint.skip_verification,
+        proxy=member.endpoint.proxy,
     )
     trial = PlainClient(endpoint)
-    trial.request("GET", "/version")
-    trial.close()
+    try:
+        trial.request("GET", "/version")
+    finally:
+        trial.close()
 
 
 # In the plane.
@@ -282,7 +313,8 @@ def _register(
         _put(plane, SECRETS, secret, ("data",))
     spec = _spec(member, description)
     if known is None:
-        known = plane.create(CLUSTERS, _cluster(name, spec))
+        said = {key: value for key, value in spec.items() if value is not None}
+        known = plane.create(CLUSTERS, _cluster(name, said))
     else:
         known = plane.patch(CLUSTERS.path(name=name), {"spec": spec})
     owner = {
@@ -313,6 +345,7 @@ def _spec(member: PlainClient, description: Description) -> Wire:
         "provider": description.provider,
         "region": description.region,
         "zones": list(description.zones),
+        "proxyURL": description.proxy,
     }
     return {
         "syncMode": "Push",
@@ -320,7 +353,7 @@ def _spec(member: PlainClient, description: Description) -> Wire:
         "apiEndpoint": endpoint.server,
         "secretRef": {"namespace": space, "name": description.name},
         "impersonatorSecretRef": {"namespace": space, "name": f"{description.name}-impersonator"},
-        "insecureSkipTLSVerification": endpoint.skip_verification,
+        "insecureSkipTLSVerification": endpoint.skip_verification or None,
         **{key: value for key, value in told.items() if value},
     }
 

@@ -204,7 +204,7 @@ def test_a_plug_in_that_is_not_there_or_hangs_or_needs_a_person_is_named(tmp_pat
     with pytest.raises(UsageError, match="nowhere: is not installed; get it from there"):
         ask(Endpoint("https://x", plugin=missing))
     hanging = program(tmp_path / "login", "time.sleep(600)")
-    with pytest.raises(UsageError, match="no answer within 0.2 s"):
+    with pytest.raises(UsageError, match="no answer within"):
         ask(Endpoint("https://x", plugin=hanging), patience_s=0.2)
     personal = replace(hanging, interactive="Always")
     with pytest.raises(UsageError, match="needs a terminal"):
