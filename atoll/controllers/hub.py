@@ -146,7 +146,7 @@ class Hub:
         """Know the plane as it is, however long that takes; from then on changes are handed on."""
         await insist("the kinds of the plane", self._read_own_kinds)
         self.plane.listen(self._told)
-        for api_version, kind in _ALWAYS_WANTED:
+        for api_version, kind in (*_ALWAYS_WANTED, *self._wanted):
             self.want(api_version, kind)
         for api_version, kind in OWN_KINDS:
             await self.plane.follow(api_version, kind)
