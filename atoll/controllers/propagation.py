@@ -38,7 +38,7 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     sending = Loop(
         Controller(
             "works",
-            partial(_observe_binding, hub),
+            partial(observe_binding, hub),
             lambda seen: works.plan(seen, hub.now),
             tell_owner(hub, works.NOT_SENT, partial(_template_behind, hub)),
         ),
@@ -164,7 +164,8 @@ def override_policies(hub: Hub, namespace: str) -> Policies:
     )
 
 
-def _observe_binding(hub: Hub, ref: Ref) -> works.SeenBinding | None:
+def observe_binding(hub: Hub, ref: Ref) -> works.SeenBinding | None:
+    """A binding, with all that its Works depend on."""
     binding = hub.plane.find(ref)
     if binding is None:
         return None
@@ -179,6 +180,7 @@ def _observe_binding(hub: Hub, ref: Ref) -> works.SeenBinding | None:
         new_id=hub.new_id(),
         knows_health=hub.interpreters.has(template, Operation.HEALTH),
         needed_in=_needed_in(hub, binding),
+        move_limit_s=hub.times.graceful_eviction_timeout,
     )
 
 

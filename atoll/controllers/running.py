@@ -6,8 +6,11 @@ from typing import Any
 
 from atoll.client.transport import Transport
 from atoll.config import USUAL_TIMES, Times
+from atoll.controllers.access import access
+from atoll.controllers.cluster_status import ClusterStatus
 from atoll.controllers.dependencies import dependencies
 from atoll.controllers.detection import detection
+from atoll.controllers.eviction import Eviction
 from atoll.controllers.execution import Execution
 from atoll.controllers.hub import Hub
 from atoll.controllers.idle import IdlePolicies
@@ -56,6 +59,11 @@ async def controlling(
 async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
     placement, execution = Placement(hub), Execution(hub)
+    status = ClusterStatus(
+        *(hub.plane, hub.performer, hub.effects, hub.times),
+        models=hub.features.CustomizedClusterResourceModeling,
+    )
+    hub.accompany("status", status.watch)
     loops: list[Loop[Any]] = [
         *detection(hub),
         *propagation(hub),
@@ -63,8 +71,10 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
         rebalancing(hub),
         IdlePolicies(hub).loop,
         namespaces(hub),
-        Membership(hub).loop,
         tainting(hub),
+        Eviction(hub).loop,
+        Membership(hub).loop,
+        access(hub),
     ]
     if hub.features.PropagateDeps:
         loops.append(dependencies(hub))
