@@ -5,12 +5,14 @@ The member is asked with the impersonator's token on behalf of the caller, so it
 caller may do there. That a caller may come here at all is decided before.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from atoll.apiserver.admission import Kinds
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.karmada.everywhere import ask_all
 from atoll.apiserver.resource import Branch, Errand
@@ -42,6 +44,17 @@ class _Way:
     transport: Transport
 
 
+def with_proxy(kinds: Kinds, store: Store, reach: "Reach") -> Kinds:
+    """The kinds of a plane, with the way to its clusters."""
+    proxy = ClusterProxy(store, reach)
+    branch = Branch("proxy", "ClusterProxyOptions", proxy.serve, METHODS, goes_on=True)
+    return replace(
+        kinds,
+        branches={**kinds.branches, ("cluster.karmada.io", "clusters"): (branch,)},
+        services={**kinds.services, "ways to clusters": proxy.keep},
+    )
+
+
 @dataclass(slots=True)
 class ClusterProxy:
     """Answers for the members, over ways that are kept open until something about them changes."""
@@ -49,10 +62,6 @@ class ClusterProxy:
     store: Store
     reach: "Reach"
     _ways: dict[str, _Way] = field(default_factory=dict)
-
-    @property
-    def branch(self) -> Branch:
-        return Branch("proxy", "ClusterProxyOptions", self.serve, METHODS, goes_on=True)
 
     async def serve(self, errand: Errand) -> Response:
         """What the named cluster answers; ApiError if it cannot be asked."""
@@ -92,11 +101,13 @@ class ClusterProxy:
             await known.transport.close()
         return opened.transport
 
-    async def close(self) -> None:
-        """Let go of all ways."""
-        ways, self._ways = self._ways, {}
-        for each in ways.values():
-            await each.transport.close()
+    async def keep(self) -> None:
+        """Keep ways open until this is cancelled."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for each in self._ways.values():
+                await each.transport.close()
 
     def _credentials(self, cluster: Object) -> Object:
         """A Secret with the impersonator's token, and with what the cluster's own says of trust."""
