@@ -27,6 +27,12 @@ SERVED = (
     ("coordination.k8s.io", "v1"),
     ("events.k8s.io", "v1"),
     ("apiextensions.k8s.io", "v1"),
+    ("authentication.k8s.io", "v1"),
+    ("authorization.k8s.io", "v1"),
+    ("certificates.k8s.io", "v1"),
+    ("discovery.k8s.io", "v1"),
+    ("scheduling.k8s.io", "v1"),
+    ("storage.k8s.io", "v1"),
 )
 # Documents about the server itself, whose types (APIGroupList, version.Info, ...) it also serves.
 GENERAL = ("api", "apis", "apis/apps", "version")

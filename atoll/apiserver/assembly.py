@@ -11,6 +11,7 @@ from typing import Protocol
 
 from atoll.apiserver.access.accounts import AccountTokens
 from atoll.apiserver.access.escalation import Escalation
+from atoll.apiserver.access.reviews import REVIEWED, Answer, Reviews
 from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.admission import Hooks, Kinds
@@ -90,10 +91,14 @@ def assemble(
     """
     facts = load()
     own = kinds or Kinds()
-    resources = [*builtin_resources(facts), *own.resources]
-    catalog = Catalog([_branched(each, own.branches) for each in resources], facts)
-    api = Api(store, catalog, effects, signing or Signing.by_chance(effects.chance))
+    signing = signing or Signing.by_chance(effects.chance)
     roles = Roles(store)
+    bearers = Several((tokens or Tokens({}), AccountTokens(store, signing, effects.now)))
+    answers = Reviews(roles, bearers).answers()
+    resources = [*builtin_resources(facts), *own.resources]
+    served = [_answered(_branched(each, own.branches), answers) for each in resources]
+    catalog = Catalog(served, facts)
+    api = Api(store, catalog, effects, signing)
     definitions = Definitions(api)
     keepers = _keepers(api, definitions, runs_pods=runs_pods)
     api.hooks = Hooks(
@@ -110,8 +115,6 @@ def assemble(
         store.listen(follower.follow)
     ready = asyncio.Event()
     documents = Documents(Discovery(catalog), OpenApi(catalog, facts), ready.is_set)
-    accounts = AccountTokens(store, api.signing, effects.now)
-    bearers = Several((tokens or Tokens({}), accounts))
     return Assembly(
         handle=ApiServer(api, documents, bearers, authorize or roles.authorize).handle,
         api=api,
@@ -132,6 +135,11 @@ def _keepers(api: Api, definitions: Definitions, *, runs_pods: bool) -> dict[str
         "service accounts": Accounts(api, everywhere=runs_pods),
         "roles that collect others": Aggregation(api),
     }
+
+
+def _answered(resource: Resource, answers: Mapping[str, Answer]) -> Resource:
+    answer = answers.get(resource.kind) if resource.group in REVIEWED else None
+    return replace(resource, answer=answer) if answer else resource
 
 
 def _branched(

@@ -40,6 +40,7 @@ def subresources(resource: Resource) -> tuple[Subresource, ...]:
     found = []
     if resource.strategy.has_status:
         found.append(Subresource("status", _STATUS_VERBS, *own))
+    found += [Subresource(name, _STATUS_VERBS, *own) for name in resource.strategy.parts]
     if resource.strategy.scale is not None:
         found.append(Subresource("scale", _STATUS_VERBS, *SCALE))
     if resource.kind == "ServiceAccount" and not resource.group:

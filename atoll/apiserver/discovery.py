@@ -117,7 +117,8 @@ def _entries(resource: Resource) -> list[Object]:
         entry["shortNames"] = list(resource.short_names)
     if resource.categories:
         entry["categories"] = list(resource.categories)
-    entry["storageVersionHash"] = _storage_hash(resource)
+    if resource.stored:
+        entry["storageVersionHash"] = _storage_hash(resource)
     return [entry, *(_subresource_entry(resource, sub) for sub in subresources(resource))]
 
 

@@ -92,7 +92,7 @@ class OpenApi:
                 schemas |= custom_schemas(resource, definition)
                 roots.append(META + "ObjectMeta")
             else:
-                roots += [definition, f"{definition}List"]
+                roots += [definition, *([f"{definition}List"] if resource.stored else [])]
             if resource.strategy.scale is not None:
                 roots.append(SCALE)
         place = (resources[0].group, resources[0].version)

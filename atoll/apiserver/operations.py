@@ -51,6 +51,8 @@ def paths_of(resource: Resource, definition: str) -> Iterator[tuple[str, Object]
     within = ("namespace",) if resource.namespaced else ()
     many = f"{inside}/{resource.plural}"
     yield many, _collection(resource, definition, within)
+    if not resource.stored:
+        return
     yield f"{many}/{{name}}", _object(resource, definition, ("name", *within))
     for sub in subresources(resource):
         operations = _subresource(resource, definition, sub)
@@ -116,8 +118,10 @@ def _named(resource: Resource, verb: str, suffix: str = "") -> str:
 
 
 def _collection(resource: Resource, definition: str, within: tuple[str, ...]) -> Object:
-    listed = _answers(f"{definition}List", "200")
-    found = {"get": _operation(resource, "list", _named(resource, "list"), _LIST, listed)}
+    found = {}
+    if resource.stored:
+        listed = _answers(f"{definition}List", "200")
+        found["get"] = _operation(resource, "list", _named(resource, "list"), _LIST, listed)
     made = _answers(definition, "200", "201", "202")
     created = _operation(resource, "post", _named(resource, "create"), _WRITE, made)
     found["post"] = created | {"requestBody": {**_content(definition), "required": True}}

@@ -76,6 +76,8 @@ class Strategy:
     counts_annotations: bool = False  # a change of annotations is a new generation too
     has_status: bool = False
     scale: Scale | None = None
+    # Other endpoints that change a part of an object: (what is proposed, old) -> what it comes to.
+    parts: Mapping[str, Callable[[Object, Object], Object]] = field(default_factory=dict)
     unconditional_update: bool = True  # a PUT without resourceVersion overwrites
     creates_on_update: bool = False  # a PUT to a missing object creates it
     returns_deleted: bool = False  # DELETE answers with the object rather than a Status
@@ -138,6 +140,15 @@ class Branch:
     goes_on: bool = False  # any path may follow
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An object that asks something: who sends it, and from which namespace."""
+
+    identity: Identity
+    namespace: str
+    object: Object
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Resource:
     """A resource as served in one version."""
@@ -172,6 +183,7 @@ class Resource:
     reading: Reading | None = None
     shared: bool = True  # what one reader is shown may be shown to another
     branches: tuple[Branch, ...] = ()
+    answer: Callable[[Asked], Object] | None = None  # of a kind that is answered, and never stored
 
     @property
     def api_version(self) -> str:
@@ -185,6 +197,11 @@ class Resource:
     @property
     def custom(self) -> bool:
         return self.definition is not None
+
+    @property
+    def stored(self) -> bool:
+        """Whether it has objects; what only asks something is answered, and never stored."""
+        return "get" in self.verbs
 
     @property
     def serves_as_stored(self) -> bool:

@@ -1,7 +1,8 @@
 """The API server: a function from Request to Response.
 
-authenticate (perhaps as somebody else) -> route -> authorize -> the verb -> the form the client asked for. Whatever goes wrong
-on the way ends as a Status. HTTP is not known here; `http` is a shell around `handle`.
+authenticate -> speak for another, perhaps -> route -> authorize -> the verb -> the form the client
+asked for. Whatever goes wrong on the way ends as a Status. HTTP is not known here; `http` is a
+shell around `handle`.
 """
 
 import logging
@@ -42,6 +43,7 @@ from atoll.apiserver.status import (
     unavailable,
     unknown_resource,
 )
+from atoll.apiserver.verbs.answering import answer
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import create
 from atoll.apiserver.verbs.deleting import delete, delete_collection
@@ -162,7 +164,7 @@ class ApiServer:
             raise unknown_resource()
         if target.namespace and not resource.namespaced:
             raise unknown_resource()
-        if resource.namespaced and target.name and not target.namespace:
+        if target.name and not (resource.stored and (target.namespace or not resource.namespaced)):
             raise unknown_resource()
         if target.subresource and target.subresource not in _subresource_names(resource):
             raise unknown_resource()
@@ -204,7 +206,9 @@ def _serving(resource: Resource, target: ResourceRoute, verb: str) -> Verb | Non
     # Objects of a namespaced kind are made and swept away inside a namespace only.
     if resource.namespaced and not target.namespace and verb in ("create", "deletecollection"):
         return None
-    return _MANY.get(verb) if verb in resource.verbs else None
+    if verb not in resource.verbs:
+        return None
+    return _answer if resource.answer is not None else _MANY.get(verb)
 
 
 def _is_a_person(request: Request) -> bool:
@@ -242,6 +246,10 @@ async def _watch(api: Api, call: Call) -> Response:
 async def _create(api: Api, call: Call) -> Response:
     shaper = _shaper(api, call, ITEM_SHAPES)
     return written_response(shaper, await create(api, call), 201)
+
+
+async def _answer(api: Api, call: Call) -> Response:
+    return object_response(_shaper(api, call, ITEM_SHAPES), answer(call), 201)
 
 
 async def _update(api: Api, call: Call) -> Response:
@@ -297,6 +305,7 @@ _MANY: dict[str, Verb] = {
 }
 _SUBRESOURCES: dict[str, dict[str, Verb]] = {
     "status": {"get": _get, "update": _update, "patch": _patch},
+    "approval": {"get": _get, "update": _update, "patch": _patch},
     "scale": {"get": _get_scale, "update": _update_scale, "patch": _patch_scale},
     "finalize": {"update": _finalize},
     "token": {"create": _token},

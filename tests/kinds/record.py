@@ -32,6 +32,12 @@ GROUPS = (
     "rbac.authorization.k8s.io",
     "apiextensions.k8s.io",
     "coordination.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "certificates.k8s.io",
+    "discovery.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
     "ex.io",
 )
 _trusting = ssl._create_unverified_context()

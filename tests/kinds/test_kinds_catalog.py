@@ -96,11 +96,11 @@ CREATED_BY_PUT = {
 }
 WITH_GENERATION = {
     *("Pod", "PodTemplate", "ReplicationController", "Deployment", "ReplicaSet", "StatefulSet"),
-    *("DaemonSet", "Job", "CronJob", "CustomResourceDefinition"),
+    *("DaemonSet", "Job", "CronJob", "CustomResourceDefinition", "EndpointSlice", "PriorityClass"),
 }
 RETURNED_WHEN_DELETED = {
     *("Pod", "Service", "Namespace", "ServiceAccount", "PersistentVolume"),
-    *("PersistentVolumeClaim", "PodTemplate", "ResourceQuota"),
+    *("PersistentVolumeClaim", "PodTemplate", "ResourceQuota", "StorageClass"),
 }
 
 

@@ -8,7 +8,10 @@ from kinds_recorded import recorded, with_definitions
 from atoll.apiserver.discovery import Discovery
 
 # What we do not serve, of groups that we do.
-UNSERVED = ("Binding", "ComponentStatus")
+UNSERVED = (
+    *("Binding", "ComponentStatus", "VolumeAttachment", "VolumeAttributesClass"),
+    *("CSIDriver", "CSINode", "CSIStorageCapacity"),
+)
 UNSERVED_PARTS = (
     "attach",
     "binding",

@@ -96,7 +96,9 @@ def test_the_index_names_every_group_version_with_its_hash():
     index = json.loads(served.index().body)["paths"]
     assert set(index) == {
         *("api/v1", "apis/apps/v1", "apis/batch/v1", "apis/apiextensions.k8s.io/v1"),
-        *("apis/coordination.k8s.io/v1", "apis/events.k8s.io/v1"),
+        *("apis/coordination.k8s.io/v1", "apis/events.k8s.io/v1", "apis/discovery.k8s.io/v1"),
+        *("apis/authentication.k8s.io/v1", "apis/authorization.k8s.io/v1"),
+        *("apis/certificates.k8s.io/v1", "apis/scheduling.k8s.io/v1", "apis/storage.k8s.io/v1"),
         *("apis/rbac.authorization.k8s.io/v1", "apis/ex.io/v1", "apis/ex.io/v1beta1"),
     }
     for path, entry in index.items():

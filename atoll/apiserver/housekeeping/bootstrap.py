@@ -1,15 +1,17 @@
-"""What every cluster has from the start: the namespaces and roles that clients take for granted."""
+"""What every cluster has from the start: namespaces, priorities and roles that clients expect."""
 
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from atoll.apiserver.access.default_roles import BINDINGS, ROLES, completed
 from atoll.apiserver.housekeeping.acting import call_on, ensure, revise
+from atoll.apiserver.kinds.scheduling import SYSTEM
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.children import Children
 
 Object = dict[str, Any]
 
+PRIORITIES = "priorityclasses.scheduling.k8s.io"
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
@@ -17,6 +19,8 @@ async def bootstrap(api: Api) -> None:
     """Create what is missing of what must be there."""
     spaces = [{"metadata": {"name": name}} for name in NAMESPACES]
     await _together(ensure(api, "namespaces", space) for space in spaces)
+    priorities = [{"metadata": {"name": name}, "value": value} for name, value in SYSTEM.items()]
+    await _together(ensure(api, PRIORITIES, priority) for priority in priorities)
     await _together(_complete(api, *one) for one in (*ROLES, *BINDINGS))
 
 

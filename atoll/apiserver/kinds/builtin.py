@@ -5,14 +5,17 @@ from dataclasses import dataclass, replace
 
 from atoll.apiserver.kinds import (
     batch,
+    certificates,
     coordination,
     core,
     definitions,
     events,
     pods,
     rbac,
+    scheduling,
     secrets,
     services,
+    slices,
     storage,
     workloads,
 )
@@ -20,6 +23,8 @@ from atoll.apiserver.kinds.columns import access, cells
 from atoll.apiserver.kinds.columns import core as core_columns
 from atoll.apiserver.kinds.columns import events as event_columns
 from atoll.apiserver.kinds.columns import pods as pod_columns
+from atoll.apiserver.kinds.columns import scheduling as scheduling_columns
+from atoll.apiserver.kinds.columns import slices as slice_columns
 from atoll.apiserver.kinds.columns import storage as storage_columns
 from atoll.apiserver.kinds.columns import workloads as workload_columns
 from atoll.apiserver.kinds.filling import fill_zeros
@@ -66,6 +71,9 @@ _APPS = {
     "StatefulSet": Kind(workloads.STATEFUL_SET, workload_columns.STATEFUL_SET),
 }
 
+# Asked and answered at once, and never stored: the answers are `access.reviews`.
+_REVIEW = Kind(Strategy(), ())
+
 # By group, then kind; each in version v1.
 KINDS: Mapping[str, Mapping[str, Kind]] = {
     "": _CORE,
@@ -85,6 +93,28 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {
         "CustomResourceDefinition": Kind(definitions.DEFINITION, (cells.NAME, cells.CREATED_AT)),
     },
     "coordination.k8s.io": {"Lease": Kind(coordination.LEASE, access.LEASE)},
+    "authentication.k8s.io": dict.fromkeys(("SelfSubjectReview", "TokenReview"), _REVIEW),
+    "authorization.k8s.io": dict.fromkeys(
+        (
+            "LocalSubjectAccessReview",
+            "SelfSubjectAccessReview",
+            "SelfSubjectRulesReview",
+            "SubjectAccessReview",
+        ),
+        _REVIEW,
+    ),
+    certificates.GROUP: {
+        "CertificateSigningRequest": Kind(
+            certificates.CERTIFICATE_SIGNING_REQUEST, access.CERTIFICATE_SIGNING_REQUEST
+        ),
+    },
+    "discovery.k8s.io": {
+        "EndpointSlice": Kind(slices.ENDPOINT_SLICE, slice_columns.ENDPOINT_SLICE)
+    },
+    "scheduling.k8s.io": {
+        "PriorityClass": Kind(scheduling.PRIORITY_CLASS, scheduling_columns.PRIORITY_CLASS)
+    },
+    "storage.k8s.io": {"StorageClass": Kind(storage.STORAGE_CLASS, storage_columns.STORAGE_CLASS)},
 }
 
 

@@ -1,13 +1,16 @@
-"""PersistentVolume and PersistentVolumeClaim: how they are written."""
+"""PersistentVolume, PersistentVolumeClaim and StorageClass: how they are written."""
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
-from atoll.apiserver.kinds.reading import Object, fill, grown, items, part
-from atoll.apiserver.kinds.rules import one_of
+from atoll.apiserver.kinds.reading import Object, fill, grown, items, part, text
+from atoll.apiserver.kinds.rules import one_of, unchanged
 from atoll.apiserver.kinds.volumes import default_claim_spec, default_source
 from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.model.quantity import parse
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_RECLAIM_POLICIES = ("Delete", "Retain")
+_BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 _VOLUME_MODES = ("Block", "Filesystem")
 _NOT_SOURCES = frozenset(
     [
@@ -99,6 +102,35 @@ def _lasting(spec: Object, before: Object) -> Object:
     return kept
 
 
+def _default_class(storage: Object) -> None:
+    fill(storage, reclaimPolicy="Delete", volumeBindingMode="Immediate")
+
+
+def _class_errors(storage: Object) -> list[FieldError]:
+    provisioner = text(storage, "provisioner")
+    errors = [] if provisioner else [required("provisioner")]
+    errors += [invalid("provisioner", provisioner, why) for why in _name_faults(provisioner)]
+    for key in sorted(part(storage, "parameters")):
+        if not key:
+            errors.append(invalid("parameters", key, "field can not be empty."))
+    errors += _one_of(storage, "reclaimPolicy", _RECLAIM_POLICIES)
+    return errors + _one_of(storage, "volumeBindingMode", _BINDING_MODES)
+
+
+def _name_faults(provisioner: str) -> list[str]:
+    return list(qualified_faults(provisioner.lower())) if provisioner else []
+
+
+def _one_of(storage: Object, key: str, allowed: tuple[str, ...]) -> list[FieldError]:
+    value = storage.get(key)
+    return [] if value in allowed else [not_supported(key, value, allowed)]
+
+
+def _class_update_errors(new: Object, old: Object) -> list[FieldError]:
+    fixed = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+    return [error for key in fixed for error in unchanged(new, old, key)]
+
+
 PERSISTENT_VOLUME = Strategy(
     has_status=True, returns_deleted=True, default=_default_volume, errors=_volume_errors
 )
@@ -108,4 +140,10 @@ PERSISTENT_VOLUME_CLAIM = Strategy(
     default=_default_claim,
     errors=_claim_errors,
     update_errors=_claim_update_errors,
+)
+STORAGE_CLASS = Strategy(
+    returns_deleted=True,
+    default=_default_class,
+    errors=_class_errors,
+    update_errors=_class_update_errors,
 )

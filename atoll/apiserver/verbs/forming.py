@@ -128,6 +128,8 @@ def _apart(form: Form, proposed: Object, old: Object) -> Object:
         else:
             kept.pop("status", None)
         return kept
+    if form.call.subresource in form.resource.strategy.parts:
+        return form.resource.strategy.parts[form.call.subresource](proposed, old)
     if not form.resource.strategy.has_status:
         return dict(proposed)
     kept = {key: value for key, value in proposed.items() if key != "status"}

@@ -1,8 +1,9 @@
-"""The columns of roles, bindings and leases."""
+"""The columns of roles, bindings, leases and requests for certificates."""
 
 from typing import Any
 
-from atoll.apiserver.kinds.columns.cells import AGE, CREATED_AT, NAME, wide
+from atoll.apiserver.kinds.columns.ages import human
+from atoll.apiserver.kinds.columns.cells import AGE, CREATED_AT, NAME, NONE, wide
 from atoll.apiserver.kinds.reading import Object, part, parts, text
 from atoll.apiserver.resource import Column
 
@@ -24,6 +25,19 @@ def _subjects(name: str, kind: str) -> Column:
     return wide(name, cell)
 
 
+def _condition(csr: Object) -> str:
+    kinds = [text(one, "type") for one in parts(csr, "status", "conditions")]
+    decided = "Denied" if "Denied" in kinds else "Approved" if "Approved" in kinds else "Pending"
+    failed = ["Failed"] if "Failed" in kinds else []
+    issued = ["Issued"] if text(csr, "status", "certificate") else []
+    return ",".join([decided, *failed, *issued])
+
+
+def _requested_duration(csr: Object) -> str:
+    seconds = part(csr, "spec").get("expirationSeconds")
+    return human(seconds) if isinstance(seconds, int) else NONE
+
+
 ROLE = (NAME, CREATED_AT)
 BINDING = (
     NAME,
@@ -34,3 +48,11 @@ BINDING = (
     _subjects("ServiceAccounts", "ServiceAccount"),
 )
 LEASE = (NAME, Column("Holder", lambda obj: text(obj, "spec", "holderIdentity")), AGE)
+CERTIFICATE_SIGNING_REQUEST = (
+    NAME,
+    AGE,
+    Column("SignerName", lambda obj: text(obj, "spec", "signerName") or NONE),
+    Column("Requestor", lambda obj: text(obj, "spec", "username")),
+    Column("RequestedDuration", _requested_duration),
+    Column("Condition", _condition),
+)

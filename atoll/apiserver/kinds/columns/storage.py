@@ -1,6 +1,6 @@
-"""The columns of persistent volumes and of claims to them."""
+"""The columns of persistent volumes, of claims to them, and of their classes."""
 
-from atoll.apiserver.kinds.columns.cells import AGE, NAME, wide
+from atoll.apiserver.kinds.columns.cells import AGE, NAME, name_of, wide
 from atoll.apiserver.kinds.reading import Object, at, items, part, text
 from atoll.apiserver.resource import Column
 
@@ -72,4 +72,26 @@ PERSISTENT_VOLUME_CLAIM = (
     Column("VolumeAttributesClass", _attributes),
     AGE,
     _VOLUME_MODE,
+)
+
+
+def _class_name(storage: Object) -> str:
+    """A class with the mark of being the one for those who ask for none."""
+    notes = part(storage, "metadata", "annotations")
+    default = any(notes.get(key) == "true" for key in _DEFAULT_CLASS)
+    return name_of(storage) + (" (default)" if default else "")
+
+
+_DEFAULT_CLASS = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+
+STORAGE_CLASS = (
+    Column("Name", _class_name, format="name"),
+    Column("Provisioner", lambda obj: text(obj, "provisioner")),
+    Column("ReclaimPolicy", lambda obj: text(obj, "reclaimPolicy")),
+    Column("VolumeBindingMode", lambda obj: text(obj, "volumeBindingMode")),
+    Column("AllowVolumeExpansion", lambda obj: bool(obj.get("allowVolumeExpansion"))),
+    AGE,
 )

@@ -1,0 +1,152 @@
+"""CertificateSigningRequest, the one kind of certificates.k8s.io/v1: a key that wants to be known.
+
+Who asks is written into it by the server. Approval and the certificate come through endpoints of
+their own, and each changes nothing but its own part.
+"""
+
+import base64
+import binascii
+
+from cryptography import x509
+
+from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
+from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.rules import unchanged
+from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
+
+GROUP = "certificates.k8s.io"
+APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
+USAGES = (
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+)
+_SHORTEST_S = 600
+_STATUSES = ("False", "True", "Unknown")
+_BEGIN = b"-----BEGIN CERTIFICATE REQUEST-----"
+
+
+def request_of(csr: Object) -> x509.CertificateSigningRequest | None:
+    """The request proper; None if it is not one, or not signed by the key it is about."""
+    try:
+        raw = base64.b64decode(text(csr, "spec", "request"))
+        if not raw.lstrip().startswith(_BEGIN):
+            return None
+        found = x509.load_pem_x509_csr(raw)
+    except (ValueError, binascii.Error):
+        return None
+    return found if found.is_signature_valid else None
+
+
+def has_condition(csr: Object, kind: str) -> bool:
+    return any(one.get("type") == kind for one in parts(csr, "status", "conditions"))
+
+
+def _errors(csr: Object) -> list[FieldError]:
+    spec = part(csr, "spec")
+    errors = []
+    if request_of(csr) is None:
+        why = "PEM block type must be CERTIFICATE REQUEST"
+        errors.append(invalid("spec.request", items(spec, "request"), why))
+    usages = items(spec, "usages")
+    if not usages:
+        errors.append(required("spec.usages"))
+    for index, usage in enumerate(usages):
+        if usage not in USAGES:
+            errors.append(not_supported(f"spec.usages[{index}]", usage, USAGES))
+    errors += _signer_errors(text(spec, "signerName"))
+    seconds = spec.get("expirationSeconds")
+    if isinstance(seconds, int) and seconds < _SHORTEST_S:
+        why = "may not specify a duration less than 600 seconds (10 minutes)"
+        errors.append(invalid("spec.expirationSeconds", seconds, why))
+    return errors + _condition_errors(csr)
+
+
+def _signer_errors(name: str) -> list[FieldError]:
+    where = "spec.signerName"
+    if not name:
+        return [required(where)]
+    domain, slash, path = name.partition("/")
+    if not slash:
+        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        return [invalid(where, name, why)]
+    faults = [*subdomain_faults(domain), *path_segment_faults(path)]
+    if "." not in domain:
+        faults.append("should be a domain with at least two segments separated by dots")
+    return [invalid(where, name, why) for why in faults]
+
+
+def _condition_errors(csr: Object) -> list[FieldError]:
+    errors = []
+    for condition, where in each(parts(csr, "status", "conditions"), "status.conditions"):
+        if not condition.get("type"):
+            errors.append(required(f"{where}.type"))
+        status = condition.get("status")
+        if not status:
+            errors.append(required(f"{where}.status"))
+        elif status not in _STATUSES:
+            errors.append(not_supported(f"{where}.status", status, _STATUSES))
+        elif condition.get("type") in (APPROVED, DENIED, FAILED) and status != "True":
+            errors.append(not_supported(f"{where}.status", status, ("True",)))
+    if has_condition(csr, APPROVED) and has_condition(csr, DENIED):
+        why = "Approved and Denied conditions are mutually exclusive"
+        shown = [c.get("type") for c in parts(csr, "status", "conditions")]
+        errors.append(invalid("status.conditions", shown, why))
+    return errors
+
+
+def _update_errors(new: Object, old: Object) -> list[FieldError]:
+    """What was decided once stays so."""
+    errors = []
+    for kind in (APPROVED, DENIED, FAILED):
+        if has_condition(old, kind) and not has_condition(new, kind):
+            why = f"updates may not remove a condition of type {kind!r}".replace("'", '"')
+            errors.append(FieldError("FieldValueForbidden", "status.conditions", None, why))
+    if part(old, "status").get("certificate"):
+        errors += unchanged(new, old, "status", "certificate")
+    return errors
+
+
+def _keep_spec(csr: Object, old: Object) -> None:
+    csr["spec"] = old["spec"]
+
+
+def _approval(proposed: Object, old: Object) -> Object:
+    """What is changed through the approval endpoint: conditions, and nothing else."""
+    conditions = parts(proposed, "status", "conditions")
+    status = {key: value for key, value in part(old, "status").items() if key != "conditions"}
+    if conditions:
+        status["conditions"] = conditions
+    return {**proposed, "spec": old["spec"], "status": status}
+
+
+CERTIFICATE_SIGNING_REQUEST = Strategy(
+    has_status=True,
+    selectable={"spec.signerName": ("spec", "signerName")},
+    errors=_errors,
+    status_errors=_condition_errors,
+    update_errors=_update_errors,
+    prepare_update=_keep_spec,
+    parts={"approval": _approval},
+)
