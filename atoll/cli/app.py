@@ -24,6 +24,7 @@ COMMANDS = {
     "get": "atoll.cli.get",
     "why": "atoll.cli.why",
     "join": "atoll.cli.join",
+    "unjoin": "atoll.cli.unjoin",
     "kubeconfig": "atoll.cli.kubeconfig",
     "fleet": "atoll.cli.fleet",
     "chaos": "atoll.cli.chaos",

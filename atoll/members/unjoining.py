@@ -1,0 +1,250 @@
+"""Letting a member cluster go: out of the plane, and what the plane had in it.
+
+Clients and a wish come in; what is left, and where, goes out, in lines for the user. The plane does
+its own part: it takes back what it delivered, as its policies say. Nobody is waited for longer than
+wished, and a member that does not answer is not waited for at all.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from atoll.client.collection import Collection
+from atoll.client.endpoint import Endpoint
+from atoll.client.plain import PlainClient, Wire
+from atoll.client.refusals import Missing, Refused, Stale
+from atoll.client.transport import Unreachable
+from atoll.dialects.karmada import names
+from atoll.errors import UsageError
+from atoll.members.joining import (
+    ACCOUNTS,
+    CLUSTERS,
+    IMPERSONATOR,
+    NAMESPACES,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    account_of,
+    identity,
+    role_of,
+)
+
+WORKS = Collection("work.karmada.io/v1alpha1", "Work", "works", namespaced=True)
+PROBE_S = 5.0
+_STEP_S = 0.5
+# For one that is not there, the plane itself needs no longer than this.
+_GONE_WAIT_S = 10.0
+# Tried so often to take a finalizer off that somebody else writes to at the same time.
+_ATTEMPTS = 5
+
+Pause = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which cluster is to go, and how much patience there is."""
+
+    name: str
+    namespace: str = names.CLUSTER_NAMESPACE
+    wait_s: float = 60.0
+    is_forced: bool = False
+
+
+@dataclass(slots=True)
+class Parting:
+    """How far it came: whether the plane has forgotten the cluster, and what there is to say."""
+
+    is_gone: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+def find(plane: PlainClient, name: str) -> Wire:
+    """The Cluster of a name that may be let go; UsageError if there is none, or it is pulled."""
+    try:
+        cluster = plane.get(CLUSTERS.path(name=name))
+    except Missing as error:
+        raise UsageError(f'there is no cluster "{name}" in the plane') from error
+    if (cluster.get("spec") or {}).get("syncMode") == "Pull":
+        raise UsageError(f'cluster "{name}" has an agent, which is to leave by: atoll unregister')
+    return cluster
+
+
+def confirm(cluster: Wire, member: PlainClient) -> None:
+    """UsageError if a client that answers speaks to another cluster than this one."""
+    name, expected = cluster["metadata"]["name"], (cluster.get("spec") or {}).get("id")
+    try:
+        found = identity(member)
+    except (Refused, Unreachable):
+        return
+    if expected and found != expected:
+        raise UsageError(f'{member.endpoint} is not cluster "{name}"; nothing was done')
+
+
+def unjoin(plane: PlainClient, member: PlainClient | None, wish: Wish, pause: Pause) -> Parting:
+    """Have the plane forget a cluster, and clear away in the member what joining made there."""
+    cluster = find(plane, wish.name)
+    if member is not None:
+        confirm(cluster, member)
+    parting = Parting()
+    answers = _answers(member or _known_way(plane, cluster))
+    if not answers:
+        parting.notes.append(
+            f"{_address(cluster)} does not answer; what the plane delivered to it stays there"
+        )
+    plane.delete(CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
+    wait_s = wish.wait_s if answers else min(wish.wait_s, _GONE_WAIT_S)
+    parting.is_gone = _wait(plane, cluster, wait_s, pause)
+    if not parting.is_gone and wish.is_forced:
+        parting.notes += _force(plane, wish.name)
+        parting.is_gone = _wait(plane, cluster, _GONE_WAIT_S, pause)
+    if parting.is_gone:
+        parting.notes += _clear(member if answers else None, wish)
+    else:
+        # The plane needs its account in the member for as long as it takes things back.
+        parting.notes += _in_the_plane(plane, wish.name)
+    return parting
+
+
+def _address(cluster: Wire) -> str:
+    return str((cluster.get("spec") or {}).get("apiEndpoint") or "the cluster")
+
+
+def _known_way(plane: PlainClient, cluster: Wire) -> PlainClient | None:
+    """The member as the plane itself reaches it; None if that cannot be said."""
+    spec = cluster.get("spec") or {}
+    named = spec.get("secretRef") or {}
+    try:
+        secret = plane.get(SECRETS.path(named["namespace"], named["name"]))
+        data = {key: base64.b64decode(value) for key, value in secret["data"].items()}
+        endpoint = Endpoint(
+            server=spec["apiEndpoint"].rstrip("/"),
+            ca=data.get("caBundle"),
+            token=data["token"].decode(),
+            skip_verification=bool(spec.get("insecureSkipTLSVerification")),
+            proxy=spec.get("proxyURL") or None,
+            proxy_headers=spec.get("proxyHeader") or {},
+        )
+    except (Refused, KeyError, AttributeError, binascii.Error, UnicodeDecodeError):
+        return None
+    return PlainClient(endpoint, PROBE_S)
+
+
+def _answers(member: PlainClient | None) -> bool:
+    """Whether somebody is there; that they may want to know more of us is no matter."""
+    if member is None:
+        return False
+    probe = PlainClient(member.endpoint, PROBE_S)
+    try:
+        return probe.request("GET", "/readyz").status < 500
+    except (Unreachable, UsageError):
+        return False
+    finally:
+        probe.close()
+
+
+# In the plane.
+
+
+def _wait(plane: PlainClient, cluster: Wire, wait_s: float, pause: Pause) -> bool:
+    """Wait until the plane has forgotten a cluster; gives whether it has."""
+    path, uid = CLUSTERS.path_of(cluster), cluster["metadata"]["uid"]
+    waited_s = 0.0
+    while True:
+        try:
+            if plane.get(path)["metadata"]["uid"] != uid:
+                return True
+        except Missing:
+            return True
+        if waited_s >= wait_s:
+            return False
+        pause(_STEP_S)
+        waited_s += _STEP_S
+
+
+def _force(plane: PlainClient, name: str) -> list[str]:
+    """Take off what holds a cluster in the plane, in the order in which it was put on."""
+    space = names.execution_namespace(name)
+    works = plane.list(WORKS, space)
+    for work in works:
+        _let_loose(plane, WORKS.path_of(work), names.EXECUTION_FINALIZER)
+    try:
+        plane.delete(NAMESPACES.path(name=space))
+    except Missing:
+        works = []
+    _let_loose(plane, CLUSTERS.path(name=name), names.CLUSTER_FINALIZER)
+    return [f"{len(works)} deliveries were forgotten without taking them back"] if works else []
+
+
+def _let_loose(plane: PlainClient, path: str, finalizer: str) -> None:
+    for _ in range(_ATTEMPTS):
+        try:
+            metadata = plane.get(path)["metadata"]
+            held = metadata.get("finalizers") or []
+            if finalizer not in held:
+                return
+            rest = [each for each in held if each != finalizer]
+            version = metadata["resourceVersion"]
+            plane.patch(path, {"metadata": {"finalizers": rest, "resourceVersion": version}})
+            return
+        except Stale:
+            continue
+        except Missing:
+            return
+
+
+def _in_the_plane(plane: PlainClient, name: str) -> list[str]:
+    """What of a cluster is still there."""
+    space = names.execution_namespace(name)
+    works = plane.list(WORKS, space)
+    held = f", with {len(works)} deliveries in {space}" if works else ""
+    return [f'Cluster "{name}" is still in the plane{held}; it goes when the plane is done with it']
+
+
+# In the member.
+
+
+def _clear(member: PlainClient | None, wish: Wish) -> list[str]:
+    """Remove what joining made in a member; gives what is left there."""
+    role, space = role_of(wish.name), wish.namespace
+    parts = {
+        ROLE_BINDINGS.path(name=role): f"ClusterRoleBinding {role}",
+        ROLES.path(name=role): f"ClusterRole {role}",
+        ACCOUNTS.path(space, account_of(wish.name)): (
+            f"ServiceAccount {space}/{account_of(wish.name)}"
+        ),
+    }
+    left = []
+    for path, what in parts.items():
+        if member is None or not _remove(member, path):
+            left.append(what)
+    if member is None or not left:
+        left += _clear_namespace(member, space)
+    return [f"in the cluster there is still: {', '.join(left)}"] if left else []
+
+
+def _clear_namespace(member: PlainClient | None, space: str) -> list[str]:
+    """Remove the namespace too, unless another plane has an account in it."""
+    if member is None:
+        return [f"Namespace {space}"]
+    try:
+        others = [each["metadata"]["name"] for each in member.list(ACCOUNTS, space)]
+        labels = member.get(NAMESPACES.path(name=space))["metadata"].get("labels") or {}
+    except Missing:
+        return []
+    except (Refused, Unreachable):
+        return [f"Namespace {space}"]
+    strangers = [name for name in others if name not in (IMPERSONATOR, "default")]
+    if strangers or labels.get(names.SYSTEM) != "true":
+        return [f"Namespace {space}, which is not ours alone"]
+    return [] if _remove(member, NAMESPACES.path(name=space)) else [f"Namespace {space}"]
+
+
+def _remove(member: PlainClient, path: str) -> bool:
+    try:
+        member.delete(path)
+    except Missing:
+        return True
+    except (Refused, Unreachable):
+        return False
+    return True
