@@ -177,6 +177,7 @@ def _apiserver_command(
         f"--client-ca-file={certificates.authority.certificate}",
         f"--token-auth-file={tokens}",
         "--authorization-mode=RBAC",
+        "--enable-bootstrap-token-auth",
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={certificates.service_account_key}",
         f"--service-account-signing-key-file={certificates.service_account_key}",

@@ -13,6 +13,7 @@ from atoll.apiserver.access.accounts import AccountTokens
 from atoll.apiserver.access.escalation import Escalation
 from atoll.apiserver.access.reviews import REVIEWED, Answer, Reviews
 from atoll.apiserver.access.roles import Roles
+from atoll.apiserver.access.signers import Signers
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.admission import Hooks, Kinds
 from atoll.apiserver.authentication import Several, Tokens
@@ -23,6 +24,7 @@ from atoll.apiserver.documents import Documents
 from atoll.apiserver.housekeeping.accounts import Accounts
 from atoll.apiserver.housekeeping.aggregation import Aggregation
 from atoll.apiserver.housekeeping.bootstrap import bootstrap
+from atoll.apiserver.housekeeping.certificates import Certificates
 from atoll.apiserver.housekeeping.definitions import Definitions
 from atoll.apiserver.housekeeping.expiry import Expiry
 from atoll.apiserver.housekeeping.garbage import Collector
@@ -100,13 +102,16 @@ def assemble(
     catalog = Catalog(served, facts)
     api = Api(store, catalog, effects, signing)
     definitions = Definitions(api)
-    keepers = _keepers(api, definitions, runs_pods=runs_pods)
+    keepers = _keepers(api, definitions, roles, runs_pods=runs_pods)
+    authorize = authorize or roles.authorize
+    signers = Signers(authorize, effects.now)
     api.hooks = Hooks(
-        mutating=(definitions.mutate, *own.hooks.mutating),
+        mutating=(definitions.mutate, signers.mutate, *own.hooks.mutating),
         validating=(
             Lifecycle(store),
             definitions.refuse_in_ending,
             Escalation(roles),
+            signers.check,
             *own.hooks.validating,
         ),
     )
@@ -116,7 +121,7 @@ def assemble(
     ready = asyncio.Event()
     documents = Documents(Discovery(catalog), OpenApi(catalog, facts), ready.is_set)
     return Assembly(
-        handle=ApiServer(api, documents, bearers, authorize or roles.authorize).handle,
+        handle=ApiServer(api, documents, bearers, authorize).handle,
         api=api,
         services={name: keeper.run for name, keeper in keepers.items()} | dict(own.services),
         _load=tuple(follower.load for follower in followers),
@@ -124,7 +129,9 @@ def assemble(
     )
 
 
-def _keepers(api: Api, definitions: Definitions, *, runs_pods: bool) -> dict[str, Keeper]:
+def _keepers(
+    api: Api, definitions: Definitions, roles: Roles, *, runs_pods: bool
+) -> dict[str, Keeper]:
     """Who keeps the house, by what they do."""
     return {
         # They come first: whoever follows must find the resources that an event is about.
@@ -134,6 +141,7 @@ def _keepers(api: Api, definitions: Definitions, *, runs_pods: bool) -> dict[str
         "expiry of events": Expiry(api),
         "service accounts": Accounts(api, everywhere=runs_pods),
         "roles that collect others": Aggregation(api),
+        "requests for certificates": Certificates(api, roles),
     }
 
 

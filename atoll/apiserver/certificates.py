@@ -27,6 +27,7 @@ CA_VALID = timedelta(days=3650)
 LEAF_VALID = timedelta(days=365)
 RENEW_BEFORE = timedelta(days=90)
 CLOCK_SKEW = timedelta(hours=1)
+SIGNED_SKEW = timedelta(minutes=5)
 
 ADMIN = "kubernetes-admin"
 ADMIN_GROUP = "system:masters"
@@ -114,13 +115,42 @@ def ensure_credentials(
     return credentials
 
 
-def read_signing(credentials: Credentials) -> Signing:
-    """What the server signs with, and what it is known by."""
+def read_signing(credentials: Credentials, url: str = "") -> Signing:
+    """What a server that is reached there signs with, and what it is known by."""
     try:
         key = _load_key(credentials.account_key)
+        ca_key = _load_key(credentials.ca_key)
     except ValueError as error:
-        raise Damaged(f"{credentials.account_key} cannot be read: {error}") from error
-    return Signing.of(key, credentials.ca.read_bytes())
+        raise Damaged(f"a key in {credentials.directory} cannot be read: {error}") from error
+    secret = key.private_numbers().private_value
+    return Signing(secret, credentials.ca.read_bytes(), ca_key, url)
+
+
+def sign_request(
+    signing: Signing, request: x509.CertificateSigningRequest, now: datetime, valid: timedelta
+) -> bytes:
+    """A client certificate (PEM) for the subject and key of this request."""
+    assert signing.ca_key is not None, "only who has a CA is asked to sign"
+    ca = x509.load_pem_x509_certificate(signing.ca)
+    until = min(now + valid, ca.not_valid_after_utc)
+    issuer = signing.ca_key.public_key()
+    subject_key = x509.SubjectKeyIdentifier.from_public_key(request.public_key())
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(request.subject)
+        .issuer_name(ca.subject)
+        .public_key(request.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - SIGNED_SKEW)
+        .not_valid_after(until)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signing_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .add_extension(subject_key, critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False)
+        .sign(signing.ca_key, hashes.SHA256())
+    )
+    return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def sign_client(

@@ -53,7 +53,7 @@ class Door:
     @property
     def signing(self) -> Signing:
         """What the server behind this door signs with."""
-        return read_signing(self.credentials)
+        return read_signing(self.credentials, self.url)
 
     def write_files(self) -> None:
         """Write down how to get in."""

@@ -33,19 +33,21 @@ _ECDSA = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
 
 @dataclass(frozen=True)
 class Signing:
-    """A key as a number, which becomes one when it is first used; and a CA's certificate, PEM."""
+    """A key as a number, which becomes one when it is first used; and what others know us by.
+
+    That is a CA's certificate (PEM) with its key, and where we are reached; nothing of it where
+    nobody comes from outside.
+    """
 
     secret: int
     ca: bytes = b""
+    ca_key: ec.EllipticCurvePrivateKey | None = None
+    url: str = ""
 
     @classmethod
     def by_chance(cls, chance: Chance) -> "Signing":
         """The key of a server that nobody reaches from outside: a test's, or a simulation's."""
         return cls(chance.of("token key").randrange(1, _ORDER))
-
-    @classmethod
-    def of(cls, key: ec.EllipticCurvePrivateKey, ca: bytes) -> "Signing":
-        return cls(key.private_numbers().private_value, ca)
 
     @cached_property
     def _key(self) -> ec.EllipticCurvePrivateKey:

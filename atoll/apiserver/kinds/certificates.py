@@ -9,7 +9,14 @@ import binascii
 
 from cryptography import x509
 
-from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
+from atoll.apiserver.fields.error import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
 from atoll.apiserver.kinds.rules import unchanged
 from atoll.apiserver.resource import Strategy
@@ -44,6 +51,8 @@ USAGES = (
 )
 _SHORTEST_S = 600
 _STATUSES = ("False", "True", "Unknown")
+_LEGACY = "kubernetes.io/legacy-unknown"
+_CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 _BEGIN = b"-----BEGIN CERTIFICATE REQUEST-----"
 
 
@@ -68,19 +77,21 @@ def _errors(csr: Object) -> list[FieldError]:
     errors = []
     if request_of(csr) is None:
         why = "PEM block type must be CERTIFICATE REQUEST"
-        errors.append(invalid("spec.request", items(spec, "request"), why))
+        errors.append(invalid("spec.request", text(spec, "request"), why))
     usages = items(spec, "usages")
     if not usages:
         errors.append(required("spec.usages"))
     for index, usage in enumerate(usages):
         if usage not in USAGES:
             errors.append(not_supported(f"spec.usages[{index}]", usage, USAGES))
+        elif usage in usages[:index]:
+            errors.append(duplicate(f"spec.usages[{index}]", usage))
     errors += _signer_errors(text(spec, "signerName"))
     seconds = spec.get("expirationSeconds")
     if isinstance(seconds, int) and seconds < _SHORTEST_S:
         why = "may not specify a duration less than 600 seconds (10 minutes)"
         errors.append(invalid("spec.expirationSeconds", seconds, why))
-    return errors + _condition_errors(csr)
+    return errors + _status_errors(csr)
 
 
 def _signer_errors(name: str) -> list[FieldError]:
@@ -91,15 +102,23 @@ def _signer_errors(name: str) -> list[FieldError]:
     if not slash:
         why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
         return [invalid(where, name, why)]
-    faults = [*subdomain_faults(domain), *path_segment_faults(path)]
+    if name == _LEGACY:
+        return [invalid(where, name, "the legacy signerName is not allowed via this API version")]
+    errors = [invalid(where, domain, why) for why in subdomain_faults(domain)]
     if "." not in domain:
-        faults.append("should be a domain with at least two segments separated by dots")
-    return [invalid(where, name, why) for why in faults]
+        why = "should be a domain with at least two segments separated by dots"
+        errors.append(invalid(where, domain, why))
+    return errors + [invalid(where, path, why) for why in path_segment_faults(path)]
 
 
-def _condition_errors(csr: Object) -> list[FieldError]:
+def _status_errors(csr: Object) -> list[FieldError]:
     errors = []
-    for condition, where in each(parts(csr, "status", "conditions"), "status.conditions"):
+    certificate = text(csr, "status", "certificate")
+    if certificate and _CERTIFICATE not in base64.b64decode(certificate):
+        why = "must contain at least one CERTIFICATE PEM block"
+        errors.append(invalid("status.certificate", "<certificate data>", why))
+    conditions = parts(csr, "status", "conditions")
+    for condition, where in each(conditions, "status.conditions"):
         if not condition.get("type"):
             errors.append(required(f"{where}.type"))
         status = condition.get("status")
@@ -111,8 +130,8 @@ def _condition_errors(csr: Object) -> list[FieldError]:
             errors.append(not_supported(f"{where}.status", status, ("True",)))
     if has_condition(csr, APPROVED) and has_condition(csr, DENIED):
         why = "Approved and Denied conditions are mutually exclusive"
-        shown = [c.get("type") for c in parts(csr, "status", "conditions")]
-        errors.append(invalid("status.conditions", shown, why))
+        decided = [c["type"] for c in conditions if c.get("type") in (APPROVED, DENIED)]
+        errors.append(invalid("status.conditions", decided[-1], why))
     return errors
 
 
@@ -121,8 +140,8 @@ def _update_errors(new: Object, old: Object) -> list[FieldError]:
     errors = []
     for kind in (APPROVED, DENIED, FAILED):
         if has_condition(old, kind) and not has_condition(new, kind):
-            why = f"updates may not remove a condition of type {kind!r}".replace("'", '"')
-            errors.append(FieldError("FieldValueForbidden", "status.conditions", None, why))
+            why = f'updates may not remove a condition of type "{kind}"'
+            errors.append(forbidden("status.conditions", why))
     if part(old, "status").get("certificate"):
         errors += unchanged(new, old, "status", "certificate")
     return errors
@@ -145,7 +164,7 @@ CERTIFICATE_SIGNING_REQUEST = Strategy(
     has_status=True,
     selectable={"spec.signerName": ("spec", "signerName")},
     errors=_errors,
-    status_errors=_condition_errors,
+    status_errors=_status_errors,
     update_errors=_update_errors,
     prepare_update=_keep_spec,
     parts={"approval": _approval},

@@ -1,0 +1,251 @@
+"""Certificates on request: approved where that is settled, signed once approved, swept up later.
+
+`plan` sees one request and says what is to be done about it, purely. Requests of agents and of
+kubelets for themselves are approved without anybody's help, if roles allow their senders that.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from atoll.apiserver.access.roles import Roles
+from atoll.apiserver.access.signers import CLIENT, KUBELET
+from atoll.apiserver.authentication import Identity
+from atoll.apiserver.authorization import Attributes
+from atoll.apiserver.certificates import sign_request
+from atoll.apiserver.housekeeping.acting import call_on, delete_one, revise
+from atoll.apiserver.housekeeping.graph import node_of
+from atoll.apiserver.kinds.certificates import (
+    APPROVED,
+    DENIED,
+    FAILED,
+    GROUP,
+    has_condition,
+    request_of,
+)
+from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.objects.times import parse_rfc3339
+from atoll.apiserver.verbs.call import Api
+from atoll.runtime.worklist import Worklist
+from atoll.store.record import Event
+
+Object = dict[str, Any]
+May = Callable[[Identity, Attributes], bool]
+
+COLLECTION = f"certificatesigningrequests.{GROUP}"
+LONGEST = timedelta(days=365)
+PENDING_KEPT, DECIDED_KEPT = timedelta(hours=24), timedelta(hours=1)
+
+_USAGES = {"digital signature", "key encipherment", "client auth"}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A request that needs nobody's approval, if its sender is allowed to make such ones."""
+
+    signer: str
+    group: str
+    prefix: str  # of the name
+    right: str  # what must be allowed: to create this part of signing requests
+    own: bool  # whether the sender is the one it asks for
+    message: str
+
+
+_AGENT = (CLIENT, "system:karmada:agents", "system:karmada:agent:")
+_NODE = (KUBELET, "system:nodes", "system:node:")
+KNOWN = (
+    Known(*_AGENT, "selfclusteragent", True, "An agent renews its own certificate."),
+    Known(*_AGENT, "clusteragent", False, "An agent registers with a token made for that."),
+    Known(*_NODE, "selfnodeclient", True, "A node renews its own certificate."),
+    Known(*_NODE, "nodeclient", False, "A node registers with a token made for that."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """Approve it, and say why."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Issue the certificate, for so long."""
+
+    request: x509.CertificateSigningRequest
+    valid: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Say that it cannot be signed."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """It has been there long enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing is to be done for so long."""
+
+    seconds: float
+
+
+Plan = Approve | Sign | Refuse | Sweep | Wait
+
+
+def plan(csr: Object, may: May, now: datetime) -> Plan:
+    """What is to be done about a request."""
+    request = request_of(csr)
+    decided = has_condition(csr, DENIED) or has_condition(csr, FAILED)
+    issued = bool((csr.get("status") or {}).get("certificate"))
+    if request is not None and not decided and not issued:
+        if not has_condition(csr, APPROVED):
+            known = _known(csr, request, may)
+            if known is not None:
+                return Approve(known.message)
+        elif csr["spec"]["signerName"] in (CLIENT, KUBELET):
+            why = _why_not(csr, request)
+            return Refuse(why) if why else Sign(request, _duration(csr["spec"]))
+    return _kept(csr, now)
+
+
+def _known(csr: Object, request: x509.CertificateSigningRequest, may: May) -> Known | None:
+    spec = csr["spec"]
+    extra = tuple((key, tuple(values)) for key, values in (spec.get("extra") or {}).items())
+    groups = tuple(spec.get("groups") or ())
+    sender = Identity(spec.get("username", ""), groups, spec.get("uid", ""), extra)
+    for known in KNOWN:
+        wanted = Attributes("create", GROUP, "certificatesigningrequests", subresource=known.right)
+        if _fits(known, spec, request) and may(sender, wanted):
+            return known
+    return None
+
+
+def _fits(known: Known, spec: Object, request: x509.CertificateSigningRequest) -> bool:
+    name = _name(request)
+    usages = set(spec.get("usages") or ())
+    return (
+        spec["signerName"] == known.signer
+        and _organizations(request) == [known.group]
+        and name.startswith(known.prefix)
+        and (spec.get("username") == name or not known.own)
+        and usages | {"key encipherment"} == _USAGES
+        and not _has_other_names(request)
+    )
+
+
+def _name(request: x509.CertificateSigningRequest) -> str:
+    names = request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(names[-1].value) if names else ""
+
+
+def _organizations(request: x509.CertificateSigningRequest) -> list[str]:
+    found = request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    return [str(one.value) for one in found]
+
+
+def _has_other_names(request: x509.CertificateSigningRequest) -> bool:
+    try:
+        found = request.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return False
+    return len(list(found.value)) > 0
+
+
+def _why_not(csr: Object, request: x509.CertificateSigningRequest) -> str:
+    """Why this may not be signed, although it is approved; empty if it may."""
+    usages = set(csr["spec"].get("usages") or ())
+    if "client auth" not in usages or not usages <= _USAGES:
+        return "usages must be client auth, with digital signature and key encipherment at most"
+    if csr["spec"]["signerName"] == KUBELET:
+        is_node = _organizations(request) == ["system:nodes"]
+        if not is_node or not _name(request).startswith("system:node:"):
+            return "the subject must be a node: system:node:NAME in the organization system:nodes"
+    return ""
+
+
+def _duration(spec: Object) -> timedelta:
+    seconds = spec.get("expirationSeconds")
+    return min(LONGEST, timedelta(seconds=seconds)) if isinstance(seconds, int) else LONGEST
+
+
+def _kept(csr: Object, now: datetime) -> Plan:
+    """Requests are swept up a day after they were made, and an hour after they were decided."""
+    status = csr.get("status") or {}
+    conditions = status.get("conditions") or []
+    since, kept = metadata(csr).get("creationTimestamp", ""), PENDING_KEPT
+    if conditions:
+        since, kept = conditions[0].get("lastUpdateTime", since), DECIDED_KEPT
+    left = (parse_rfc3339(since) or now) + kept - now
+    return Wait(left.total_seconds()) if left > timedelta(0) else Sweep()
+
+
+class Certificates:
+    """Follows requests for certificates, and does what is to be done about each."""
+
+    def __init__(self, api: Api, roles: Roles) -> None:
+        self._api = api
+        self._roles = roles
+        self._work: Worklist[str] = Worklist("requests for certificates")
+
+    def load(self) -> None:
+        for record in self._api.store.page(COLLECTION).records:
+            self._work.add(record.name)
+
+    def follow(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.after.collection == COLLECTION and not event.removed:
+                self._work.add(event.after.name)
+
+    async def run(self) -> None:
+        await self._work.run(self._look)
+
+    async def _look(self, name: str) -> None:
+        record = self._api.store.get(COLLECTION, name)
+        if record is None:
+            return
+        now = self._api.now()
+        match plan(orjson.loads(record.value), self._may, now):
+            case Approve(message):
+                told = _condition(APPROVED, "AutoApproved", message)
+                await self._tell(name, "approval", {}, told)
+            case Sign(request, valid) if self._api.signing.ca_key is not None:
+                certificate = sign_request(self._api.signing, request, now, valid)
+                encoded = b64encode(certificate).decode()
+                await self._tell(name, "status", {"certificate": encoded}, None)
+            case Refuse(why):
+                told = _condition(FAILED, "SignerValidationFailure", why)
+                await self._tell(name, "status", {}, told)
+            case Sweep():
+                await delete_one(self._api, node_of(record), "Background")
+            case Wait(seconds):
+                self._work.add_later(name, seconds)
+
+    def _may(self, identity: Identity, wanted: Attributes) -> bool:
+        return self._roles.decide(identity, wanted).allowed
+
+    async def _tell(self, name: str, part: str, more: Object, condition: Object | None) -> None:
+        def told(csr: Object) -> Object:
+            status = {**(csr.get("status") or {}), **more}
+            if condition is not None:
+                status["conditions"] = [*(status.get("conditions") or []), condition]
+            return {**csr, "status": status}
+
+        resource = self._api.catalog.of_collection(COLLECTION)
+        assert resource is not None, "requests for certificates are always served"
+        await revise(self._api, call_on(resource, "", name).on(part), told)
+
+
+def _condition(kind: str, reason: str, message: str) -> Object:
+    return {"type": kind, "status": "True", "reason": reason, "message": message}
