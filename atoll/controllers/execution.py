@@ -36,6 +36,10 @@ class Execution:
         self._attempts: dict[tuple[str, Ref], Attempt] = {}
         self._planned: dict[Key, Wire] = {}
         self._loops: dict[str, Loop[Key]] = {}
+        self._waiting: dict[str, dict[Key, None]] = {}
+        """Works that wait until their cluster answers again."""
+        self._late: dict[Mirror, dict[Key, None]] = {}
+        """Works that wait until what their cluster has is known."""
         self._more = asyncio.Event()
         self._controller = Controller(
             "execution",
@@ -48,6 +52,7 @@ class Execution:
         hub.hear("Cluster", self._cluster_changed)
         hub.hear_members(self._member_changed)
         hub.hear_connected(self._wake_all)
+        hub.hear_answering(self._wake_waiting)
 
     async def run(self) -> None:
         """Work for every member there is and will be, each by workers of its own, for ever."""
@@ -85,6 +90,7 @@ class Execution:
         if is_there or cluster not in self._loops or self._works(cluster):
             return
         self._loops.pop(cluster).close()
+        self._waiting.pop(cluster, None)
         self._more.set()
 
     def _works(self, cluster: str) -> list[Wire]:
@@ -101,6 +107,9 @@ class Execution:
         self._planned[key] = work
         site, cluster = hub.sites.get(name), hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
         if cluster is not None and _is_served_there(cluster):
+            return None
+        if site is not None and _is_ready(cluster) and hub.is_silent(name):
+            self._waiting.setdefault(name, {})[key] = None
             return None
         manifests = working.objects(work)
         if site is not None and not self._is_mirrored(site, manifests, key):
@@ -140,12 +149,19 @@ class Execution:
                 mirrors.append(site.mirror(collection))
         late = [mirror for mirror in mirrors if not mirror.ready.is_set()]
         for mirror in late:
-            self._hub.children.spawn(self._wake_when_ready(mirror, key), "a mirror to be ready")
+            if mirror not in self._late:
+                site.children.spawn(self._wake_when_ready(mirror), "a mirror to be ready")
+            self._late.setdefault(mirror, {})[key] = None
         return not late
 
-    async def _wake_when_ready(self, mirror: Mirror, key: Key) -> None:
-        await mirror.ready.wait()
-        self._wake(key)
+    async def _wake_when_ready(self, mirror: Mirror) -> None:
+        """Look again at all that waits for a mirror; one waits for all, as that may take long."""
+        try:
+            await mirror.ready.wait()
+        finally:
+            keys = self._late.pop(mirror, {})
+        for key in keys:
+            self._wake(key)
 
     def _done(self, action: Action, stored: Wire | None) -> None:
         """Remember which version a member gave what was sent: what it adds itself is no drift."""
@@ -206,6 +222,10 @@ class Execution:
             self._wake_all(name)
         if after is None:
             self._retire(name)
+
+    def _wake_waiting(self, name: str) -> None:
+        for key in self._waiting.pop(name, ()):
+            self._wake(key)
 
     def _wake_all(self, name: str) -> None:
         """Look at all Works of a cluster again."""

@@ -6,6 +6,7 @@ for, to those who care for templates. What is done about a change is the control
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from atoll.dialects import prices
 from atoll.effects import Effects
 from atoll.interpreting.builtin import BUILT_IN
 from atoll.interpreting.operations import Interpreters
+from atoll.members.connection import USUAL_LIMITS, Connection, Limits
 from atoll.members.ways import Reach, over_network
 from atoll.model.action import PLANE
 from atoll.model.cluster import Cluster
@@ -62,6 +64,15 @@ Hear = Callable[[Wire | None, Wire | None], None]
 Companion = Callable[[Site], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A member that there is a way to, and the task that keeps up what is known of it."""
+
+    site: Site
+    connection: Connection
+    keeping: asyncio.Task[None]
+
+
 class Hub:
     """What the controllers of one plane have in common."""
 
@@ -75,10 +86,12 @@ class Hub:
         features: Features = PLANE_USUAL,
         reach: Reach = over_network,
         times: Times = USUAL_TIMES,
+        limits: Limits = USUAL_LIMITS,
     ) -> None:
         self.effects = effects
         self.reach = reach
         self.times = times
+        self._limits = limits
         self.features = features
         self.children = children
         self.interpreters = interpreters
@@ -95,7 +108,8 @@ class Hub:
         self._of_members: list[Hear] = []
         self._of_ways: list[Callable[[str], None]] = []
         self._companions: dict[str, Companion] = {}
-        self._kept: dict[str, tuple[Site, asyncio.Task[None]]] = {}
+        self._kept: dict[str, _Kept] = {}
+        self._of_answers: list[Callable[[str], None]] = []
 
     @property
     def now(self) -> float:
@@ -134,6 +148,10 @@ class Hub:
     def hear_connected(self, hearer: Callable[[str], None]) -> None:
         """Be told the name of a member that is reached, serves other kinds, or is let go of."""
         self._of_ways.append(hearer)
+
+    def hear_answering(self, hearer: Callable[[str], None]) -> None:
+        """Be told the name of a member that was silent, and answers again."""
+        self._of_answers.append(hearer)
 
     def accompany(self, what: str, companion: Companion) -> None:
         """Have something run next to every member that there is a way to, for as long as there is.
@@ -176,18 +194,29 @@ class Hub:
     def connect(self, name: str, transport: Transport) -> None:
         """Reach a member from now on, as soon as it says what it serves; nobody waits for that."""
         assert name not in self._kept, f"there is a way to {name} already"
-        site = Site(name, transport, Children(name))
-        self._kept[name] = site, self.children.spawn(self._keep(site), str(site))
+        turned = partial(self._turned, name)
+        way = Connection(name, transport, self.effects, limits=self._limits, turned=turned)
+        site = Site(name, way, Children(name))
+        self._kept[name] = _Kept(site, way, self.children.spawn(self._keep(site), str(site)))
 
     def disconnect(self, name: str) -> None:
         """Let go of a member, and end all that follows it."""
         if name in self._kept:
-            site, keeping = self._kept.pop(name)
-            keeping.cancel()
+            kept = self._kept.pop(name)
+            kept.keeping.cancel()
             # Also of one that was let go of before it began.
-            self.children.spawn(site.close(), f"the end of {site}")
+            self.children.spawn(kept.site.close(), f"the end of {kept.site}")
         if self.sites.pop(name, None) is not None:
             self._reached(name)
+
+    def is_silent(self, name: str) -> bool:
+        """Whether a member that there is a way to does not answer."""
+        return name in self._kept and self._kept[name].connection.is_silent
+
+    def _turned(self, name: str) -> None:
+        if not self.is_silent(name):
+            for hearer in self._of_answers:
+                hearer(name)
 
     async def _keep(self, site: Site) -> None:
         """Know a member for as long as there is a way to it."""

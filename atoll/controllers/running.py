@@ -24,6 +24,7 @@ from atoll.controllers.propagation import propagation
 from atoll.controllers.rebalancer import rebalancing
 from atoll.controllers.tainting import tainting
 from atoll.effects import Effects
+from atoll.members.connection import USUAL_LIMITS, Limits
 from atoll.members.ways import Reach, over_network
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
@@ -40,13 +41,23 @@ async def controlling(
     features: Features = PLANE_USUAL,
     reach: Reach = over_network,
     times: Times = USUAL_TIMES,
+    limits: Limits = USUAL_LIMITS,
 ) -> AsyncIterator[Hub]:
     """Run all controllers of a plane for the length of the block.
 
-    `reach` gives the ways to members; `times`, how soon what is seen of them is believed.
+    `reach` gives the ways to members, `limits` say how much they are asked; `times`, how soon what
+    is seen of them is believed.
     """
     async with Children("hub") as children:
-        hub = Hub(plane, effects, children, features=features, reach=reach, times=times)
+        hub = Hub(
+            plane,
+            effects,
+            children,
+            features=features,
+            reach=reach,
+            times=times,
+            limits=limits,
+        )
         services = await start(hub)
         async with Supervisor("controllers", effects.chance) as supervisor:
             for name, service in services.items():

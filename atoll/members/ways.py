@@ -9,7 +9,6 @@ import binascii
 from collections.abc import Callable
 
 from atoll.client.endpoint import Endpoint
-from atoll.client.https import Https
 from atoll.client.transport import Transport
 from atoll.errors import UsageError
 from atoll.model.action import Object
@@ -21,6 +20,8 @@ Reach = Callable[[Object, Object | None], Transport]
 
 def over_network(cluster: Object, secret: Object | None) -> Transport:
     """The way to a cluster at the address and with the credentials that its Cluster names."""
+    from atoll.client.https import Https  # which a plane without members does not need
+
     return Https(endpoint(cluster, secret))
 
 
@@ -49,6 +50,9 @@ def endpoint(cluster: Object, secret: Object | None) -> Endpoint:
         ca=None if is_trusted else ca,
         token=token.decode(errors="replace").strip(),
         skip_verification=is_trusted,
+        proxy=spec.get("proxyURL") or None,
+        proxy_headers=spec.get("proxyHeader") or {},
+        origin=f"Cluster {name}",
     )
 
 

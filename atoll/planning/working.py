@@ -27,7 +27,6 @@ _SUSPENDED = Condition(
 _DISPATCHING = Condition(
     DISPATCHING, True, "Dispatching", "Work is being dispatched to member clusters."
 )
-_LOOK_AGAIN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def plan(seen: SeenWork, now: float) -> Plan:
     if names.cluster_of(seen.work["metadata"]["namespace"]) is None:
         return NOTHING
     if seen.ready is not True and not _is_suspended(seen.work):
-        return Plan(again_in=_LOOK_AGAIN_S)
+        return NOTHING  # that it is ready will be news
     findings = _findings(seen)
     told = _tell(seen, findings, now)
     if _is_suspended(seen.work):
@@ -111,7 +110,7 @@ def _plan_end(seen: SeenWork) -> Plan:
     if names.EXECUTION_FINALIZER not in finalizers:
         return NOTHING
     if seen.ready is False and not seen.leaving:
-        return Plan(again_in=_LOOK_AGAIN_S)
+        return NOTHING
     # A cluster that is gone, or goes without answering, keeps what it has.
     actions = _withdraw(seen) if seen.ready else []
     left = [each for each in finalizers if each != names.EXECUTION_FINALIZER]

@@ -20,7 +20,7 @@ from working_plane import (
 
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
-from atoll.model.action import Create, Delete, Ref, Update
+from atoll.model.action import NOTHING, Create, Delete, Ref, Update
 from atoll.planning import working
 from atoll.planning.applying import Attempt, version_of
 from atoll.planning.reflecting import Questions
@@ -270,9 +270,7 @@ def test_suspended_dispatching_sends_nothing_and_still_reflects() -> None:
 def test_a_cluster_that_does_not_answer_is_waited_for() -> None:
     plane = Plane()
     plane.ready = False
-    waiting = plane.plan()
-    assert waiting.actions == ()
-    assert waiting.again_in is not None
+    assert plane.plan() == NOTHING
 
 
 def test_a_status_that_cannot_be_told_keeps_the_last_one_and_is_told_of() -> None:
@@ -318,7 +316,7 @@ def test_a_work_is_deleted(*, ready: bool | None, leaving: bool, end: str) -> No
     plane.settle()
     assert (plane.object is None) == (end == "gone")
     assert (plane.world.get(WORK) is None) == (end != "waits")
-    assert (plane.plan().again_in is not None) == (end == "waits")
+    assert plane.plan() == NOTHING
 
 
 def test_a_deleted_work_withdraws_before_it_ends_and_by_uid() -> None:
