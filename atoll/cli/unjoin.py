@@ -91,7 +91,11 @@ def unjoin(
     if sys.stdin.isatty() and not yes:
         click.confirm(f"Unjoin {name} at {endpoint}?", abort=True, err=True)
     wish = Wish(name, cluster_namespace, wait_s, is_forced=force)
-    parting = unjoin_member(plane.client, member, wish, time.sleep)
+    try:
+        parting = unjoin_member(plane.client, member, wish, time.sleep)
+    finally:
+        if member is not None:
+            member.close()
     for note in parting.notes:
         tell(f" ! {note}")
     if not parting.is_gone:

@@ -5,13 +5,10 @@ its own part: it takes back what it delivered, as its policies say. Nobody is wa
 wished, and a member that does not answer is not waited for at all.
 """
 
-import base64
-import binascii
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from atoll.client.collection import Collection
-from atoll.client.endpoint import Endpoint
 from atoll.client.plain import PlainClient, Wire
 from atoll.client.refusals import Missing, Refused, Stale
 from atoll.client.transport import Unreachable
@@ -29,6 +26,8 @@ from atoll.members.joining import (
     identity,
     role_of,
 )
+from atoll.members.ways import endpoint
+from atoll.planning.membership import secret_of
 
 WORKS = Collection("work.karmada.io/v1alpha1", "Work", "works", namespaced=True)
 PROBE_S = 5.0
@@ -112,22 +111,14 @@ def _address(cluster: Wire) -> str:
 
 def _known_way(plane: PlainClient, cluster: Wire) -> PlainClient | None:
     """The member as the plane itself reaches it; None if that cannot be said."""
-    spec = cluster.get("spec") or {}
-    named = spec.get("secretRef") or {}
-    try:
-        secret = plane.get(SECRETS.path(named["namespace"], named["name"]))
-        data = {key: base64.b64decode(value) for key, value in secret["data"].items()}
-        endpoint = Endpoint(
-            server=spec["apiEndpoint"].rstrip("/"),
-            ca=data.get("caBundle"),
-            token=data["token"].decode(),
-            skip_verification=bool(spec.get("insecureSkipTLSVerification")),
-            proxy=spec.get("proxyURL") or None,
-            proxy_headers=spec.get("proxyHeader") or {},
-        )
-    except (Refused, KeyError, AttributeError, binascii.Error, UnicodeDecodeError):
+    named = secret_of(cluster)
+    if named is None:
         return None
-    return PlainClient(endpoint, PROBE_S)
+    try:
+        secret = plane.get(SECRETS.path(named.namespace, named.name))
+        return PlainClient(endpoint(cluster, secret), PROBE_S)
+    except (Refused, UsageError):
+        return None
 
 
 def _answers(member: PlainClient | None) -> bool:

@@ -156,8 +156,14 @@ def test_a_server_that_does_not_answer_is_given_up(serve: Serve) -> None:
         client.get("/")
 
 
-def test_it_imports_nothing_that_takes_long() -> None:
-    code = "import atoll.cli.reaching, sys; print(*sys.modules)"
+@pytest.mark.parametrize(
+    ("module", "forbidden"),
+    [
+        pytest.param("reaching", {"yaml", "msgspec", "orjson", "asyncio", "subprocess"}, id="all"),
+        *(pytest.param(name, set(), id=name) for name in ("join", "unjoin", "taint")),
+    ],
+)
+def test_commands_import_nothing_that_takes_long(module: str, forbidden: set[str]) -> None:
+    code = f"import atoll.cli.{module}, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert not loaded & {"aiohttp", "numpy", "rich", "yaml", "msgspec", "orjson", "asyncio"}
+    assert not set(done.stdout.split()) & (forbidden | {"aiohttp", "numpy", "rich"})
