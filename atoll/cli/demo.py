@@ -6,9 +6,11 @@ until it has settled, and the next commands are named. Nothing here is decided o
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
+from urllib.parse import urlencode
 
 import click
 
@@ -26,7 +28,7 @@ from atoll.dialects.karmada.names import binding_name
 
 Object = Mapping[str, Any]
 
-_WITHIN_S = 300.0
+_WITHIN_S, _EXPLAINED_WITHIN_S = 300.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +131,15 @@ class Telling:
         """Wait until all replicas are placed and ready, and show where."""
         took = wait(self._is_ready, f"{self.story.word} is placed and ready", self.within_s)
         tell(f"placed and ready in {took:.1f} s")
+        with suppress(CommandFailed):  # what it costs is told last, and not worth a long wait
+            wait(self._is_explained, "it is explained", _EXPLAINED_WITHIN_S)
         show(self._placed())
 
     def burst(self) -> None:
         """Scale beyond what one's own clusters hold, and back."""
         scale = self._resource.collection.path(self.story.namespace, self.story.name, "scale")
-        for replicas in (90, 20):
+        own, clouds = self._room()
+        for replicas in (own + max(clouds // 2, 1), 20):
             show(f"{self.story.word} scaled to {replicas}")
             self.plane.client.patch(scale, {"spec": {"replicas": replicas}})
             self.settle()
@@ -188,6 +193,20 @@ class Telling:
             )
             show(f"  {cluster}: {pods}")
 
+    def _room(self) -> tuple[int, int]:
+        """How many replicas fit in one's own clusters, those that run included, and in clouds."""
+        size = urlencode({"cpu": "2", "memory": "4Gi"})
+        fits = self.plane.client.get("/atoll/fits", size)["fits"]
+        running = self._look().targets
+        room = {True: 0, False: 0}
+        for each in self.plane.client.list(CLUSTERS):
+            spec = each.get("spec") or {}
+            own = spec.get("provider") == "onprem"
+            if own or not spec.get("taints"):
+                name = each["metadata"]["name"]
+                room[own] += fits.get(name, 0) + running.get(name, 0)
+        return room[True], room[False]
+
     def clean_up(self, objects: list[Object]) -> None:
         for line in remove(self.plane.client, self.kinds, objects):
             show(line)
@@ -216,21 +235,24 @@ class Telling:
 
     def _placed(self) -> str:
         """Where it is, and what that costs as far as it is known by now."""
-        targets = (self._binding().get("spec") or {}).get("clusters") or ()
-        ordered = sorted(targets, key=lambda each: -each.get("replicas", 0))
-        where = " · ".join(f"{each['name']} {each.get('replicas', 0)}" for each in ordered)
-        cost = self._cost({each["name"]: each.get("replicas", 0) for each in targets})
+        targets, decision = self._look().targets, self._decision()
+        ordered = sorted(targets.items(), key=lambda each: (-each[1], each[0]))
+        where = " · ".join(f"{name} {count}" for name, count in ordered)
+        cost = str(decision.get("cost", "")) if _targets(decision) == targets else ""
         return f"{where}      ≈ {hourly(cost)}{monthly(cost)}" if cost else where
 
-    def _cost(self, placed: Mapping[str, int]) -> str:
+    def _is_explained(self) -> bool:
+        return _targets(self._decision()) == self._look().targets
+
+    def _decision(self) -> Object:
+        """The last decision, as far as it is recorded by now."""
         name = binding_name(self.story.kind, self.story.name)
         try:
             told = self.plane.client.get(EXPLANATIONS.path(self.story.namespace, name))
         except Missing:
-            return ""
-        newest = (told.get("decisions") or [{}])[0]
-        known = {each["name"]: each["replicas"] for each in newest.get("targets") or ()}
-        return str(newest.get("cost", "")) if known == placed else ""
+            return {}
+        newest: Object = (told.get("decisions") or [{}])[0]
+        return newest
 
     def _ordinals(self) -> list[tuple[str, int, int]]:
         works = self.kinds.find("works.work.karmada.io").collection
@@ -243,6 +265,10 @@ class Telling:
                         first = (spec.get("ordinals") or {}).get("start", 0)
                         found.append((target["name"], first, spec["replicas"]))
         return sorted(found, key=lambda each: each[1])
+
+
+def _targets(decision: Object) -> dict[str, int]:
+    return {each["name"]: each["replicas"] for each in decision.get("targets") or ()}
 
 
 def _is_ready(cluster: Object) -> bool:

@@ -213,7 +213,7 @@ def _scores(seen: Seen) -> Iterator[str]:
         else:
             parts = (f"{score} for {', '.join(who)}" for score, who in sorted(scores.items())[::-1])
             told.append(f"{plugin}: {'; '.join(parts)}")
-    first, *rest = told or ["nobody gives any"]
+    first, *rest = told or ["no plug-in prefers one cluster to another"]
     yield f" 3 SCORE        {first}"
     yield from (f"                {each}" for each in rest)
 
@@ -233,7 +233,11 @@ def _answers(cluster: Object) -> str:
     told = cluster.get("estimates") or ()
     if len(told) < 2:
         return f" ({told[0]['from']})" if told else ""
-    answers = (f"{each['from']} says {_room(each['replicas'])}" for each in told)
+    answers = (
+        f"{each['from']} says {_room(each['replicas'])}"
+        + (f": {each['because']}" if each.get("because") else "")
+        for each in told
+    )
     return f" ({', '.join(answers)})"
 
 

@@ -10,7 +10,10 @@ from typing import TextIO
 
 import click
 
-_PLAIN = str.maketrans({"✓": "+", "·": "-", "…": "."})
+_PLAIN = str.maketrans(
+    {"✓": "+", "·": "-", "…": ".", "–": "-", "×": "x", "≈": "~", "→": "->", "≠": "!="}
+    | {"█": "#", "░": "."}
+)
 
 
 def show(text: str) -> None:

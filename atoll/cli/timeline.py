@@ -67,7 +67,9 @@ def happened(before: Sight, after: Sight, workload: str) -> Iterator[tuple[str, 
     if moves:
         yield workload, f"schedule {', '.join(moves)}"
     if (before.running, before.wanted) != (after.running, after.wanted):
-        yield workload, f"{after.running}/{after.wanted} ready"
+        old = ", the old copy among them" if after.running > after.wanted else ""
+        of = "" if old else f"/{after.wanted}"
+        yield workload, f"{after.running}{of} ready{old}"
     for name in before.evicted:
         if name not in after.evicted:
             yield workload, f"the old copy in {name} is given up"

@@ -34,6 +34,9 @@ WELL = Sight(
         ),
         pytest.param({"running": 1}, [("web", "1/3 ready")], id="running"),
         pytest.param(
+            {"running": 5}, [("web", "5 ready, the old copy among them")], id="running-twice"
+        ),
+        pytest.param(
             {
                 "ready": {"a": "True", "b": "True", "c": "True"},
                 "taints": {"c": NONE, **WELL.taints},
