@@ -68,3 +68,5 @@ class Kinds:
     services: Mapping[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     branches: Mapping[tuple[str, str], tuple[Branch, ...]] = field(default_factory=dict)
     """By group and plural: what else is served below the objects of a resource."""
+    roles: Sequence[tuple[str, Object]] = ()
+    """Roles and bindings that are there from the start, each with its collection."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from atoll.apiserver.access.accounts import AccountTokens
+from atoll.apiserver.access.bootstrap_tokens import BootstrapTokens
 from atoll.apiserver.access.escalation import Escalation
 from atoll.apiserver.access.reviews import REVIEWED, Answer, Reviews
 from atoll.apiserver.access.roles import Roles
@@ -21,6 +22,7 @@ from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.discovery import Discovery
 from atoll.apiserver.documents import Documents
+from atoll.apiserver.housekeeping import bootstrap_tokens
 from atoll.apiserver.housekeeping.accounts import Accounts
 from atoll.apiserver.housekeeping.aggregation import Aggregation
 from atoll.apiserver.housekeeping.bootstrap import bootstrap
@@ -31,7 +33,7 @@ from atoll.apiserver.housekeeping.garbage import Collector
 from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
 from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.openapi import OpenApi
-from atoll.apiserver.resource import Branch, Resource
+from atoll.apiserver.resource import Branch, Object, Resource
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.server import ApiServer
 from atoll.apiserver.verbs.call import Api
@@ -65,13 +67,14 @@ class Assembly:
     api: Api
     services: dict[str, Service]
     _load: tuple[Callable[[], None], ...]
+    _roles: Sequence[tuple[str, Object]]
     _ready: asyncio.Event
 
     async def start(self) -> None:
         """Take in what the store has, make what every cluster has. The store must be running."""
         for load_one in self._load:
             load_one()
-        await bootstrap(self.api)
+        await bootstrap(self.api, self._roles)
         self._ready.set()
 
 
@@ -95,7 +98,8 @@ def assemble(
     own = kinds or Kinds()
     signing = signing or Signing.by_chance(effects.chance)
     roles = Roles(store)
-    bearers = Several((tokens or Tokens({}), AccountTokens(store, signing, effects.now)))
+    accounts = AccountTokens(store, signing, effects.now)
+    bearers = Several((tokens or Tokens({}), accounts, BootstrapTokens(store, effects.now)))
     answers = Reviews(roles, bearers).answers()
     resources = [*builtin_resources(facts), *own.resources]
     served = [_answered(_branched(each, own.branches), answers) for each in resources]
@@ -125,6 +129,7 @@ def assemble(
         api=api,
         services={name: keeper.run for name, keeper in keepers.items()} | dict(own.services),
         _load=tuple(follower.load for follower in followers),
+        _roles=own.roles,
         _ready=ready,
     )
 
@@ -142,6 +147,7 @@ def _keepers(
         "service accounts": Accounts(api, everywhere=runs_pods),
         "roles that collect others": Aggregation(api),
         "requests for certificates": Certificates(api, roles),
+        "bootstrap tokens": bootstrap_tokens.Tokens(api),
     }
 
 

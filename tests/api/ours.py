@@ -78,16 +78,18 @@ async def _start(directory: Path, limits: Limits | None, stack: AsyncExitStack) 
     effects = system_effects()
     credentials = ensure_credentials(directory / "pki", effects.now())
     tokens = Tokens({TOKEN: Identity(ADMIN, (MASTERS,))})
-    store = Store.open(SqliteLog(directory / "store"), limits)
-    plane = Plane(store, assemble(store, effects, tokens, signing=read_signing(credentials)))
-    await run(plane, effects, stack)
     listener = listen("127.0.0.1", 0)
+    url = f"https://127.0.0.1:{listener.getsockname()[1]}"
+    signing = read_signing(credentials, url)
+    store = Store.open(SqliteLog(directory / "store"), limits)
+    plane = Plane(store, assemble(store, effects, tokens, signing=signing))
+    await run(plane, effects, stack)
     server = HttpServer(plane.server.handle, effects.now)
     tls = server_context(credentials.server, credentials.server_key, credentials.ca)
     await server.start(listener, tls)
     stack.push_async_callback(server.stop)
     return Ours(
-        url=f"https://127.0.0.1:{listener.getsockname()[1]}",
+        url=url,
         authority=credentials.ca,
         pair=(credentials.admin, credentials.admin_key),
         handler=plane.server.handle,

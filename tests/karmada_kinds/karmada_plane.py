@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.authorization import Authorize
@@ -27,12 +28,14 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 class Asking:
     """A server, asked by path as its administrator, or as whoever else is named."""
 
-    def __init__(self, runner: asyncio.Runner, handle: Handler, user: Peer = ADMIN) -> None:
+    def __init__(self, runner: asyncio.Runner, handle: Handler, user: Peer | None = ADMIN) -> None:
         self._runner, self._handle = runner, handle
         self._transport = InProcess(handle, user)
 
-    def by(self, user: str) -> "Asking":
-        return Asking(self._runner, self._handle, Peer(user, ()))
+    def by(self, user: str | None) -> "Asking":
+        """As a user, or as nobody whom the transport vouches for."""
+        peer = None if user is None else Peer(user, ())
+        return Asking(self._runner, self._handle, peer)
 
     def first_frames(self, path: str, count: int) -> list[Object]:
         """The first events of a watch."""
@@ -83,7 +86,9 @@ class Asking:
 
 
 @contextmanager
-def running(*, authorize: Authorize | None = None) -> Iterator[Asking]:
+def running(
+    *, authorize: Authorize | None = None, signing: Signing | None = None
+) -> Iterator[Asking]:
     """A plane with Karmada's kinds until the end of the block."""
     effects = system_effects()
     with asyncio.Runner() as runner:
@@ -92,7 +97,8 @@ def running(*, authorize: Authorize | None = None) -> Iterator[Asking]:
         async def start() -> Asking:
             store = Store.open(MemoryLog())
             kinds = plane_kinds(effects)
-            plane = Plane(store, assemble(store, effects, kinds=kinds, authorize=authorize))
+            server = assemble(store, effects, kinds=kinds, authorize=authorize, signing=signing)
+            plane = Plane(store, server)
             await run(plane, effects, stack)
             return Asking(runner, plane.server.handle)
 

@@ -1,6 +1,6 @@
 """What every cluster has from the start: namespaces, priorities and roles that clients expect."""
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
 from atoll.apiserver.access.default_roles import BINDINGS, ROLES, completed
@@ -15,13 +15,13 @@ PRIORITIES = "priorityclasses.scheduling.k8s.io"
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-async def bootstrap(api: Api) -> None:
-    """Create what is missing of what must be there."""
+async def bootstrap(api: Api, roles: Sequence[tuple[str, Object]] = ()) -> None:
+    """Create what is missing of what must be there, with roles and bindings of the server's own."""
     spaces = [{"metadata": {"name": name}} for name in NAMESPACES]
     await _together(ensure(api, "namespaces", space) for space in spaces)
     priorities = [{"metadata": {"name": name}, "value": value} for name, value in SYSTEM.items()]
     await _together(ensure(api, PRIORITIES, priority) for priority in priorities)
-    await _together(_complete(api, *one) for one in (*ROLES, *BINDINGS))
+    await _together(_complete(api, *one) for one in (*ROLES, *BINDINGS, *roles))
 
 
 async def _together(steps: Iterable[Coroutine[Any, Any, None]]) -> None:

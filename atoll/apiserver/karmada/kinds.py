@@ -10,6 +10,7 @@ from functools import cache
 from atoll.apiserver.admission import Hooks, Kinds
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.karmada.admission import Rules
+from atoll.apiserver.karmada.agents import AGENT_ROLES
 from atoll.apiserver.karmada.customizations import Customizations
 from atoll.apiserver.karmada.definitions import definitions
 from atoll.apiserver.resource import Resource, unconverted
@@ -34,6 +35,7 @@ def karmada_kinds(effects: Effects) -> Kinds:
             validating=(rules.keep_protected, rules.keep_definitions, *own),
         ),
         {"scripts": scripts.keep},
+        roles=AGENT_ROLES,
     )
 
 

@@ -41,6 +41,7 @@ def plane_kinds(effects: Effects) -> Kinds:
             validating=(*karmada.hooks.validating, rules.keep_definitions, _check),
         ),
         karmada.services,
+        roles=karmada.roles,
     )
 
 

@@ -1,0 +1,68 @@
+"""What lets clusters register with a plane by themselves, under the names that Karmada gives it.
+
+Anybody may read where the plane is. Whoever has a token made for that may ask for an agent's
+certificate, and is approved at once; so is an agent that renews its own. Data.
+"""
+
+from typing import Any
+
+RBAC = "rbac.authorization.k8s.io"
+TOKEN_GROUP = "system:bootstrappers:karmada:default-cluster-token"
+AGENTS = "system:karmada:agents"
+
+Object = dict[str, Any]
+
+_LABELS = {"karmada.io/bootstrapping": "rbac-defaults"}
+_INFO = "system:karmada:bootstrap-signer-clusterinfo"
+_APPROVE = "system:karmada:certificatesigningrequest:autoapprover"
+_APPROVE_OWN = "system:karmada:certificatesigningrequest:selfautoapprover"
+_GENERATOR = "system:karmada:agent-rbac-generator"
+
+
+def _role(name: str, *rules: Object) -> tuple[str, Object]:
+    meta = {"name": name, "labels": dict(_LABELS)}
+    return f"clusterroles.{RBAC}", {"metadata": meta, "rules": list(rules)}
+
+
+def _binding(name: str, role: str, kind: str, subject: str) -> tuple[str, Object]:
+    return f"clusterrolebindings.{RBAC}", {
+        "metadata": {"name": name, "labels": dict(_LABELS)},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": RBAC, "kind": kind, "name": subject}],
+    }
+
+
+def _approved(part: str) -> Object:
+    parts = [f"certificatesigningrequests/{part}"]
+    return {"verbs": ["create"], "apiGroups": ["certificates.k8s.io"], "resources": parts}
+
+
+_PUBLIC = {"name": _INFO, "namespace": "kube-public", "labels": dict(_LABELS)}
+_READ_INFO = {
+    "verbs": ["get"],
+    "apiGroups": [""],
+    "resources": ["configmaps"],
+    "resourceNames": ["cluster-info"],
+}
+
+AGENT_ROLES: tuple[tuple[str, Object], ...] = (
+    (f"roles.{RBAC}", {"metadata": _PUBLIC, "rules": [_READ_INFO]}),
+    (
+        f"rolebindings.{RBAC}",
+        {
+            "metadata": _PUBLIC,
+            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": _INFO},
+            "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "system:anonymous"}],
+        },
+    ),
+    _binding("system:karmada:agent-bootstrap", "system:node-bootstrapper", "Group", TOKEN_GROUP),
+    _role(_APPROVE, _approved("clusteragent")),
+    _binding("system:karmada:agent-autoapprove-bootstrap", _APPROVE, "Group", TOKEN_GROUP),
+    _role(_APPROVE_OWN, _approved("selfclusteragent")),
+    _binding(
+        "system:karmada:agent-autoapprove-certificate-rotation", _APPROVE_OWN, "Group", AGENTS
+    ),
+    # The one who makes an agent's own rights when its cluster registers.
+    _role(_GENERATOR, {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}),
+    _binding(_GENERATOR, _GENERATOR, "User", "system:karmada:agent:rbac-generator"),
+)
