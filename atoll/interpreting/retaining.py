@@ -116,8 +116,12 @@ def service_account(desired: Wire, observed: Wire) -> Wire:
 
 
 def claim(desired: Wire, observed: Wire) -> Wire:
-    """The volume it is bound to."""
-    bound = text(inner(observed, "spec"), "volumeName", "spec")
+    """The volume it is bound to, and the class the member gave it where none is asked for."""
+    there = inner(observed, "spec")
+    kind = text(there, "storageClassName", "spec")
+    if kind and inner(desired, "spec").get("storageClassName") is None:
+        desired = replaced(desired, ("spec", "storageClassName"), kind)
+    bound = text(there, "volumeName", "spec")
     return replaced(desired, ("spec", "volumeName"), bound) if bound else desired
 
 

@@ -1,6 +1,6 @@
-"""Member clusters without machines: an API server of ours, nodes on paper, workloads that get on.
+"""Member clusters without machines: an API server of ours, nodes on paper, pods that get on.
 
 `member` puts one together and `link` is the way to it, which can be cut and slowed down. What the
-controllers of a real cluster would write into a status is planned by plain functions (`workloads`,
-`things`, `progress`, `room`, `nodes`) and written by `keeping`. No pod runs anywhere.
+controllers of a real cluster would decide is in `plans`, as plain functions; `keeping` runs them,
+`hosts` gives pods their places (`places`) and lets them live (`kubelet`). No container runs.
 """

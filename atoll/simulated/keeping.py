@@ -1,289 +1,304 @@
-"""Keeps the status of a member's workloads as its controllers would, from its own store.
+"""The controllers of a member: follows its store, and does what Kubernetes' own would do.
 
-Follows every commit; plans the touched workload (`workloads.status`) and writes what changed, one
-write for each. Pods are counted and not made: `room` says how many fit, `progress` when they are
-ready. Time is the event loop's, so that a simulated loop decides when a pod has started.
+Notes whom a commit concerns; plans it (`plans`) from what is stored; carries out the plan (`hosts`,
+`hand`). What a plan leads to is committed too and leads to the next one, until nothing is left to
+do. A Deployment is looked after together with its ReplicaSets: all of it is one key.
 """
 
 import asyncio
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+
+import orjson
 
 from atoll.apiserver.assembly import Service
-from atoll.apiserver.housekeeping.acting import call_on
-from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
 from atoll.apiserver.objects.view import metadata_of
-from atoll.apiserver.options import WriteOptions
-from atoll.apiserver.resource import Resource
-from atoll.apiserver.status import ApiError, not_found
 from atoll.apiserver.verbs.call import Api
-from atoll.apiserver.verbs.forming import Form, formed_update
-from atoll.apiserver.verbs.writing import Leave, Save, Verdict, stored_object, write
 from atoll.controllers.levels import Level
-from atoll.dialects.kubernetes.pods import demand
-from atoll.model.amount import PODS
-from atoll.model.demand import Demand
 from atoll.runtime.worklist import Turns, Worklist
-from atoll.simulated.nodes import Nodes
-from atoll.simulated.pods import Pods
-from atoll.simulated.progress import Batch, Progress, advanced
-from atoll.simulated.room import Room
-from atoll.simulated.workloads import completions, is_finished, revision, status
-from atoll.store.record import Event
+from atoll.simulated.allotment import Allotment, address, number_of
+from atoll.simulated.hand import Hand
+from atoll.simulated.hosts import ALL_NODES, NODES, PODS, WAITING, Hosts
+from atoll.simulated.kubelet import Pace
+from atoll.simulated.plans import daemons, deployments, jobs, replicas, services, stateful, volumes
+from atoll.simulated.plans.census import Pod
+from atoll.simulated.plans.revisions import COLLECTION as REVISIONS
+from atoll.simulated.plans.setting import Setting
+from atoll.simulated.plans.steps import End, Key, Make, Object, Plan, Step, status_change
+from atoll.store.record import Event, Record
 
-Object = dict[str, Any]
-Key = tuple[str, str]  # a collection, and a name in it
+__all__ = ["Keeper", "Pace"]
 
-WITH_PODS = (
-    "deployments.apps",
-    "statefulsets.apps",
-    "daemonsets.apps",
-    "replicasets.apps",
-    "jobs.batch",
-    "pods",
+OWNERS = (
+    deployments.COLLECTION,
+    replicas.COLLECTION,
+    stateful.COLLECTION,
+    daemons.COLLECTION,
+    jobs.COLLECTION,
 )
-KEPT = (*WITH_PODS, "persistentvolumeclaims", "services")
-NODES = "nodes"
-ALL_NODES: Key = (NODES, "")
-MANAGER = "kube-controller-manager"
-LANES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How long a pod takes to be ready, and a job's pod to do its work, in seconds."""
-
-    start_s: float = 0.0
-    job_s: float = 0.0
-
-
-@dataclass(slots=True)
-class _Kept:
-    """What is known of one workload with pods."""
-
-    template: str
-    demand: Demand
-    progress: Progress
-    ended: int = 0  # pods of a job that have done their work
-    timer: asyncio.TimerHandle | None = None
+_WORKERS = 16
+_SERVICE_NETWORK = (10, 96)
+_SERVICE_ADDRESSES = 1 << 16
 
 
 class Keeper:
-    """Follows one member's store. Workloads of one name are planned in order, others side by side.
+    """Follows one member's store. Each workload is planned in order, others side by side.
 
-    Several lanes, because a write waits for the disk, and those that wait are committed together.
+    Several at a time, because a write waits for the disk, and those that wait are committed
+    together.
     """
 
     def __init__(self, api: Api, pace: Pace) -> None:
-        self._api = api
-        self._pace = pace
-        self._kept: dict[Key, _Kept] = {}
-        self.room: Room[Key] = Room()
-        self.nodes = Nodes()
-        self._writing: set[Key] = set()
-        self._lanes = [Worklist[Key](f"workloads {number}") for number in range(LANES)]
+        self.api = api
+        self.hand = Hand(api)
+        self._list: Worklist[Key] = Worklist("workloads")
+        self.hosts = Hosts(api, self.hand, pace, self._look_at)
+        self._owners: dict[str, Key] = {}
+        self._children: dict[str, dict[Key, None]] = {}
+        self._daemons: dict[Key, None] = {}
+        self._services: dict[str, dict[str, dict[str, str]]] = {}
+        self._addresses = Allotment(_SERVICE_ADDRESSES)
+        self._again: dict[Key, asyncio.TimerHandle] = {}
+        self._suffixes = api.effects.chance.of("pod names")
 
     def give_way(self, turns: Turns) -> None:
         """Let the arrival of objects go first in a plane that shares the process.
 
         It stands for the controllers of another machine, which would not hold up the plane either.
         """
-        for lane in self._lanes:
-            lane.share(turns)
+        self._list.share(turns)
 
     @property
     def services(self) -> dict[str, Service]:
-        return {
-            f"workloads {number}": partial(lane.run, self._keep)
-            for number, lane in enumerate(self._lanes)
-        }
+        run = partial(self._list.run, self._keep)
+        return {f"workloads {number}": run for number in range(_WORKERS)}
 
-    def load(self) -> None:
-        """Take in what is there: what was ready stays ready."""
-        self._count_nodes()
-        for collection in KEPT:
-            resource = self._resource(collection)
-            for record in self._api.store.page(collection).records:
-                key = (collection, record.name)
-                workload = stored_object(resource, record)
-                if collection in WITH_PODS and workload is not None:
-                    self._resume(key, workload)
-                self._look_at(key)
+    async def load(self, nodes: Sequence[Object]) -> None:
+        """Make these nodes where they are not there; take in what is, and see to all of it."""
+        made = [Make(NODES, node) for node in nodes]
+        if self._serves(volumes.CLASSES):
+            made.append(Make(volumes.CLASSES, volumes.standard_class()))
+        await self.hand.carry_out(made)
+        self.hosts.load()
+        for collection in (*OWNERS, REVISIONS, services.COLLECTION, volumes.COLLECTION):
+            for record in self.api.store.page(collection).records:
+                self._note(record, removed=False)
 
     def follow(self, events: Sequence[Event]) -> None:
         """Note whom a commit concerns."""
         for event in events:
-            key = (event.after.collection, event.after.name)
-            if key[0] == NODES:
+            record = event.after
+            if record.collection == PODS:
+                self._follow_pod(event)
+            elif record.collection == NODES:
                 self._look_at(ALL_NODES)
-            elif key[0] not in KEPT:
-                continue
-            elif event.removed:
-                self._forget(key)
-            elif key in self._writing:
-                self._writing.discard(key)  # our own, or one it was decided on top of
+            elif (record.collection, record.name) in self.hand.own:
+                # Our own, or one that it was decided on top of.
+                self.hand.own.discard((record.collection, record.name))
             else:
+                self._note(record, removed=event.removed)
+
+    def _look_at(self, key: Key, level: Level = Level.REPORT) -> None:
+        self._list.add(key, level)
+
+    def _serves(self, collection: str) -> bool:
+        return self.api.catalog.of_collection(collection) is not None
+
+    def _note(self, record: Record, *, removed: bool) -> None:
+        key = (record.collection, record.name)
+        match record.collection:
+            case services.COLLECTION:
+                self._note_service(record, removed=removed)
+            case volumes.COLLECTION:
                 self._look_at(key)
+                if removed:
+                    self._look_at((volumes.VOLUMES, metadata_of(record).uid))
+            case collection if collection in OWNERS or collection == REVISIONS:
+                self._note_owner(key, record, removed=removed)
 
-    def _look_at(self, key: Key) -> None:
-        self._lanes[zlib.crc32(key[1].encode()) % LANES].add(key, Level.REPORT)
+    def _note_owner(self, key: Key, record: Record, *, removed: bool) -> None:
+        meta = metadata_of(record)
+        for reference in meta.owner_references:
+            children = self._children.setdefault(reference.uid, {})
+            if removed:
+                children.pop(key, None)
+                if not children:
+                    del self._children[reference.uid]
+            else:
+                children[key] = None
+            self._look_at_owner(reference.uid)
+        if key[0] == REVISIONS:
+            return
+        if removed:
+            self._owners.pop(meta.uid, None)
+            self._daemons.pop(key, None)
+            return
+        self._owners[meta.uid] = key
+        if key[0] == daemons.COLLECTION:
+            self._daemons[key] = None
+        self._look_at_owner(meta.uid)
 
-    def _resource(self, collection: str) -> Resource:
-        resource = self._api.catalog.of_collection(collection)
-        assert resource is not None, f"{collection} are always served"
-        return resource
+    def _look_at_owner(self, uid: str) -> None:
+        """Look at a workload, or at that which it is a part of."""
+        key = self._owners.get(uid)
+        if key is None:
+            return
+        if key[0] == replicas.COLLECTION:
+            record = self.api.store.get(*key)
+            for reference in () if record is None else metadata_of(record).owner_references:
+                if reference.uid in self._owners:
+                    self._look_at(self._owners[reference.uid])
+                    return
+        self._look_at(key)
 
-    def _count_nodes(self) -> None:
-        """Share out the room again: nodes came, went or changed."""
-        resource = self._resource(NODES)
-        records = self._api.store.page(NODES).records
-        self.nodes = Nodes(filter(None, (stored_object(resource, one) for one in records)))
-        changed = self.room.resize(self.nodes.capacity())
-        for key in (*changed, *(key for key in self._kept if key[0] == "daemonsets.apps")):
-            self._look_at(key)
+    def _follow_pod(self, event: Event) -> None:
+        before, after = self.hosts.census.note(event)
+        self.hosts.changed(before, after)
+        for owner in {pod.owner for pod in (before, after) if pod is not None and pod.owner}:
+            self._look_at_owner(owner)
+        if _behind(before) != _behind(after):
+            self._look_at_services(before or after)
 
-    def _resume(self, key: Key, workload: Object) -> None:
-        """Take the pods for ready that the status says are."""
-        known = workload.get("status") or {}
-        ready = known.get("readyReplicas", known.get("numberReady", known.get("ready", 0)))
-        if known.get("phase") == "Running":
-            ready = 1
-        kept = self._known(key, workload)
-        kept.ended = known.get("succeeded", 0)
-        now = asyncio.get_running_loop().time()
-        kept.progress = Progress(kept.template, (Batch(now, ready),) if ready else ())
+    def _look_at_services(self, pod: Pod | None) -> None:
+        namespace = pod.key.partition("/")[0] if pod is not None else ""
+        for name, selector in self._services.get(namespace, {}).items():
+            if pod is not None and selector and selector.items() <= pod.labels.items():
+                self._look_at((services.COLLECTION, f"{namespace}/{name}"), Level.TELL)
 
-    def _forget(self, key: Key) -> None:
-        kept = self._kept.pop(key, None)
-        if kept is not None:
-            if kept.timer is not None:
-                kept.timer.cancel()
-            self.room.give_back(key)
-            self._look_at_waiting()
-
-    def _look_at_waiting(self) -> None:
-        for key in self.room.waiting():
-            self._look_at(key)
+    def _note_service(self, record: Record, *, removed: bool) -> None:
+        namespace, _, name = record.name.partition("/")
+        key = (services.COLLECTION, record.name)
+        self._look_at(key)
+        if removed:
+            self._services.get(namespace, {}).pop(name, None)
+            self._addresses.release(record.name)
+            return
+        spec = orjson.loads(record.value)["spec"]
+        self._services.setdefault(namespace, {})[name] = spec.get("selector") or {}
+        self._addresses.hold(record.name, number_of(_SERVICE_NETWORK, spec.get("clusterIP", "")))
 
     async def _keep(self, key: Key) -> None:
-        """Bring one workload's status to where it should be now."""
+        """Bring one thing a step closer to where it should be."""
         if key == ALL_NODES:
-            self._count_nodes()
+            self.hosts.renew_nodes()
+            for each in self._daemons:
+                self._look_at(each)
+            await self.hosts.clear_nodes()
+        elif key == WAITING:
+            await self.hosts.find_places()
+        elif key[0] == PODS:
+            await self.hosts.keep(key[1])
+        elif key[0] == volumes.VOLUMES:
+            await self._drop_volume(key[1])
+        else:
+            await self._keep_object(key)
+
+    async def _keep_object(self, key: Key) -> None:
+        found = self.stored(*key)
+        if found is None:
+            if key[0] == services.COLLECTION:
+                await self._drop_endpoints(key[1])
             return
-        collection, name = key
-        resource = self._resource(collection)
-        record = self._api.store.get(collection, name)
-        workload = stored_object(resource, record)
-        if record is None or workload is None or metadata_of(record).deletion_timestamp:
+        if found["metadata"].get("deletionTimestamp"):
             return  # one that is ending keeps what it has until it is gone
-        pods = self._pods(key, workload) if collection in WITH_PODS else Pods()
-        fresh = status(workload, pods, self._api.timestamp())
-        if fresh is not None:
-            await self._write(resource, workload, fresh)
+        plan = self._plan(key, found)
+        await self.hosts.carry_out(plan.steps)
+        self._come_back(key, plan.again_s)
 
-    async def _write(self, resource: Resource, seen: Object, fresh: Object) -> None:
-        meta = metadata(seen)
-        call = call_on(resource, meta.get("namespace", ""), meta["name"]).on("status")
-        form = Form(self._api, call, WriteOptions(field_manager=MANAGER))
+    def _plan(self, key: Key, found: Object) -> Plan:
+        setting = self._setting()
+        match key[0]:
+            case deployments.COLLECTION:
+                return deployments.plan(found, self._children_of(found), setting)
+            case replicas.COLLECTION:
+                return replicas.plan(found, setting)
+            case stateful.COLLECTION:
+                return stateful.plan(found, self._children_of(found), setting)
+            case daemons.COLLECTION:
+                return daemons.plan(found, self._children_of(found), setting)
+            case jobs.COLLECTION:
+                return jobs.plan(found, setting)
+            case volumes.COLLECTION:
+                return Plan(volumes.plan(found))
+        return Plan(self._of_service(found))
 
-        def decide(newest: Object | None) -> Verdict:
-            if newest is None:
-                raise not_found(resource.plural, resource.group, meta["name"])
-            # Of another one, or of another wish, there will be an event that leads here again.
-            if any(metadata(newest).get(key) != meta.get(key) for key in ("uid", "generation")):
-                return Leave(newest)
-            verdict = formed_update(form, {**newest, "status": fresh}, newest)
-            if isinstance(verdict, Save):
-                self._writing.add(key)
-            return verdict
-
-        key = (resource.collection, call.key())
-        try:
-            await write(self._api, resource, call.key(), decide)
-        except ApiError as error:
-            if error.code != 404:
-                raise
-        finally:
-            self._writing.discard(key)
-
-    def _pods(self, key: Key, workload: Object) -> Pods:
-        """Count the workload's pods as of now, and come back when the next of them is due."""
-        kept = self._known(key, workload)
-        now = asyncio.get_running_loop().time()
-        pods = self._counted(key, kept, workload, now)
-        due = kept.progress.next_at(now)
-        if workload["kind"] == "Job":
-            while pods.given and (done_at := self._round_ends(kept)) <= now:
-                kept.ended += pods.given
-                kept.progress = Progress(kept.template)
-                pods = self._counted(key, kept, workload, now)
-            if pods.given:
-                due = min(filter(None, (kept.progress.next_at(now), done_at)))
-        self._come_back(key, kept, due)
-        return pods
-
-    def _counted(self, key: Key, kept: _Kept, workload: Object, now: float) -> Pods:
-        wanted = self._wanted(workload, kept)
-        given = self._given(key, kept.demand, wanted)
-        strategy = (workload["spec"].get("strategy") or {}).get("type")
-        kept.progress = progress = advanced(
-            kept.progress,
-            Progress(kept.template, (Batch(now + self._pace.start_s, given),)),
-            now,
-            rolling=strategy != "Recreate",
+    def _setting(self) -> Setting:
+        return Setting(
+            moment=self.api.now(),
+            suffix=self._suffix,
+            mould=self.hosts.moulds.of,
+            pods_of=self.hosts.census.owned_by,
+            daemon_nodes=self.hosts.places.daemon_nodes,
         )
-        older, ready = progress.older(now), progress.ready(now)
-        return Pods(wanted, given, ready + older, wanted - older, kept.ended)
 
-    def _round_ends(self, kept: _Kept) -> float:
-        """When the pods of a job that run now have all done their work."""
-        return max(one.ready_at for one in kept.progress.batches) + self._pace.job_s
+    def _suffix(self) -> str:
+        return "".join(self._suffixes.choices(GENERATED_ALPHABET, k=5))
 
-    def _known(self, key: Key, workload: Object) -> _Kept:
-        """What we keep of a workload, with the template it has now."""
-        is_pod = key[0] == "pods"
-        # The pods that a replica set has are not touched by its new template.
-        template = "" if is_pod or key[0] == "replicasets.apps" else revision(workload)
-        kept = self._kept.get(key)
-        if kept is None or kept.template != template:
-            spec = workload["spec"] if is_pod else workload["spec"]["template"].get("spec") or {}
-            asked = demand(spec)
-            if kept is None:
-                kept = self._kept[key] = _Kept(template, asked, Progress(template))
-            kept.template, kept.demand = template, asked
-        return kept
+    def stored(self, collection: str, name: str) -> Object | None:
+        """An object as it is stored."""
+        record = self.api.store.get(collection, name)
+        return None if record is None else orjson.loads(record.value)
 
-    def _wanted(self, workload: Object, kept: _Kept) -> int:
-        """How many pods there should be now."""
-        spec: Object = workload["spec"]
-        match workload["kind"]:
-            case "Pod":
-                phase = (workload.get("status") or {}).get("phase")
-                return int(phase not in ("Succeeded", "Failed"))
-            case "DaemonSet":
-                return self.nodes.matching(kept.demand.claim)
-            case "Job":
-                if spec.get("suspend") or is_finished(workload):
-                    return 0
-                left = completions(workload) - kept.ended
-                return max(0, min(int(spec.get("parallelism", 1)), left))
-        return int(spec.get("replicas", 1))
+    def _children_of(self, owner: Object) -> list[Object]:
+        """The replica sets, or the revisions, of a workload that are not ending, oldest first."""
+        records = [
+            record
+            for key in self._children.get(owner["metadata"]["uid"], ())
+            if (record := self.api.store.get(*key)) is not None
+            and metadata_of(record).deletion_timestamp is None
+        ]
+        return [orjson.loads(record.value) for record in records]
 
-    def _given(self, key: Key, asked: Demand, wanted: int) -> int:
-        needs = {name: amount.in_its_unit(name) for name, amount in asked.requests} | {PODS: 1}
-        before = self.room.given(key)
-        given = self.room.give(key, tuple(needs.items()), wanted)
-        if given < before:
-            self._look_at_waiting()
-        return given
-
-    def _come_back(self, key: Key, kept: _Kept, due: float | None) -> None:
-        if kept.timer is not None:
-            kept.timer.cancel()
-            kept.timer = None
-        if due is not None:
+    def _come_back(self, key: Key, again_s: float | None) -> None:
+        known = self._again.pop(key, None)
+        if known is not None:
+            known.cancel()
+        if again_s is not None:
+            # Times are told in whole seconds: a little later is never too early.
             loop = asyncio.get_running_loop()
-            kept.timer = loop.call_at(due, self._look_at, key)
+            self._again[key] = loop.call_later(max(1.0, again_s + 0.5), self._look_at, key)
+
+    def _of_service(self, service: Object) -> list[Step]:
+        spec, meta = service["spec"], service["metadata"]
+        fresh = services.load_balancer(service)
+        parts: dict[str, Object] = {}
+        if not spec.get("clusterIP") and spec.get("type") != "ExternalName":
+            place = f"{meta['namespace']}/{meta['name']}"
+            ip = address(_SERVICE_NETWORK, self._addresses.give(place))
+            parts["spec"] = {"clusterIP": ip, "clusterIPs": [ip]}
+        steps = status_change(services.COLLECTION, service, fresh, **parts)
+        pods = services.selected(service, self.hosts.census.within(meta["namespace"]))
+        steps += services.endpoint_steps(service, pods, self._port, self.stored)
+        if self._serves(services.SLICES):
+            steps += services.slice_steps(service, pods, self._port, self.stored)
+        return steps
+
+    def _port(self, pod: Pod, name: str) -> int:
+        wire = self.stored(PODS, pod.key) or {"spec": {}}
+        for container in wire["spec"].get("containers") or ():
+            for port in container.get("ports") or ():
+                if port.get("name") == name:
+                    return int(port["containerPort"])
+        return 0
+
+    async def _drop_endpoints(self, name: str) -> None:
+        """What was told of the pods behind a service goes with it."""
+        found = self.stored(services.ENDPOINTS, name)
+        if found is not None:
+            uid = found["metadata"]["uid"]
+            await self.hand.carry_out([End((services.ENDPOINTS, name), uid)])
+
+    async def _drop_volume(self, claim_uid: str) -> None:
+        name = volumes.volume_name(claim_uid)
+        found = self.stored(volumes.VOLUMES, name)
+        if found is not None:
+            uid = found["metadata"]["uid"]
+            await self.hand.carry_out([End((volumes.VOLUMES, name), uid)])
+
+
+def _behind(pod: Pod | None) -> tuple[object, ...] | None:
+    """What services tell of a pod."""
+    if pod is None or not pod.ip:
+        return None
+    return (pod.ip, pod.is_ready, pod.ending, pod.has_ended, pod.labels)

@@ -7,29 +7,25 @@ supervisor of someone else runs `store.run`, then awaits `start`, then runs `ser
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.access.signing import Signing
+from atoll.apiserver.admission import Kinds
 from atoll.apiserver.assembly import Assembly, Service, assemble
 from atoll.apiserver.authentication import MASTERS
-from atoll.apiserver.housekeeping.acting import call_on
-from atoll.apiserver.options import WriteOptions
-from atoll.apiserver.verbs.creating import create_object
-from atoll.apiserver.verbs.forming import Form, formed_update
-from atoll.apiserver.verbs.writing import Verdict, write
+from atoll.apiserver.resource import Branch
 from atoll.client.inprocess import InProcess
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.fleets import Pool
-from atoll.simulated.keeping import NODES, Keeper, Pace
+from atoll.simulated.keeping import Keeper, Pace
 from atoll.simulated.link import Link
+from atoll.simulated.logs import PodLogs
 from atoll.simulated.nodes import FLEET, fleet_nodes
+from atoll.simulated.upsets import fill, find_node, lose_node
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
-
-Object = dict[str, Any]
 
 ADMINISTRATOR = Peer("kubernetes-admin", (MASTERS,))
 
@@ -54,9 +50,7 @@ class Member:
     async def start(self) -> None:
         """Make what every cluster has, and the nodes of this one. The store must be running."""
         await self.server.start()
-        for node in fleet_nodes(self.fleet, self.server.api.timestamp()):
-            await self._register(node)
-        self.keeper.load()
+        await self.keeper.load(fleet_nodes(self.fleet, self.server.api.timestamp()))
 
     def kill(self) -> None:
         """From now on nobody reaches it: requests and watches fail. It goes on by itself."""
@@ -70,22 +64,17 @@ class Member:
         """Every answer takes this much longer."""
         self.transport.slow(seconds)
 
-    async def _register(self, node: Object) -> None:
-        """Create a node that is not there, and say what it offers."""
-        api, name = self.server.api, node["metadata"]["name"]
-        resource = api.catalog.of_collection(NODES)
-        assert resource is not None, "nodes are always served"
-        if api.store.get(NODES, name) is not None:
-            return
-        call, options = call_on(resource, "", name), WriteOptions(field_manager="kubelet")
-        await create_object(Form(api, call, options), node)
-        form = Form(api, call.on("status"), options)
+    async def fill(self, share: float) -> None:
+        """Have this share of every node used, by pods made for it; 0 takes those away."""
+        await fill(self.keeper, share)
 
-        def decide(old: Object | None) -> Verdict:
-            assert old is not None, "nobody else is there yet to delete it"
-            return formed_update(form, {**old, "status": node["status"]}, old)
+    async def lose_node(self, name: str) -> None:
+        """Let a node not be heard of any more, with all the pods on it."""
+        await lose_node(self.keeper, name)
 
-        await write(api, resource, name, decide)
+    async def find_node(self, name: str) -> None:
+        """Let a node that was lost be heard of again."""
+        await find_node(self.keeper, name)
 
 
 def build(
@@ -99,7 +88,9 @@ def build(
 ) -> Member:
     """Put a member together over a log, in memory where none is given. Nothing runs yet."""
     store = Store.open(log or MemoryLog())
-    server = assemble(store, effects, signing=signing, runs_pods=True)
+    branches = (Branch("log", "Pod", PodLogs(store, effects).serve),)
+    kinds = Kinds(branches={("", "pods"): branches})
+    server = assemble(store, effects, kinds=kinds, signing=signing, runs_pods=True)
     keeper = Keeper(server.api, pace or Pace())
     store.listen(keeper.follow)
     transport = Link(name, InProcess(server.handle, ADMINISTRATOR), effects.now)

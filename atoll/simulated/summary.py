@@ -27,16 +27,16 @@ def summary(member: Member) -> Object:
     since = {"lastTransitionTime": rfc3339(member.transport.since)}
     if member.transport.is_cut:
         return {"conditions": [condition("Ready", *_UNREACHABLE, holds=False) | since]}
-    nodes, room = member.keeper.nodes, member.keeper.room
+    hosts = member.keeper.hosts
     resources = {
-        "allocatable": room.capacity,
-        "allocating": room.missing(),
-        "allocated": room.taken(),
+        "allocatable": hosts.places.capacity(),
+        "allocating": hosts.missing(),
+        "allocated": hosts.places.taken(),
     }
     return {
         "kubernetesVersion": version()["gitVersion"],
         "apiEnablements": enablements(member.server.api.catalog.index),
-        "nodeSummary": {"totalNum": nodes.count, "readyNum": nodes.ready_count},
+        "nodeSummary": {"totalNum": len(hosts.places.nodes), "readyNum": hosts.ready_count},
         "resourceSummary": {
             name: written_amounts(amounts) for name, amounts in resources.items() if amounts
         },

@@ -60,6 +60,18 @@ def service(**spec):
             id="the-volume-of-a-claim",
         ),
         pytest.param(
+            make(CLAIM, spec={}),
+            make(CLAIM, spec={"storageClassName": "standard"}),
+            make(CLAIM, spec={"storageClassName": "standard"}),
+            id="the-class-a-member-gave-a-claim",
+        ),
+        pytest.param(
+            make(CLAIM, spec={"storageClassName": ""}),
+            make(CLAIM, spec={"storageClassName": "standard"}),
+            make(CLAIM, spec={"storageClassName": ""}),
+            id="the-class-a-claim-asks-for",
+        ),
+        pytest.param(
             make(VOLUME, spec={}),
             make(VOLUME, spec={"claimRef": {"name": "c"}}),
             make(VOLUME, spec={"claimRef": {"name": "c"}}),

@@ -57,7 +57,7 @@ def test_a_new_template_keeps_the_old_pods_until_the_new_ones_are_ready():
 
     rolling, done = in_virtual_time(scenario, pace=Pace(start_s=30.0)).value
     assert (rolling["observedGeneration"], rolling["readyReplicas"]) == (2, 2)
-    assert "updatedReplicas" not in rolling
+    assert (rolling["replicas"], rolling["updatedReplicas"]) == (3, 1)
     assert rolling["conditions"][1]["reason"] == "ReplicaSetUpdated"
     assert (done["updatedReplicas"], done["readyReplicas"]) == (2, 2)
 
@@ -115,6 +115,7 @@ def test_killing_breaks_off_watches_that_are_open_and_requests_on_the_way():
     async def scenario(member):
         seen = []
         await ask(member, "POST", PATH, workload("w", replicas=1))
+        await settled(member, f"{PATH}/w", lambda status: status.get("readyReplicas") == 1)
         async with asyncio.TaskGroup() as group:
             watch = group.create_task(_ended(_watched(member, seen)))
             await asyncio.sleep(1.0)
@@ -191,8 +192,8 @@ def test_the_summary_is_the_status_of_a_cluster():
     async def scenario(member):
         await ask(member, "POST", PATH, workload("w", "1500m", replicas=3))
         await settled(member, f"{PATH}/w", lambda status: status.get("readyReplicas") == 3)
-        await ask(member, "POST", PATH, workload("big", "500", replicas=2))
-        await settled(member, f"{PATH}/big", lambda status: status.get("readyReplicas") == 1)
+        await ask(member, "POST", PATH, workload("big", "50", replicas=11))
+        await settled(member, f"{PATH}/big", lambda status: status.get("readyReplicas") == 10)
         return summary(member)
 
     found = in_virtual_time(scenario).value
@@ -200,8 +201,8 @@ def test_the_summary_is_the_status_of_a_cluster():
     assert found["nodeSummary"] == {"totalNum": 10, "readyNum": 10}
     assert found["resourceSummary"] == {
         "allocatable": {"cpu": "640", "memory": "2560Gi", "pods": "2500"},
-        "allocated": {"cpu": "504500m", "memory": "256Mi", "pods": "4"},
-        "allocating": {"cpu": "500", "memory": "64Mi", "pods": "1"},
+        "allocated": {"cpu": "504500m", "memory": "832Mi", "pods": "13"},
+        "allocating": {"cpu": "50", "memory": "64Mi", "pods": "1"},
     }
     apps = next(one for one in found["apiEnablements"] if one["groupVersion"] == "apps/v1")
     assert {"name": "deployments", "kind": "Deployment"} in apps["resources"]

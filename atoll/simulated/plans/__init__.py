@@ -1,0 +1,1 @@
+"""What the controllers of a cluster decide, as plain functions: objects and facts in, steps out."""

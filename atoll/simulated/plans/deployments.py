@@ -1,0 +1,306 @@
+"""Deployments: a ReplicaSet for each template, and the way from one to the next.
+
+A deployment and its replica sets come in; what to do next goes out. First replica sets are made and
+scaled, then their pods follow, then all of it is told; each is a plan of its own, for what follows
+depends on what came of it. Scaling in the midst of a roll-out does not keep to proportions.
+"""
+
+from typing import Any
+
+from atoll.apiserver.objects.conditions import condition, since
+from atoll.simulated.plans import replicas
+from atoll.simulated.plans.census import TEMPLATE_HASH, Pod
+from atoll.simulated.plans.revisions import template_hash
+from atoll.simulated.plans.setting import Setting, condition_of, share, without_zeros
+from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, key_of, owner, status_change
+
+Object = dict[str, Any]
+COLLECTION = "deployments.apps"
+REVISION = "deployment.kubernetes.io/revision"
+_DESIRED, _MOST = (
+    "deployment.kubernetes.io/desired-replicas",
+    "deployment.kubernetes.io/max-replicas",
+)
+_NOT_HANDED_ON = ("kubectl.kubernetes.io/last-applied-configuration", REVISION, _DESIRED, _MOST)
+
+
+def plan(deployment: Object, sets: list[Object], setting: Setting) -> Plan:
+    """What to do next about a deployment that has these replica sets, the oldest first."""
+    spec = deployment["spec"]
+    mark = template_hash(spec["template"])
+    newest = next((one for one in sets if _mark(one) == mark), None)
+    if newest is None and not spec.get("paused"):
+        return Plan([Make(replicas.COLLECTION, _replica_set(deployment, sets, mark))])
+    pods = {one["metadata"]["uid"]: setting.pods_of(one["metadata"]["uid"]) for one in sets}
+    steps = _scaled(deployment, newest, sets, pods, setting)
+    if not steps:
+        steps = [
+            step
+            for one in sets
+            for step in replicas.pod_steps(one, pods[one["metadata"]["uid"]], setting)
+        ]
+    if steps:
+        return Plan(steps)
+    return _told(deployment, newest, sets, pods, setting)
+
+
+def _mark(replica_set: Object) -> str:
+    return str((replica_set["metadata"].get("labels") or {}).get(TEMPLATE_HASH, ""))
+
+
+def _number(replica_set: Object) -> int:
+    """The revision of a replica set."""
+    written = (replica_set["metadata"].get("annotations") or {}).get(REVISION, "")
+    return int(written) if written.isdigit() else 0
+
+
+def _replicas(replica_set: Object) -> int:
+    return int(replica_set["spec"].get("replicas", 1))
+
+
+def _replica_set(deployment: Object, sets: list[Object], mark: str) -> Object:
+    """The replica set of the deployment's template, with as many pods as may be at once."""
+    spec, meta = deployment["spec"], deployment["metadata"]
+    template, marked = spec["template"], {TEMPLATE_HASH: mark}
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    matched = {**(spec["selector"].get("matchLabels") or {}), **marked}
+    number = max(map(_number, sets), default=0) + 1
+    made: Object = {
+        "replicas": _first_size(deployment, sets),
+        "selector": {**spec["selector"], "matchLabels": matched},
+        "template": {
+            **template,
+            "metadata": {**(template.get("metadata") or {}), "labels": {**labels, **marked}},
+        },
+    }
+    if spec.get("minReadySeconds"):
+        made["minReadySeconds"] = spec["minReadySeconds"]
+    return {
+        "metadata": {
+            "name": f"{meta['name']}-{mark}",
+            "namespace": meta["namespace"],
+            "labels": {**labels, **marked},
+            "annotations": _handed_on(deployment) | {REVISION: str(number)},
+            "ownerReferences": [owner(deployment)],
+        },
+        "spec": made,
+        "status": {"replicas": 0},
+    }
+
+
+def _first_size(deployment: Object, sets: list[Object]) -> int:
+    wanted = int(deployment["spec"].get("replicas", 1))
+    others = sum(map(_replicas, sets))
+    if _is_recreated(deployment):
+        return 0 if others else wanted
+    surge, _ = _slack(deployment)
+    return max(0, min(wanted, wanted + surge - others))
+
+
+def _handed_on(deployment: Object) -> dict[str, str]:
+    """The annotations that a deployment gives its replica set."""
+    notes = deployment["metadata"].get("annotations") or {}
+    wanted = int(deployment["spec"].get("replicas", 1))
+    most = wanted if _is_recreated(deployment) else wanted + _slack(deployment)[0]
+    own = {key: value for key, value in notes.items() if key not in _NOT_HANDED_ON}
+    return own | {_DESIRED: str(wanted), _MOST: str(most)}
+
+
+def _is_recreated(deployment: Object) -> bool:
+    return (deployment["spec"].get("strategy") or {}).get("type") == "Recreate"
+
+
+def _slack(deployment: Object) -> tuple[int, int]:
+    """How many pods there may be too many while rolling, and how many may be missing."""
+    wanted = int(deployment["spec"].get("replicas", 1))
+    rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
+    surge = share(rolling.get("maxSurge", "25%"), wanted, up=True)
+    missing = share(rolling.get("maxUnavailable", "25%"), wanted, up=False)
+    return surge, min(wanted, missing if missing or surge else 1)
+
+
+def _scaled(
+    deployment: Object,
+    newest: Object | None,
+    sets: list[Object],
+    pods: dict[str, list[Pod]],
+    setting: Setting,
+) -> list[Step]:
+    """Replica sets that should be of another size, or know of another revision."""
+    if newest is None:  # it is paused, and its template is not used yet
+        newest = max(sets, key=_number, default=None)
+        if newest is None:
+            return []
+        sizes = {newest["metadata"]["uid"]: int(deployment["spec"].get("replicas", 1))}
+    elif _is_recreated(deployment):
+        sizes = _recreated(deployment, newest, sets, pods)
+    else:
+        sizes = _rolled(deployment, newest, sets, pods, setting)
+    return [
+        step
+        for one in sets
+        for step in _resized(deployment, one, sizes.get(one["metadata"]["uid"]), sets, newest)
+    ]
+
+
+def _resized(
+    deployment: Object, one: Object, size: int | None, sets: list[Object], newest: Object
+) -> list[Step]:
+    parts: dict[str, Object] = {}
+    if size is not None and size != _replicas(one):
+        parts["spec"] = {"replicas": size}
+    if one is newest:
+        notes = one["metadata"].get("annotations") or {}
+        wanted = _handed_on(deployment)
+        latest = max(map(_number, sets))
+        if _number(one) < latest:
+            wanted[REVISION] = str(latest + 1)
+        if any(notes.get(key) != value for key, value in wanted.items()):
+            parts["annotations"] = wanted
+    if not parts:
+        return []
+    return [Change(key_of(replicas.COLLECTION, one), one["metadata"]["uid"], parts)]
+
+
+def _recreated(
+    deployment: Object, newest: Object, sets: list[Object], pods: dict[str, list[Pod]]
+) -> dict[str, int]:
+    """All old pods go before the first new one comes."""
+    olds = [one for one in sets if one is not newest]
+    if any(map(_replicas, olds)):
+        return {one["metadata"]["uid"]: 0 for one in olds}
+    if any(not pod.has_ended for one in olds for pod in pods[one["metadata"]["uid"]]):
+        return {}
+    return {newest["metadata"]["uid"]: int(deployment["spec"].get("replicas", 1))}
+
+
+def _rolled(
+    deployment: Object,
+    newest: Object,
+    sets: list[Object],
+    pods: dict[str, list[Pod]],
+    setting: Setting,
+) -> dict[str, int]:
+    """New pods as far as there may be more, old ones away as far as enough are available."""
+    wanted = int(deployment["spec"].get("replicas", 1))
+    wait_s = deployment["spec"].get("minReadySeconds") or 0
+    surge, missing = _slack(deployment)
+    sizes = {one["metadata"]["uid"]: _replicas(one) for one in sets}
+    uid = newest["metadata"]["uid"]
+    more = max(0, wanted + surge - sum(sizes.values()))
+    sizes[uid] = min(wanted, sizes[uid] + more)
+    available = {
+        key: setting.available([pod for pod in each if pod.is_active], wait_s)
+        for key, each in pods.items()
+    }
+    olds = [one["metadata"]["uid"] for one in sets if one is not newest]
+    least = wanted - missing
+    spare = sum(sizes.values()) - least - max(0, sizes[uid] - available[uid])
+    for old in olds:  # those that do not serve anyone go first
+        cut = max(0, min(sizes[old] - available[old], spare))
+        sizes[old] -= cut
+        spare -= cut
+    spare = min(spare, sum(available.values()) - least)
+    for old in olds:
+        cut = max(0, min(sizes[old], spare))
+        sizes[old] -= cut
+        spare -= cut
+    return sizes
+
+
+def _told(
+    deployment: Object,
+    newest: Object | None,
+    sets: list[Object],
+    pods: dict[str, list[Pod]],
+    setting: Setting,
+) -> Plan:
+    """The statuses of a deployment and its replica sets; old ones beyond the limit go."""
+    steps: list[Step] = []
+    for one in sets:
+        fresh = replicas.status(one, pods[one["metadata"]["uid"]], setting)
+        steps += status_change(replicas.COLLECTION, one, fresh)
+    if newest is not None:
+        steps += _cleaned(deployment, [one for one in sets if one is not newest], pods)
+    fresh, again_s = _status(deployment, newest, sets, pods, setting)
+    notes = {} if newest is None else {"annotations": {REVISION: str(_number(newest))}}
+    return Plan(steps + status_change(COLLECTION, deployment, fresh, **notes), again_s)
+
+
+def _cleaned(deployment: Object, olds: list[Object], pods: dict[str, list[Pod]]) -> list[Step]:
+    limit = deployment["spec"].get("revisionHistoryLimit", 10)
+    empty = [one for one in olds if not _replicas(one) and not pods[one["metadata"]["uid"]]]
+    empty.sort(key=_number)
+    return [
+        End(key_of(replicas.COLLECTION, one), one["metadata"]["uid"])
+        for one in empty[: max(0, len(olds) - limit)]
+    ]
+
+
+def _status(
+    deployment: Object,
+    newest: Object | None,
+    sets: list[Object],
+    pods: dict[str, list[Pod]],
+    setting: Setting,
+) -> tuple[Object, float | None]:
+    spec, old = deployment["spec"], deployment.get("status") or {}
+    wanted, wait_s = int(spec.get("replicas", 1)), spec.get("minReadySeconds") or 0
+    active = [pod for each in pods.values() for pod in each if pod.is_active]
+    updated = [pod for pod in active if newest and pod.owner == newest["metadata"]["uid"]]
+    available = setting.available(active, wait_s)
+    counts = without_zeros(
+        observedGeneration=deployment["metadata"].get("generation"),
+        replicas=len(active),
+        updatedReplicas=len(updated),
+        readyReplicas=sum(pod.is_ready for pod in active),
+        availableReplicas=available,
+        unavailableReplicas=max(0, sum(map(_replicas, sets)) - available),
+    )
+    if available >= wanted - (0 if _is_recreated(deployment) else _slack(deployment)[1]):
+        said = ("MinimumReplicasAvailable", "Deployment has minimum availability.")
+        is_available = condition("Available", *said, holds=True)
+    else:
+        said = ("MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
+        is_available = condition("Available", *said, holds=False)
+    is_done = len(active) == len(updated) == available == wanted
+    moved = any(old.get(key) != counts.get(key) for key in {*counts, *old} - {"conditions"})
+    name = newest["metadata"]["name"] if newest else deployment["metadata"]["name"]
+    progressing, again_s = _progress(deployment, name, setting, is_done=is_done, moved=moved)
+    told = [_stamped(one, deployment, setting.now) for one in (is_available, progressing) if one]
+    if wait_s and counts.get("readyReplicas", 0) > available:
+        again_s = min(again_s or wait_s, wait_s)
+    return counts | {"conditions": told}, again_s
+
+
+def _progress(
+    deployment: Object, name: str, setting: Setting, *, is_done: bool, moved: bool
+) -> tuple[Object | None, float | None]:
+    """Whether a roll-out gets on; and when to look whether it still does."""
+    known, spec = condition_of(deployment, "Progressing"), deployment["spec"]
+    if spec.get("paused"):
+        said = ("DeploymentPaused", "Deployment is paused")
+        return condition("Progressing", *said, holds=True) | {"status": "Unknown"}, None
+    if is_done:
+        said = ("NewReplicaSetAvailable", f'ReplicaSet "{name}" has successfully progressed.')
+        return condition("Progressing", *said, holds=True), None
+    deadline_s = spec.get("progressDeadlineSeconds", 600)
+    fresh_wish = deployment["metadata"].get("generation") != (deployment.get("status") or {}).get(
+        "observedGeneration"
+    )
+    waited_s = 0.0 if moved or fresh_wish else setting.seconds_since(known.get("lastUpdateTime"))
+    if waited_s >= deadline_s:
+        said = ("ProgressDeadlineExceeded", f'ReplicaSet "{name}" has timed out progressing.')
+        return condition("Progressing", *said, holds=False), None
+    said = ("ReplicaSetUpdated", f'ReplicaSet "{name}" is progressing.')
+    told = condition("Progressing", *said, holds=True)
+    return (told | {"moved": True} if moved else told), deadline_s - waited_s
+
+
+def _stamped(fresh: Object, deployment: Object, now: str) -> Object:
+    """A deployment's condition, with the times of its last change and of its last update."""
+    moved = fresh.pop("moved", False)
+    before = condition_of(deployment, fresh["type"])
+    stamped = since(fresh, [before] if before else [], now)
+    as_before = stamped | {"lastUpdateTime": before.get("lastUpdateTime")}
+    return before if as_before == before and not moved else stamped | {"lastUpdateTime": now}

@@ -1,0 +1,65 @@
+"""ReplicaSets: as many pods as are wanted, and what is told of them.
+
+Ended pods and those that are being deleted do not count. Which go first when there are too many is
+as in Kubernetes: those without a node, not running, not ready, and then the youngest.
+"""
+
+from typing import Any
+
+from atoll.simulated.plans.census import Pod
+from atoll.simulated.plans.setting import Setting, without_zeros
+from atoll.simulated.plans.steps import End, Make, Plan, Step, owner, status_change
+
+Object = dict[str, Any]
+COLLECTION = "replicasets.apps"
+PODS = "pods"
+
+
+def plan(replica_set: Object, setting: Setting) -> Plan:
+    """What to do about a replica set that nobody else looks after."""
+    pods = setting.pods_of(replica_set["metadata"]["uid"])
+    steps = pod_steps(replica_set, pods, setting)
+    if steps:
+        return Plan(steps)
+    wait_s = replica_set["spec"].get("minReadySeconds") or 0
+    fresh = status(replica_set, pods, setting)
+    unripe = fresh.get("readyReplicas", 0) > fresh.get("availableReplicas", 0)
+    return Plan(status_change(COLLECTION, replica_set, fresh), wait_s if unripe else None)
+
+
+def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Step]:
+    """The pods that are missing, or too many."""
+    spec, meta = replica_set["spec"], replica_set["metadata"]
+    active = [pod for pod in pods if pod.is_active]
+    missing = int(spec.get("replicas", 1)) - len(active)
+    if missing > 0:
+        mould = setting.mould(spec["template"], meta["namespace"])
+        mine = owner(replica_set)
+        return [
+            Make(PODS, mould.pod(meta["namespace"], _name(meta, setting), mine), mould)
+            for _ in range(missing)
+        ]
+    doomed = sorted(active, key=_worth)[: max(0, -missing)]
+    return [End((PODS, pod.key), pod.uid) for pod in doomed]
+
+
+def _name(meta: Object, setting: Setting) -> str:
+    return f"{meta['name'][:57]}-{setting.suffix()}"
+
+
+def _worth(pod: Pod) -> tuple[bool, bool, bool, int]:
+    """The least is the first to go."""
+    return (bool(pod.node), pod.phase == "Running", pod.is_ready, -pod.born)
+
+
+def status(replica_set: Object, pods: list[Pod], setting: Setting) -> Object:
+    """What is told of a replica set with these pods."""
+    spec = replica_set["spec"]
+    active = [pod for pod in pods if pod.is_active]
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    return {"replicas": len(active)} | without_zeros(
+        fullyLabeledReplicas=sum(labels.items() <= pod.labels.items() for pod in active),
+        readyReplicas=sum(pod.is_ready for pod in active),
+        availableReplicas=setting.available(active, spec.get("minReadySeconds") or 0),
+        observedGeneration=replica_set["metadata"].get("generation"),
+    )

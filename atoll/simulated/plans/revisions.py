@@ -1,0 +1,61 @@
+"""Names for pod templates, and ControllerRevisions: the memory of what a workload once was."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
+from atoll.simulated.plans.steps import Change, End, Make, Step, key_of, owner
+
+Object = dict[str, Any]
+COLLECTION = "controllerrevisions.apps"
+HASH = "controller.kubernetes.io/hash"
+_DIGITS = 10
+
+
+def template_hash(template: Any) -> str:
+    """A name for a pod template: the same for the same template."""
+    digest = hashlib.sha256(orjson.dumps(template, option=orjson.OPT_SORT_KEYS)).digest()
+    return "".join(GENERATED_ALPHABET[byte % len(GENERATED_ALPHABET)] for byte in digest[:_DIGITS])
+
+
+def remembered(workload: Object, known: list[Object], labels: Mapping[str, str]) -> list[Step]:
+    """See that the template of a workload is the newest of its revisions."""
+    spec, meta = workload["spec"], workload["metadata"]
+    name = f"{meta['name']}-{template_hash(spec['template'])}"
+    newest = max((one["revision"] for one in known), default=0)
+    there = next((one for one in known if one["metadata"]["name"] == name), None)
+    if there is None:
+        return [Make(COLLECTION, _revision(workload, name, newest + 1, labels))]
+    if there["revision"] == newest:
+        return []
+    again = {"revision": newest + 1}
+    return [Change(key_of(COLLECTION, there), there["metadata"]["uid"], again)]
+
+
+def _revision(workload: Object, name: str, number: int, labels: Mapping[str, str]) -> Object:
+    meta, template = workload["metadata"], workload["spec"]["template"]
+    marked = {**labels, HASH: name.rpartition("-")[2]}
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": meta["namespace"],
+            "labels": marked,
+            "ownerReferences": [owner(workload)],
+        },
+        "data": {"spec": {"template": {**template, "$patch": "replace"}}},
+        "revision": number,
+    }
+
+
+def forgotten(workload: Object, known: list[Object], used: set[str]) -> list[Step]:
+    """The revisions beyond the limit that no pod is of, the oldest first."""
+    limit = workload["spec"].get("revisionHistoryLimit", 10)
+    unused = [one for one in known if one["metadata"]["name"] not in used]
+    unused.sort(key=lambda one: int(one["revision"]))
+    return [
+        End(key_of(COLLECTION, one), one["metadata"]["uid"])
+        for one in unused[: max(0, len(unused) - limit)]
+    ]

@@ -1,0 +1,91 @@
+"""What the controllers of a simulated cluster decide: objects to make, to change and to end.
+
+Plans are lists of these; `hand` carries them out. A change is by parts, so that what others wrote
+into the object meanwhile stays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from atoll.simulated.plans.moulds import Mould
+
+Object = dict[str, Any]
+Key = tuple[str, str]  # a collection, and a name in it
+
+
+@dataclass(frozen=True, slots=True)
+class Make:
+    """Create this object, whole but for what the server stamps. One that is there is left alone."""
+
+    collection: str
+    object: Object
+    mould: Mould | None = None  # of a pod
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Put these parts into this very object: its status, and single keys of what else is named.
+
+    With a `generation`, only if the object still asks for what this is the answer to.
+    """
+
+    key: Key
+    uid: str
+    parts: Mapping[str, Any]
+    generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Delete this very object; `at_once`: without the time it would have."""
+
+    key: Key
+    uid: str
+    at_once: bool = False
+
+
+Step = Make | Change | End
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps to take now; and in how many seconds to look again, although nothing has happened."""
+
+    steps: list[Step] = field(default_factory=list)
+    again_s: float | None = None
+
+
+def key_of(collection: str, obj: Object) -> Key:
+    """Where an object is kept."""
+    meta = obj["metadata"]
+    name, namespace = meta["name"], meta.get("namespace")
+    return (collection, f"{namespace}/{name}" if namespace else name)
+
+
+def owner(obj: Object) -> Object:
+    """An owner reference of the controller of something."""
+    return {
+        "apiVersion": obj["apiVersion"],
+        "kind": obj["kind"],
+        "name": obj["metadata"]["name"],
+        "uid": obj["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def status_change(collection: str, obj: Object, fresh: Object, **parts: Object) -> list[Step]:
+    """The step that writes a status, and other parts along with it, where they say anything new."""
+    news = {name: part for name, part in parts.items() if not _has(obj, name, part)}
+    if fresh != (obj.get("status") or {}):
+        news["status"] = fresh
+    if not news:
+        return []
+    meta = obj["metadata"]
+    return [Change(key_of(collection, obj), meta["uid"], news, meta.get("generation"))]
+
+
+def _has(obj: Object, name: str, part: Object) -> bool:
+    there = (obj["metadata"] if name == "annotations" else obj).get(name) or {}
+    return all(there.get(key) == value for key, value in part.items())

@@ -1,0 +1,70 @@
+"""What can be done to the nodes of a member on request: filled up, lost, and found again.
+
+Done by writing what a cluster in that state would have written: pods, nodes' conditions and taints.
+So it lasts as long as they do, also over a restart.
+"""
+
+from typing import Any
+
+from atoll.errors import UsageError
+from atoll.model.amount import CPU, MEMORY
+from atoll.simulated.hosts import NODES, PODS
+from atoll.simulated.keeping import Keeper
+from atoll.simulated.nodes import UNREACHABLE, conditions, lost_taints
+from atoll.simulated.plans.steps import Change, End, Make, Step
+from atoll.simulated.quantities import written_amounts
+
+Object = dict[str, Any]
+NAMESPACE, FILLER = "kube-system", "filler"
+
+
+async def fill(keeper: Keeper, share: float) -> None:
+    """Have this share of the CPU and memory of every node used; 0 takes our own pods away."""
+    if not 0 <= share <= 1:
+        raise UsageError(f"a share of a node is between 0 and 1, not {share:g}")
+    census, places = keeper.hosts.census, keeper.hosts.places
+    ours = [pod for pod in census.within(NAMESPACE) if pod.labels.get("app") == FILLER]
+    await keeper.hand.carry_out([End((PODS, pod.key), pod.uid, at_once=True) for pod in ours])
+    steps: list[Step] = []
+    for name, node in places.nodes.items():
+        used = places.used_on(name)
+        missing = {
+            each: int(node.allocatable.get(each, 0) * share) - used.get(each, 0)
+            for each in (CPU, MEMORY)
+        }
+        missing = {each: amount for each, amount in missing.items() if amount > 0}
+        if missing:
+            steps.append(Make(PODS, _filler(keeper, name, missing)))
+    await keeper.hand.carry_out(steps)
+
+
+def _filler(keeper: Keeper, node: str, amounts: dict[str, int]) -> Object:
+    requests = written_amounts(amounts)
+    container = {"name": FILLER, "image": FILLER, "resources": {"requests": requests}}
+    spec = {"containers": [container], "tolerations": [{"operator": "Exists"}]}
+    template = {"metadata": {"labels": {"app": FILLER}}, "spec": spec}
+    mould = keeper.hosts.moulds.of(template, NAMESPACE)
+    return mould.pod(NAMESPACE, f"{FILLER}-{node}", None, nodeName=node)
+
+
+async def lose_node(keeper: Keeper, name: str) -> None:
+    """Let a node be heard of no more: its pods stay as they are, and count as not ready."""
+    await _tell(keeper, name, is_heard=False)
+
+
+async def find_node(keeper: Keeper, name: str) -> None:
+    """Let a node be heard of again."""
+    await _tell(keeper, name, is_heard=True)
+
+
+async def _tell(keeper: Keeper, name: str, *, is_heard: bool) -> None:
+    node, now = keeper.stored(NODES, name), keeper.api.timestamp()
+    if node is None:
+        known = ", ".join(keeper.hosts.places.nodes) or "none"
+        raise UsageError(f'there is no node "{name}"; try: one of {known}')
+    kept = [one for one in node["spec"].get("taints") or () if one["key"] != UNREACHABLE]
+    parts = {
+        "spec": {"taints": kept if is_heard else [*kept, *lost_taints(now)]},
+        "status": {**node["status"], "conditions": conditions(now, is_heard=is_heard)},
+    }
+    await keeper.hand.carry_out([Change((NODES, name), node["metadata"]["uid"], parts)])
