@@ -10,7 +10,7 @@ from atoll.cli.reaching import Plane, plane_options
 from atoll.cli.taints import Taint, read_changes
 from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing, Stale
-from atoll.members.joining import CLUSTERS
+from atoll.members.objects import CLUSTERS
 
 # The plane itself sets taints too, so a change may have to be made again.
 _ATTEMPTS = 10

@@ -101,7 +101,7 @@ def endpoint_of(
         ca=ca,
         certificate=certificate,
         key=key,
-        token=own.text("token") or None,
+        token=own.text("token").strip() or None,
         server_name=cluster.text("tls-server-name") or None,
         skip_verification=is_trusted,
         token_file=own.file("tokenFile"),

@@ -68,7 +68,12 @@ class Identity:
 
     def headers(self) -> list[tuple[str, str]]:
         """What goes with every request; names may occur more than once."""
-        return [*self._authorization(), *self._impersonation()]
+        said = [*self._authorization(), *self._impersonation()]
+        for name, value in said:
+            if not value.isascii() or not value.isprintable():
+                what = "token" if name == "authorization" else name
+                raise UsageError(f"{self._endpoint}: the {what} has characters it may not have")
+        return said
 
     def _authorization(self) -> list[tuple[str, str]]:
         endpoint = self._endpoint

@@ -18,7 +18,7 @@ from atoll.client.collection import Collection
 from atoll.client.dialling import dial
 from atoll.client.endpoint import Endpoint
 from atoll.client.identity import Identity
-from atoll.client.refusals import refusal
+from atoll.client.refusals import Refused, refusal
 from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
 from atoll.exchange import Headers
@@ -40,10 +40,13 @@ class Answer:
     body: bytes = b""
 
     def json(self) -> Any:
-        """What the body says; Refused if the status is no success."""
+        """What the body says; Refused if the status is no success, or the body no JSON."""
         if self.status >= 300:
             raise refusal(self.status, self.body)
-        return json.loads(self.body) if self.body else {}
+        try:
+            return json.loads(self.body) if self.body else {}
+        except ValueError as error:
+            raise Refused(self.status, {"message": "the answer is not JSON"}) from error
 
 
 class PlainClient:

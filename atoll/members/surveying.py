@@ -16,7 +16,7 @@ from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada.cluster_rules import NAME_MAX
 from atoll.errors import UsageError
-from atoll.members.joining import CLUSTERS, identity
+from atoll.members.objects import CLUSTERS, identity
 
 AT_ONCE = 8
 PATIENCE_S = 10.0
@@ -104,8 +104,6 @@ def _look(context: str, endpoint: Endpoint) -> Prospect:
         return Prospect(context, endpoint.server, identity(client))
     except (Refused, Unreachable, UsageError) as error:
         return Prospect(context, endpoint.server, problem=str(error))
-    except (KeyError, TypeError, ValueError):
-        return Prospect(context, endpoint.server, problem="is no Kubernetes API server")
     finally:
         client.close()
 

@@ -14,7 +14,7 @@ from atoll.client.refusals import Missing, Refused, Stale
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
-from atoll.members.joining import (
+from atoll.members.objects import (
     ACCOUNTS,
     CLUSTERS,
     IMPERSONATOR,

@@ -17,7 +17,8 @@ from atoll.config import Config
 from atoll.controllers.insisting import insist
 from atoll.errors import UsageError
 from atoll.members import joining
-from atoll.members.joining import CLUSTER_VERSION, CLUSTERS, SECRETS
+from atoll.members.objects import CLUSTER_VERSION, CLUSTERS, SECRETS
+from atoll.members.objects import identity as identity_of
 from atoll.simulated.fleets import SIMULATED, Description, taint
 
 log = logging.getLogger("atoll.simulated")
@@ -52,7 +53,7 @@ def _join(description: Description, url: str, config: Config) -> None:
     member = PlainClient(read_kubeconfig(config.member(name).kubeconfig), PATIENCE_S)
     try:
         known = _known(plane, description, url)
-        identity = joining.identity(member)
+        identity = identity_of(member)
         if _is_joined(plane, known, identity, url):
             return
         if known["spec"].get("id") not in (None, identity) and _is_simulated(known):

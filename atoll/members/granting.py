@@ -1,0 +1,177 @@
+"""What the plane needs in a member to speak to it: accounts, rights and tokens.
+
+A client for the member comes in, the tokens go out, and what the plane is to trust the member by.
+"""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from atoll.client.endpoint import Endpoint
+from atoll.client.plain import PlainClient, Wire
+from atoll.client.refusals import Refused
+from atoll.client.transport import Unreachable
+from atoll.errors import UsageError
+from atoll.members.objects import (
+    ACCOUNTS,
+    IMPERSONATOR,
+    NAMESPACES,
+    RBAC,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    account_of,
+    make,
+    named,
+    put,
+    role_of,
+)
+
+_ACCOUNT = "kubernetes.io/service-account.name"
+_RULES = [
+    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+    {"verbs": ["get"], "nonResourceURLs": ["*"]},
+]
+_TEN_YEARS_S = 10 * 365 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """A token and what its server is to be trusted by, base64 as Secrets have them."""
+
+    token: str
+    authority: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def grant(
+    member: PlainClient, name: str, space: str, wait_s: int
+) -> tuple[Credentials, Credentials]:
+    """Have the plane's accounts in a member: of the impersonator, and of the plane itself."""
+    make(member, NAMESPACES, named("v1", "Namespace", space))
+    accounts = (IMPERSONATOR, account_of(name))
+    for account in accounts:
+        make(member, ACCOUNTS, named("v1", "ServiceAccount", account, space))
+    _grant_all(member, name, space)
+    impersonator, own = (_credentials(member, space, each, wait_s) for each in accounts)
+    return impersonator, own
+
+
+def _grant_all(member: PlainClient, name: str, space: str) -> None:
+    """Let the plane's account do everything, as it must be able to deliver anything."""
+    role = role_of(name)
+    put(member, ROLES, {**named(RBAC, "ClusterRole", role), "rules": _RULES}, ("rules",))
+    account = {
+        "kind": "ServiceAccount",
+        "name": account_of(name),
+        "namespace": space,
+    }
+    binding = {
+        **named(RBAC, "ClusterRoleBinding", role),
+        "subjects": [account],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+    }
+    put(member, ROLE_BINDINGS, binding, ("subjects",))
+
+
+def _credentials(member: PlainClient, space: str, account: str, wait_s: int) -> Credentials:
+    secret = {
+        **named("v1", "Secret", account, space),
+        "type": "kubernetes.io/service-account-token",
+    }
+    secret["metadata"]["annotations"] = {_ACCOUNT: account}
+    make(member, SECRETS, secret)
+    data = _filled(member, secret, wait_s)
+    if data is not None:
+        return Credentials(data["token"], data.get("ca.crt", ""))
+    return _requested(member, space, account, wait_s)
+
+
+def _filled(member: PlainClient, secret: Wire, wait_s: int) -> Wire | None:
+    """The content of a token Secret once the cluster has written it; None if it does not."""
+    stored = member.get(SECRETS.path_of(secret))
+    data: Wire = stored.get("data") or {}
+    if data.get("token"):
+        return data
+    query = {
+        "watch": "1",
+        "fieldSelector": f"metadata.name={secret['metadata']['name']}",
+        "resourceVersion": stored["metadata"]["resourceVersion"],
+        "timeoutSeconds": str(wait_s),
+    }
+    place = SECRETS.path(secret["metadata"]["namespace"])
+    # The server ends the watch in time; one that does not has stopped answering.
+    with member.stream(place, urlencode(query), silence_s=2.0 * wait_s + 10) as lines:
+        for line in lines:
+            data = json.loads(line).get("object", {}).get("data") or {}
+            if data.get("token"):
+                return data
+    return None
+
+
+def _requested(member: PlainClient, space: str, account: str, wait_s: int) -> Credentials:
+    """A token asked for directly.
+
+    Token Secrets are filled by kube-controller-manager, and some API servers run without it, or
+    with that part of it switched off. Such a token ends some day, so the other kind comes first.
+    """
+    path = ACCOUNTS.path(space, account, "token")
+    wanted = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "spec": {"expirationSeconds": _TEN_YEARS_S},
+    }
+    content = json.dumps(wanted).encode()
+    try:
+        status = member.request("POST", path, body=content).json()["status"]
+    except Refused as error:
+        raise UsageError(
+            f"{member.endpoint.server} wrote no token into the Secret {space}/{account} within "
+            f"{wait_s} s, and gives none on request either: {error}"
+        ) from error
+    until = status.get("expirationTimestamp", "some day")
+    note = f"the token of {space}/{account} is valid until {until}; join again before"
+    return Credentials(base64.b64encode(status["token"].encode()).decode(), "", (note,))
+
+
+def bundle_of(authority: str, given: bytes | None) -> str:
+    """What the plane shall trust: what the cluster says of itself, and what its user trusts.
+
+    They differ where the address in the kubeconfig is not that of the API server itself.
+    """
+    try:
+        own = base64.b64decode(authority)
+    except binascii.Error:
+        own = b""
+    parts = [own.strip()] if own.strip() else []
+    if given is not None and given.strip() not in own:
+        parts.append(given.strip())
+    return base64.b64encode(b"\n".join([*parts, b""])).decode() if parts else ""
+
+
+def try_out(member: PlainClient, credentials: Credentials, bundle: str) -> None:
+    """Whether the member can be reached as the plane will: Unreachable if not.
+
+    Who is let in is not asked: a server may take a moment to know its new accounts.
+    """
+    endpoint = Endpoint(
+        server=member.endpoint.server,
+        ca=base64.b64decode(bundle) or None,
+        token=base64.b64decode(credentials.token).decode(),
+        skip_verification=member.endpoint.skip_verification,
+        proxy=member.endpoint.proxy,
+    )
+    trial = PlainClient(endpoint)
+    try:
+        trial.request("GET", "/version")
+    except Unreachable as error:
+        if member.endpoint.server_name is None:
+            raise
+        raise UsageError(
+            f"{member.endpoint} is known by the tls-server-name {member.endpoint.server_name} only,"
+            " for which a Cluster has no place; join it by an address that its certificate names"
+        ) from error
+    finally:
+        trial.close()
