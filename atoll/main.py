@@ -9,12 +9,11 @@ import asyncio
 import gc
 import importlib
 import logging
-import resource
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from atoll.apiserver.access.signing import Signing
@@ -25,11 +24,15 @@ from atoll.apiserver.certificates import ADMIN
 from atoll.apiserver.door import Door
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer
+from atoll.apiserver.karmada.proxy import with_proxy
 from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.inprocess import InProcess
-from atoll.config import DEFAULT_PORT, Config
+from atoll.client.transport import Transport
+from atoll.config import DEFAULT_PORT, USUAL_TIMES, Config, Times
 from atoll.effects import Effects
 from atoll.exchange import Peer
+from atoll.model.action import Object
+from atoll.runtime.files import raise_file_limit
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
@@ -39,14 +42,14 @@ from atoll.store.store import Store
 
 if TYPE_CHECKING:
     from atoll.controllers.hub import Hub
-    from atoll.simulated.hosting import Hosted
+    from atoll.simulated.child import FleetProcess
 
 log = logging.getLogger("atoll")
 
 STOP_WITHIN_S = 10.0
-JOIN_WITHIN_S = 10.0
+READY_WITHIN_S = 30.0
+READY_WITHIN_EACH_S = 1.0
 FILES_OF_OUR_OWN = 64
-FILES_ENOUGH = 1_000_000
 CONTROLLERS = Peer("system:atoll:controllers", (MASTERS,))
 # What the controllers are made of, in pieces that each load in a tenth of a second.
 CONTROLLING = (
@@ -75,7 +78,8 @@ class Ready:
     found: str
     started: str
     busy_port: int | None  # the port that was wanted and could not be had
-    members: tuple[str, ...]  # the simulated ones
+    members: tuple[str, ...] = ()  # the simulated ones
+    late: tuple[str, ...] = ()  # those of them that were not ready in time
 
 
 def build(
@@ -83,8 +87,14 @@ def build(
 ) -> Plane:
     """Open the store and put the API server on it. Nothing runs yet."""
     store = Store.open(data)
-    server = assemble(store, effects, tokens, plane_kinds(effects), signing=signing)
-    return Plane(store, server)
+    kinds = with_proxy(plane_kinds(effects), store, _over_network)
+    return Plane(store, assemble(store, effects, tokens, kinds, signing=signing))
+
+
+def _over_network(cluster: Object, secret: Object | None) -> Transport:
+    from atoll.members.ways import over_network  # what it takes is loaded when it is first used
+
+    return over_network(cluster, secret)
 
 
 async def run(plane: Plane, effects: Effects, stack: AsyncExitStack) -> Supervisor:
@@ -108,11 +118,14 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         tokens = Tokens({secret: Identity(ADMIN, (MASTERS,))})
         plane = build(effects, SqliteLog(config.store_file), tokens, door.signing)
         _prepare_files(config, door)
-        control = Control(plane, effects, Features.of(config.feature_gates, PLANE_USUAL))
+        features = Features.of(config.feature_gates, PLANE_USUAL)
+        control = Control(plane, effects, features, config.times)
         started = effects.now().isoformat(timespec="seconds")
         async with AsyncExitStack() as stack:
             services = await run(plane, effects, stack)
-            control.members = await _members(config, effects, stack)
+            control.fleet = fleet = _fleet(config)
+            if fleet is not None:
+                services.start("fleet", fleet.run, restart=Restart())
             facts = {"url": door.url, "started": started}
             server = _http_server(config, control, tokens, facts)
             services.start("certificates", door.keep_fresh)
@@ -121,16 +134,16 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
             _stop_on_signals(services)
             settle_memory()
             log.info("Serving at %s, with %s", door.url, plane.store.found)
-            found = str(plane.store.found)
-            ready = Ready(door.url, found, started, door.busy_port, control.member_names)
-            if not ready.members:
+            ready = Ready(door.url, str(plane.store.found), started, door.busy_port)
+            if fleet is None:
                 on_ready(ready)
             controllers = Supervisor("plane", effects.chance, stop_within_s=STOP_WITHIN_S)
             await stack.enter_async_context(controllers)
             controllers.start("controllers", control.run, restart=Restart())
-            if ready.members:
-                await control.until_joined()
-                on_ready(ready)
+            if fleet is not None:
+                await fleet.started()
+                await control.until_ready(fleet.names)
+                on_ready(replace(ready, members=fleet.names, late=control.late(fleet.names)))
             await services.until_stopped()
             log.info("Stopping")
     log.info("Stopped in good order")
@@ -138,28 +151,33 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
 
 @dataclass(slots=True)
 class Control:
-    """The controllers of a plane, and the simulated members that come with it.
+    """The controllers of a plane.
 
     They are loaded once the server answers: nobody has to wait for them in order to use it. With
-    members it is another matter: what is applied before they joined would go to the first.
+    simulated members it is another matter: what is applied before all have joined would go to the
+    first.
     """
 
     plane: Plane
     effects: Effects
     features: Features = PLANE_USUAL
-    members: "list[Hosted]" = field(default_factory=list)
+    times: Times = USUAL_TIMES
+    fleet: "FleetProcess | None" = None
     hub: "Hub | None" = None
-    _joined: asyncio.Event = field(default_factory=asyncio.Event)
+    _clusters_changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    @property
-    def member_names(self) -> tuple[str, ...]:
-        return tuple(each.description.name for each in self.members)
-
-    async def until_joined(self) -> None:
-        """Wait until all members are ready, or for so long: one that cannot join is no reason."""
+    async def until_ready(self, names: tuple[str, ...]) -> None:
+        """Wait until these clusters are ready, or for so long: one that is not is no reason."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(JOIN_WITHIN_S):
-                await self._joined.wait()
+            async with asyncio.timeout(READY_WITHIN_S + READY_WITHIN_EACH_S * len(names)):
+                while self.late(names):
+                    self._clusters_changed.clear()
+                    await self._clusters_changed.wait()
+
+    def late(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of these clusters that are not ready."""
+        known = self.hub.clusters if self.hub is not None else {}
+        return tuple(name for name in names if name not in known or not known[name].ready)
 
     async def run(self) -> None:
         """Run the controllers, for ever."""
@@ -170,47 +188,53 @@ class Control:
 
         transport = InProcess(self.plane.server.handle, CONTROLLERS)
         try:
-            async with controlling(transport, self.effects, features=self.features) as self.hub:
-                self._join()
+            async with controlling(
+                transport,
+                self.effects,
+                features=self.features,
+                times=self.times,
+            ) as self.hub:
+                self.hub.hear("Cluster", lambda _before, _after: self._clusters_changed.set())
+                self._clusters_changed.set()
                 settle_memory()
                 log.info("The controllers run")
                 await asyncio.Event().wait()
         finally:
             self.hub = None
 
-    def _join(self) -> None:
-        if self.members and self.hub is not None:
-            from atoll.simulated.hosting import join
+    def ask(self, question: str, words: Mapping[str, str]) -> Mapping[str, object] | None:
+        """What they answer to an administrator; nothing before they run."""
+        if self.hub is None:
+            return None
+        from atoll.controllers.answering import answer
 
-            self.hub.hear("Cluster", self._note_joined)
-            for each in self.members:
-                self.hub.children.spawn(join(self.hub, each), f"join {each.description.name}")
-            self._note_joined()
-
-    def _note_joined(self, *_: object) -> None:
-        known = self.hub.clusters if self.hub is not None else {}
-        if all(name in known and known[name].ready for name in self.member_names):
-            self._joined.set()
+        return answer(self.hub, question, words)
 
     def status(self) -> dict[str, object]:
         """Whether they run, and how many clusters there are and are ready."""
+        fleet = {} if self.fleet is None else {"fleet": self.fleet.state()}
         if self.hub is None:
-            return {"controllers": "starting"}
+            return {"controllers": "starting", **fleet}
         clusters = self.hub.fleet.clusters
         ready = sum(bool(each.ready) for each in clusters)
-        return {"controllers": "running", "clusters": len(clusters), "clustersReady": ready}
+        return {
+            "controllers": "running",
+            "clusters": len(clusters),
+            "clustersReady": ready,
+            **fleet,
+        }
 
 
-async def _members(config: Config, effects: Effects, stack: AsyncExitStack) -> "list[Hosted]":
-    """Run the simulated members that this instance shall have, or has had; mostly none."""
+def _fleet(config: Config) -> "FleetProcess | None":
+    """The simulated members that this instance shall have, or has had; mostly none."""
     if config.fleet is None and not config.fleet_file.exists():
-        return []
+        return None
+    from atoll.simulated.child import FleetProcess
     from atoll.simulated.choosing_fleet import chosen_fleet
-    from atoll.simulated.hosting import hosting
 
     fleet = chosen_fleet(config)
     assert fleet is not None, "one is asked for or remembered"
-    return await stack.enter_async_context(hosting(fleet.clusters, config, effects))
+    return FleetProcess(config, fleet)
 
 
 def _http_server(
@@ -223,8 +247,9 @@ def _http_server(
         tokens=tokens,
         passing_dir=config.passing_dir,
         facts=lambda: {**facts, "connections": server.connection_count, **control.status()},
+        ask=control.ask,
     )
-    connections_max = min(Limits().connections_max, _raise_file_limit() - FILES_OF_OUR_OWN)
+    connections_max = min(Limits().connections_max, raise_file_limit() - FILES_OF_OUR_OWN)
     limits = Limits(connections_max=connections_max)
     server = HttpServer(administration.handle, control.effects.now, limits=limits)
     return server
@@ -248,16 +273,6 @@ def _stop_on_signals(services: Supervisor) -> None:
 
     for number in numbers:
         loop.add_signal_handler(number, stop)
-
-
-def _raise_file_limit() -> int:
-    """Take as many open files as the system grants, for every connection is one; say how many."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    except (ValueError, OSError):  # macOS reports a limit that it does not grant
-        return soft
-    return hard if hard != resource.RLIM_INFINITY else FILES_ENOUGH
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -4,14 +4,14 @@ The background server is this same command in a process of its own. It tells thr
 is ready, or why it will never be; nothing is guessed from a file or a port.
 """
 
-import contextlib
 import json
 import os
 import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,14 @@ import atoll
 from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, claim, running, write_note
+from atoll.cli.notifying import notifying
 from atoll.cli.printing import done, seconds, show, size, tell
-from atoll.config import Config
-from atoll.errors import AtollError, Damaged
+from atoll.cli.timing import as_words, times_options
+from atoll.config import USUAL_TIMES, Config, Times
+from atoll.errors import Damaged, NotDurable
 
 LOG_LINES_SHOWN = 5
+NAMES_SHOWN = 8
 
 
 @click.command(help="Start the server, or find it running, and say how to use it.")
@@ -43,6 +46,7 @@ LOG_LINES_SHOWN = 5
     default="",
     help="Open or close feature gates, by Karmada's names, as long as this server runs.",
 )
+@times_options
 @click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds to wait for the start.")
 @click.option("--notify-fd", type=int, hidden=True)
@@ -54,11 +58,13 @@ def up(
     timeout: float,
     *,
     feature_gates: str,
+    times: Times,
     notify_fd: int | None,
     foreground: bool,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
+    config = replace(config, times=times)
     if notify_fd is not None:
         _be_background_server(config, notify_fd)
     elif (note := running(config)) is not None:
@@ -92,10 +98,10 @@ def _say_running(config: Config, note: Note) -> None:
             f'without the fleet "{config.fleet}"',
             command(config, "down"),
         )
-    if config.feature_gates:
+    if config.feature_gates or config.times != USUAL_TIMES:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
-            "so its feature gates cannot be changed",
+            "so its feature gates and times cannot be changed",
             command(config, "down"),
         )
     where = f" at {note.url}" if note.url else ", and still starting"
@@ -129,19 +135,8 @@ def _be_background_server(config: Config, notify_fd: int) -> None:
     from atoll.cli.logs import log_to_file
 
     log_to_file(config.log_file)
-    with open(notify_fd, "w") as pipe:
-
-        def notify(message: dict[str, Any]) -> None:
-            # Whoever started us may be gone by now; that is no reason to stop.
-            with contextlib.suppress(OSError), pipe:
-                print(json.dumps(message), file=pipe)
-
-        try:
-            _be_server(config, lambda facts: notify({"ready": facts}))
-        except AtollError as error:
-            if not pipe.closed:
-                notify({"error": str(error)})
-            raise
+    with notifying(notify_fd) as notify:
+        _be_server(config, lambda facts: notify({"ready": facts}))
 
 
 def _be_server(config: Config, on_ready: Callable[[dict[str, Any]], None]) -> None:
@@ -160,6 +155,7 @@ def _be_server(config: Config, on_ready: Callable[[dict[str, Any]], None]) -> No
                 "found": facts.found,
                 "busyPort": facts.busy_port,
                 "members": facts.members,
+                "late": facts.late,
                 "memoryBytes": memory_bytes(),
             }
         )
@@ -169,6 +165,9 @@ def _be_server(config: Config, on_ready: Callable[[dict[str, Any]], None]) -> No
     except Damaged as error:
         attempt = command(config, "restore BACKUP --force")
         raise CommandFailed(str(error), "nothing was changed", attempt) from error
+    except NotDurable as error:
+        attempt = f"make room for {config.data_dir}, and once more"
+        raise CommandFailed(str(error), "what was stored before is safe", attempt) from error
     except OSError as error:
         raise unusable(config, error) from error
     finally:
@@ -213,6 +212,7 @@ def _spawn(config: Config, notify_fd: int) -> subprocess.Popen[bytes]:
     words += ["--port", str(config.port)] if config.port is not None else []
     words += ["--fleet", config.fleet] if config.fleet is not None else []
     words += ["--feature-gates", config.feature_gates] if config.feature_gates else []
+    words += as_words(config.times)
     # The server must find this very package, and nothing that lies around where it runs.
     root = str(Path(atoll.__file__).parent.parent)
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -248,10 +248,18 @@ def _say_ready(config: Config, facts: dict[str, Any], took_s: float, stop: str) 
     tell(done("store", facts["found"]))
     tell(done("api server", facts["url"]))
     if facts["members"]:
-        count, names = len(facts["members"]), ", ".join(facts["members"])
+        count, names = len(facts["members"]), _listed(facts["members"])
         tell(done("fleet", f"{count} simulated clusters: {names}"))
+    if facts["late"]:
+        tell(f" ! not ready yet: {_listed(facts['late'])}; see: {command(config, 'status')}")
     memory = size(facts["memoryBytes"])
     show(f"Ready in {seconds(took_s)} · {memory} · data in {config.data_dir} · stop: {stop}")
     path = command(config, "kubeconfig path")
     what = "clusters" if facts["members"] else "namespaces"
     show(f"Next: export KUBECONFIG=$({path}) && kubectl get {what}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a line; of very many, the first."""
+    rest = len(names) - NAMES_SHOWN
+    return ", ".join([*names[:NAMES_SHOWN], *([f"and {rest} more"] if rest > 0 else [])])

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from atoll.config import Config
 from atoll.errors import UsageError
-from atoll.simulated.fleet_file import fleet_of, read_fleet
 from atoll.simulated.fleets import Fleet
 
 PRESETS_DIR = Path(__file__).parent / "presets"
@@ -20,6 +19,8 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 def find_fleet(asked: str) -> Fleet:
     """The preset of this name, else the fleet in this file; UsageError if there is neither."""
+    from atoll.simulated.fleet_file import read_fleet  # it loads what reads YAML
+
     return read_fleet(asked, fleet_text(asked), asked)
 
 
@@ -55,6 +56,8 @@ def remembered_fleet(config: Config) -> Fleet | None:
             f"{config.fleet_file} is damaged, so nobody knows what the members are like; "
             "try: write it anew from a copy of the data directory"
         ) from error
+    from atoll.simulated.fleet_file import fleet_of
+
     return fleet_of(name, document, str(config.fleet_file))
 
 

@@ -13,9 +13,8 @@ import logging
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 from atoll.apiserver.certificates import write_private
@@ -43,7 +42,7 @@ def run_process(config: Config, effects: Effects, life: int, on_ready: OnReady) 
     """Be the fleet of this instance until the plane is gone, or a signal says stop."""
     raise_file_limit()
     gc.disable()  # starting makes many objects and no garbage; `settle_memory` ends this
-    with _sole(config), suppress(asyncio.CancelledError):
+    with suppress(asyncio.CancelledError):
         asyncio.run(_serve(config, effects, life, on_ready))
     log.info("The fleet has stopped in good order")
 
@@ -54,6 +53,7 @@ async def _serve(config: Config, effects: Effects, life: int, on_ready: OnReady)
         raise UsageError(f"there is no fleet in {config.data_dir}")
     _end_with(life)
     async with AsyncExitStack() as stack:
+        await stack.enter_async_context(_sole(config))
         gates, until_one_fails = await stack.enter_async_context(
             hosting(fleet.clusters, config, effects)
         )
@@ -88,21 +88,27 @@ def _end_with(life: int) -> None:
     loop.add_signal_handler(signal.SIGTERM, stop)
 
 
-@contextmanager
-def _sole(config: Config) -> Iterator[None]:
+@asynccontextmanager
+async def _sole(config: Config) -> AsyncIterator[None]:
     """Be the one fleet in this directory, after the one of a plane that was killed has ended."""
     descriptor = os.open(config.fleet_lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        deadline = time.monotonic() + TAKE_OVER_WITHIN_S
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise UsageError(
-                    f"the members in {config.members_dir} are still run by another process"
-                )
-            time.sleep(LOOK_EVERY_S)
+        await _take(descriptor, config)
         yield
     finally:
         os.close(descriptor)
+
+
+async def _take(descriptor: int, config: Config) -> None:
+    try:
+        async with asyncio.timeout(TAKE_OVER_WITHIN_S):
+            while not _try_lock(descriptor):
+                await asyncio.sleep(LOOK_EVERY_S)
+    except TimeoutError as error:
+        raise UsageError(
+            f"the members in {config.members_dir} are still run by another process; "
+            "try: atoll down --force"
+        ) from error
 
 
 def _try_lock(descriptor: int) -> bool:

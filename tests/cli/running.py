@@ -15,6 +15,8 @@ from typing import Any
 
 import yaml
 
+MERGE = "application/merge-patch+json"
+
 
 @dataclass
 class Result:
@@ -78,6 +80,10 @@ class Shell:
         found: str = yaml.safe_load(path.read_text())["clusters"][0]["cluster"]["server"]
         return found
 
+    def patch(self, path: str, changes: Any) -> Any:
+        """Change part of an object of the plane."""
+        return self.request("PATCH", path, changes)
+
     def request(self, method: str, path: str, body: Any = None, *, cluster: str = "") -> Any:
         """Ask the API of the plane, or of a simulated member, as its administrator."""
         pki = (self.data / "members" / cluster if cluster else self.data) / "pki"
@@ -87,7 +93,7 @@ class Shell:
             (self.url(cluster) if cluster else self.note()["url"]) + path,
             method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
+            headers={"Content-Type": MERGE if method == "PATCH" else "application/json"},
         )
         with urllib.request.urlopen(request, context=context, timeout=30) as response:
             return json.loads(response.read())

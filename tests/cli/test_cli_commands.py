@@ -5,13 +5,20 @@ import os
 import pty
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
+import click
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from running import Shell
 
 from atoll import __version__
-from atoll.config import Config, read_config
+from atoll.cli.timing import as_words, times_options
+from atoll.config import Config, Times, read_config
+
+SPANS = st.floats(min_value=0.001, max_value=100_000)
 
 
 def test_status_tells_the_numbers(running_shell: Shell) -> None:
@@ -99,13 +106,14 @@ def test_a_backup_of_a_stopped_server_fits_another_directory(shell: Shell, tmp_p
     copy, elsewhere = tmp_path / "copy", tmp_path / "elsewhere"
     shell.up()
     shell.create("moved")
+    count = shell.atoll("status", "-o", "json").json["objects"]
     assert shell.atoll("down").code == 0
     assert shell.atoll("backup", str(copy)).code == 0
     assert shell.atoll("restore", str(copy), "--data-dir", str(elsewhere)).code == 0
     up = shell.up("--data-dir", str(elsewhere))
     assert f"stop: atoll down --data-dir {elsewhere}" in up.out
     listed = shell.atoll("status", "-o", "json", "--data-dir", str(elsewhere)).json
-    assert listed["objects"] == 5
+    assert listed["objects"] == count
     assert shell.atoll("down", "--data-dir", str(elsewhere)).code == 0
 
 
@@ -263,13 +271,42 @@ def test_a_port_beyond_all_ports_is_refused() -> None:
 
 
 def test_a_gate_nobody_knows_is_refused_with_those_there_are(shell: Shell) -> None:
-    result = shell.atoll("up", "--feature-gates", "WorkloadAffinity=true,Failover=true")
+    result = shell.atoll("up", "--feature-gates", "WorkloadAffinity=true,Failsafe=true")
     assert result.code == 1
-    assert "feature-gates: 'Failover': is not a gate; known: CustomizedClusterRes" in result.err
+    assert "feature-gates: 'Failsafe': is not a gate; known: CustomizedClusterRes" in result.err
     assert not shell.data.exists()
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "said"),
+    [
+        pytest.param(
+            "--cluster-status-update-frequency", "10", '"10" is no span of time', id="no-unit"
+        ),
+        pytest.param(
+            "--cluster-failure-threshold", "-3s", '"-3s" is no span of time', id="negative"
+        ),
+        pytest.param("--cluster-monitor-period", "0s", '"0s" must be longer', id="nothing"),
+        pytest.param("--resource-eviction-rate", "-1", "is not in the range x>=0", id="rate"),
+    ],
+)
+def test_times_that_cannot_be_are_refused(flag: str, value: str, said: str, shell: Shell) -> None:
+    result = shell.atoll("up", flag, value)
+    assert result.code == 2
+    assert f"error: Invalid value for '{flag}': " in result.err
+    assert said in result.err
+    assert not shell.data.exists()
+
+
+@given(times=st.builds(Times, **{each.name: SPANS for each in fields(Times)}))
+def test_times_reach_the_server_as_they_were_meant(times: Times) -> None:
+    found: list[Times] = []
+    receive = click.command()(times_options(lambda times: found.append(times)))
+    receive.main(as_words(times), standalone_mode=False)
+    assert found == [times]
 
 
 def test_gates_of_a_running_server_stay_as_they_are(running_shell: Shell) -> None:
     result = running_shell.atoll("up", "--feature-gates", "WorkloadAffinity=true")
     assert result.code == 1
-    assert "so its feature gates cannot be changed; try: atoll down" in result.err
+    assert "so its feature gates and times cannot be changed; try: atoll down" in result.err

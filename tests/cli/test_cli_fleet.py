@@ -113,7 +113,9 @@ def test_another_fleet_is_refused_while_one_runs(tiny: Shell) -> None:
 def test_an_unknown_fleet_is_refused_with_those_there_are(shell: Shell) -> None:
     result = shell.atoll("up", "--fleet", "huge")
     assert result.code == 1
-    assert 'error: there is no fleet "huge"; try: --fleet with one of tiny, hybrid\n' in result.err
+    assert result.err == (
+        'error: there is no fleet "huge"; try: one of tiny, hybrid, gpu, big, or a file\n'
+    )
     assert "controllers" not in shell.atoll("status").out
     shell.up()
     until(lambda: "no clusters" in shell.atoll("status").out, "a plane without members")
