@@ -16,8 +16,8 @@ from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
-from atoll.members.joining import Description, check
-from atoll.members.joining import join as join_member
+from atoll.members import joining
+from atoll.members.joining import Description
 from atoll.members.surveying import Prospect, survey
 
 _HELP = """Make a cluster a member of the plane, which speaks to it from then on.
@@ -98,7 +98,7 @@ def _join_one(
         if is_trial:
             _say_plan(plane, member, described)
             return
-        for note in join_member(plane.client, member, described):
+        for note in joining.join(plane.client, member, described):
             tell(f" ! {note}")
     finally:
         member.close()
@@ -106,7 +106,7 @@ def _join_one(
 
 
 def _say_plan(plane: Plane, member: PlainClient, description: Description) -> None:
-    known = check(plane.client, member, description)
+    known = joining.check(plane.client, member, description)
     what = "Would renew what there is of" if known else "Would join"
     show(f"{what} {member.endpoint.server} as {description.name}")
     for where, objects in zip(("member", "plane"), description.objects(), strict=True):
@@ -151,7 +151,7 @@ def _settle(
     )
     member = PlainClient(kubeconfig.endpoint(prospect.context, os.environ))
     try:
-        notes = join_member(plane.client, member, named)
+        notes = joining.join(plane.client, member, named)
     except (Refused, Unreachable, UsageError) as error:
         return str(error), False
     finally:

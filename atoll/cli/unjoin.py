@@ -13,8 +13,8 @@ from atoll.cli.reaching import Plane, plane_options
 from atoll.client.kubeconfig import read_kubeconfigs
 from atoll.client.plain import PlainClient
 from atoll.dialects.karmada import names
-from atoll.members.unjoining import Wish, find
-from atoll.members.unjoining import unjoin as unjoin_member
+from atoll.members import unjoining
+from atoll.members.unjoining import Wish
 
 _HELP = """Have the plane forget a cluster.
 
@@ -82,7 +82,7 @@ def unjoin(
     yes: bool,
     dry_run: bool,
 ) -> None:
-    cluster = find(plane.client, name)
+    cluster = unjoining.find(plane.client, name)
     member = _member(name, cluster_kubeconfig, cluster_context)
     endpoint = (cluster.get("spec") or {}).get("apiEndpoint", "")
     if dry_run:
@@ -92,7 +92,7 @@ def unjoin(
         click.confirm(f"Unjoin {name} at {endpoint}?", abort=True, err=True)
     wish = Wish(name, cluster_namespace, wait_s, is_forced=force)
     try:
-        parting = unjoin_member(plane.client, member, wish, time.sleep)
+        parting = unjoining.unjoin(plane.client, member, wish, time.sleep)
     finally:
         if member is not None:
             member.close()

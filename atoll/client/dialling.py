@@ -9,13 +9,11 @@ import ssl
 from urllib.parse import urlsplit
 
 from atoll.client.endpoint import Endpoint
-from atoll.client.nested import Nested
+from atoll.client.nested import Line, Nested
 from atoll.client.proxies import Proxy, read_proxy
 from atoll.client.socks import socks_steps
 
 _HEAD_MAX = 64 * 1024
-
-Line = socket.socket | Nested
 
 
 def dial(endpoint: Endpoint, tls: ssl.SSLContext | None, timeout_s: float) -> Line:

@@ -6,7 +6,7 @@ A connected socket comes in, whatever it is; what http.client needs of one goes 
 import io
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -14,8 +14,22 @@ if TYPE_CHECKING:
 _PIECE = 64 * 1024
 
 
-class Nested:
-    """A connection inside another: it can be sent to, read as a file, and closed."""
+class Line(Protocol):
+    """What http.client asks of a connection; every socket is one."""
+
+    def sendall(self, data: bytes, /) -> None: ...
+
+    def makefile(self, mode: Literal["rb"], /) -> io.BufferedReader: ...
+
+    def settimeout(self, seconds: float | None, /) -> None: ...
+
+    def fileno(self) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class Nested(Line):
+    """A connection inside another."""
 
     def __init__(self, outer: socket.socket, tls: ssl.SSLContext, name: str) -> None:
         self._outer = outer
@@ -29,7 +43,7 @@ class Nested:
                 self._exchange()
         self._flush()
 
-    def sendall(self, data: bytes) -> None:
+    def sendall(self, data: bytes, /) -> None:
         rest = memoryview(data)
         while rest:
             rest = rest[self._inner.write(rest) :]
@@ -45,10 +59,10 @@ class Nested:
             except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
                 return b""
 
-    def makefile(self, mode: str) -> io.BufferedReader:
+    def makefile(self, mode: Literal["rb"], /) -> io.BufferedReader:
         return io.BufferedReader(_Reader(self))
 
-    def settimeout(self, seconds: float | None) -> None:
+    def settimeout(self, seconds: float | None, /) -> None:
         self._outer.settimeout(seconds)
 
     def fileno(self) -> int:
