@@ -47,6 +47,7 @@ class Execution:
             lambda seen: working.plan(seen, hub.now),
             self._refused,
             self._done,
+            self._answers,
         )
         hub.hear("Work", self._work_changed)
         hub.hear("Cluster", self._cluster_changed)
@@ -162,6 +163,12 @@ class Execution:
             keys = self._late.pop(mirror, {})
         for key in keys:
             self._wake(key)
+
+    def _answers(self, action: Action) -> bool:
+        """Whether there is hope to learn what became of an action."""
+        name = "" if isinstance(action, Tell) else action.at
+        cluster = self._hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
+        return not name or (bool(_is_ready(cluster)) and not self._hub.is_silent(name))
 
     def _done(self, action: Action, stored: Wire | None) -> None:
         """Remember which version a member gave what was sent: what it adds itself is no drift."""

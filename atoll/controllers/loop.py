@@ -34,6 +34,10 @@ def _is_no_news(action: Action, refusal: Refused) -> bool:
     return False
 
 
+def _is_answered(action: Action) -> bool:
+    return True
+
+
 def _need_not_know(action: Action, stored: Wire | None) -> None:
     return
 
@@ -44,7 +48,8 @@ class Controller(Generic[K]):
 
     A plan for what is not there any more is nothing: `observe` then returns None. `refused` is told
     what an API server refused, and says whether that is news worth planning for at once; `done` is
-    told what was done, and what was stored.
+    told what was done, and what was stored. `answers` says whether the place of an action may be
+    asked how that went; while not, plans must do without.
     """
 
     name: str
@@ -52,6 +57,7 @@ class Controller(Generic[K]):
     plan: Callable[[Any], Plan]
     refused: Callable[[Action, Refused], bool] = _is_no_news
     done: Callable[[Action, Wire | None], None] = _need_not_know
+    answers: Callable[[Action], bool] = _is_answered
 
 
 class Loop(Generic[K]):
@@ -84,8 +90,9 @@ class Loop(Generic[K]):
         await self._keys.run(self._reconcile)
 
     async def _reconcile(self, key: K) -> None:
-        if key in self._unsure:
-            await self._performer.look(self._unsure[key])
+        unsure = self._unsure.get(key)
+        if unsure is not None and self._controller.answers(unsure):
+            await self._performer.look(unsure)
             del self._unsure[key]
         plan = await self._planned(key)
         for action in plan.actions:
