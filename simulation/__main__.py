@@ -7,6 +7,7 @@ import argparse
 from functools import partial
 
 from simulation.exercise import exercise
+from simulation.losing import losing
 from simulation.pipeline import pipeline
 from simulation.serving import api_under_clients
 from simulation.storing import store_under_faults
@@ -16,6 +17,7 @@ SCENARIOS = {
     "api": api_under_clients,
     "store": store_under_faults,
     "pipeline": pipeline,
+    "losing": losing,
     "exercise": exercise,
 }
 

@@ -126,13 +126,13 @@ async def _live_once(it: Pipeline, end: float) -> None:
     it.planes += 1
     store = Store.open(it.log)
     async with Supervisor("plane", it.effects.chance) as process:
-        server = await _serve(it, store, process)
+        server = await serve(it, store, process)
         if it.planes == 1:
             await _user(it, server, "first").settle_in()
         async with Supervisor("users", it.effects.chance) as others:
             _let_in_users(it, server, others)
             others.start("trouble", partial(_trouble, it))
-            others.start("hubs", partial(_lead_lives, it, server))
+            others.start("hubs", partial(lead_lives, it, server))
             await asyncio.sleep(min(draws.expovariate(1 / 10.0), max(0.0, end - _now())))
             crashes = draws.random() < 0.7
             if crashes:
@@ -157,9 +157,9 @@ async def _live_last(it: Pipeline, virtual_s: float) -> None:
     """A life in calm weather: it settles, and then nothing more is written."""
     store = Store.open(it.log)
     async with Supervisor("plane", it.effects.chance) as process:
-        server = await _serve(it, store, process)
+        server = await serve(it, store, process)
         async with Supervisor("others", it.effects.chance) as others:
-            others.start("hubs", partial(_lead, it, server))
+            others.start("hubs", partial(lead, it, server))
             await _disturb(it, server, virtual_s)
             begun, pause_s = _now(), 1.0
             scene = Scene(store, it.members, it.promises.left)
@@ -201,7 +201,8 @@ def _written(it: Pipeline, store: Store) -> dict[str, int]:
     return {**counts, "plane": store.revision, "tried": it.hub.performer.writes if it.hub else 0}
 
 
-async def _serve(it: Pipeline, store: Store, process: Supervisor) -> Assembly:
+async def serve(it: Pipeline, store: Store, process: Supervisor) -> Assembly:
+    """Run the plane's API server over a store."""
     process.start("store", store.run)
     it.promises.follow_plane(store)
     server = assemble(store, it.effects, kinds=plane_kinds(it.effects))
@@ -228,18 +229,18 @@ async def _trouble(it: Pipeline) -> None:
         it.world.note(f"{member.name} is {'cut off' if member.transport.is_cut else 'reached'}")
 
 
-async def _lead_lives(it: Pipeline, server: Assembly) -> None:
+async def lead_lives(it: Pipeline, server: Assembly) -> None:
     """Run the controllers, kill them at any moment, and start them again."""
     draws = it.effects.chance.of("hubs")
     while True:
         try:
             async with asyncio.timeout(draws.expovariate(1 / 6.0)):
-                await _lead(it, server)
+                await lead(it, server)
         except TimeoutError:
             it.world.note("the controllers are killed")
 
 
-async def _lead(it: Pipeline, server: Assembly) -> None:
+async def lead(it: Pipeline, server: Assembly) -> None:
     """Run the controllers until cancelled."""
     it.hubs += 1
     it.world.note(f"the controllers start for the {it.hubs}. time")

@@ -137,8 +137,8 @@ class Promises:
             return
         whole = spec.get("replicas", 0)
         self._promised[key].append((now, min(whole, sum(targets.values()))))
-        if before is None or targets_of(before) == targets:
-            return
+        if before is None or targets_of(before) == targets or leaving(before) != leaving(binding):
+            return  # what is to leave is placed anew by whoever decides
         how = (spec.get("placement") or {}).get("replicaScheduling") or {}
         if how.get("replicaSchedulingType") == "Divided":
             assert sum(targets.values()) == whole, f"{key}: {targets} do not add up to {whole}"
@@ -297,6 +297,12 @@ def targets_of(binding: Wire) -> dict[str, int]:
     spec = binding["spec"]
     lists = [each.get("clusters") for each in spec.get("requiredBy") or ()] + [spec.get("clusters")]
     return {each["name"]: each.get("replicas", 0) for one in lists for each in one or ()}
+
+
+def leaving(binding: Wire) -> set[str]:
+    """The clusters that it is being evicted from."""
+    tasks = binding["spec"].get("gracefulEvictionTasks") or ()
+    return {each["fromCluster"] for each in tasks}
 
 
 def _is_preserving(work: Wire) -> bool:
