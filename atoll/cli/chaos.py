@@ -1,7 +1,7 @@
 """`atoll chaos`: let simulated clusters fail, as real ones do, and heal them. Real ones are safe.
 
-What goes wrong is told to the process of the members, through a door of its own. Nothing of it is
-kept: after a restart every member is well.
+What goes wrong is told to the process of the members, through a door of its own. After a restart
+every member is well; only what was done to nodes stays.
 """
 
 import json
@@ -19,12 +19,13 @@ from atoll.cli.reaching import administrator, find_plane
 from atoll.cli.tables import Column
 from atoll.cli.timing import Span
 from atoll.client.plain import PlainClient
-from atoll.client.refusals import Missing
+from atoll.client.refusals import Missing, Refused
 from atoll.client.transport import Unreachable
 from atoll.config import Config
 
 F = TypeVar("F", bound=Callable[..., object])
 
+LASTING = ("kill", "slow", "flap", "fill")
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 
 
@@ -32,7 +33,7 @@ def _cluster(function: F) -> F:
     return click.argument("cluster", metavar="CLUSTER")(data_dir_option(function))
 
 
-@click.group(help="Let simulated clusters fail and heal; a restart heals them all.")
+@click.group(help="Let simulated clusters fail, and heal them. Real ones are left alone.")
 def chaos() -> None:
     """Needs a running server with a fleet."""
 
@@ -57,7 +58,7 @@ def kill(cluster: str, data_dir: str | None, *, hang: bool) -> None:
     _do(data_dir, cluster, "kill", hang=hang)
 
 
-@chaos.command(help="Be well again: reachable, and at full speed.")
+@chaos.command(help="Be well again: reachable, at full speed, and no longer filled.")
 @_cluster
 def heal(cluster: str, data_dir: str | None) -> None:
     _do(data_dir, cluster, "heal")
@@ -85,7 +86,28 @@ def drop_watch(cluster: str, data_dir: str | None) -> None:
     _do(data_dir, cluster, "drop-watch")
 
 
-def _do(data_dir: str | None, cluster: str, fault: str, **how: object) -> None:
+@chaos.command(help="Have this percentage of the CPU and memory of every node in use.")
+@_cluster
+@click.argument("percent", type=click.FloatRange(0, 100))
+def fill(cluster: str, data_dir: str | None, percent: float) -> None:
+    _do(data_dir, cluster, "fill", f"is filled to {percent:g} %", percent=percent)
+
+
+@chaos.command("lose-node", help="Let a node not be heard of any more, with all the pods on it.")
+@_cluster
+@click.argument("node")
+def lose_node(cluster: str, data_dir: str | None, node: str) -> None:
+    _do(data_dir, cluster, "lose-node", f"has lost {node}", node=node)
+
+
+@chaos.command("find-node", help="Let a lost node be heard of again.")
+@_cluster
+@click.argument("node")
+def find_node(cluster: str, data_dir: str | None, node: str) -> None:
+    _do(data_dir, cluster, "find-node", f"has found {node}", node=node)
+
+
+def _do(data_dir: str | None, cluster: str, fault: str, said: str = "", **how: object) -> None:
     config = chosen(data_dir)
     known = [each["name"] for each in _request(config, "GET", "")["clusters"]]
     if cluster not in known:
@@ -93,10 +115,9 @@ def _do(data_dir: str | None, cluster: str, fault: str, **how: object) -> None:
     answer = _request(config, "POST", f"/{cluster}/{fault}", **how)
     if fault == "drop-watch":
         count = answer["broken"]
-        show(f"cluster/{cluster} broke {count} watch{'' if count == 1 else 'es'} (simulated)")
-        return
-    show(f"cluster/{cluster} {_state(answer)} (simulated)")
-    if fault != "heal":
+        said = f"broke {count} watch{'' if count == 1 else 'es'}"
+    show(f"cluster/{cluster} {said or _state(answer)} (simulated)")
+    if fault in LASTING:
         tell(f"Heal it: {command(config, f'chaos heal {cluster}')}")
 
 
@@ -137,6 +158,8 @@ def _request(config: Config, method: str, path: str, **how: object) -> dict[str,
         body = json.dumps(how).encode() if method == "POST" else None
         answer: dict[str, Any] = client.request(method, f"/faults{path}", body=body).json()
         return answer
+    except Refused as error:
+        raise CommandFailed(str(error)) from error
     except Unreachable as error:
         why = "their process may be starting again"
         attempt = command(config, "status")

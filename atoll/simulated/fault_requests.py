@@ -6,6 +6,9 @@
     POST /faults/NAME/slow          {"seconds": 2}
     POST /faults/NAME/flap          {"seconds": 10}
     POST /faults/NAME/drop-watch
+    POST /faults/NAME/fill          {"percent": 90}
+    POST /faults/NAME/lose-node     {"node": "node-1"}
+    POST /faults/NAME/find-node     {"node": "node-1"}
 
 A handler for a door of its own: the members' own doors may be closed. Answers are the state.
 """
@@ -18,10 +21,12 @@ from typing import Any
 from atoll.apiserver.authentication import MASTERS, Tokens, authenticate
 from atoll.apiserver.responding import json_response, status_response
 from atoll.apiserver.status import ApiError, bad_request, method_not_allowed, unknown_resource
+from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 from atoll.simulated.faults import Gate
 
 PREFIX = "/faults"
+A_DAY_S = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,8 @@ class FaultRequests:
             return json_response(await self._answer(request))
         except ApiError as error:
             return status_response(error)
+        except UsageError as error:
+            return status_response(bad_request(str(error)))
 
     async def _answer(self, request: Request) -> dict[str, Any]:
         if MASTERS not in authenticate(request, Tokens({})).groups:
@@ -63,11 +70,17 @@ class FaultRequests:
             case "heal":
                 await gate.heal()
             case "slow":
-                gate.slow(_seconds(how, least=0.0))
+                gate.slow(_number(how, "seconds", 0.0, A_DAY_S))
             case "flap":
-                gate.flap(_seconds(how, least=0.1))
+                gate.flap(_number(how, "seconds", 0.1, A_DAY_S))
             case "drop-watch":
                 broken = gate.drop_watches()
+            case "fill":
+                await gate.member.fill(_number(how, "percent", 0.0, 100.0) / 100)
+            case "lose-node":
+                await gate.member.lose_node(str(how.get("node")))
+            case "find-node":
+                await gate.member.find_node(str(how.get("node")))
             case _:
                 raise unknown_resource()
         return {**gate.state(), "broken": broken}
@@ -83,8 +96,8 @@ def _body(request: Request) -> Mapping[str, Any]:
     return read
 
 
-def _seconds(how: Mapping[str, Any], *, least: float) -> float:
-    value = how.get("seconds")
-    if not isinstance(value, int | float) or not least <= value <= 86400:
-        raise bad_request(f"seconds must be from {least:g} to 86400")
+def _number(how: Mapping[str, Any], key: str, least: float, most: float) -> float:
+    value = how.get(key)
+    if not isinstance(value, int | float) or not least <= value <= most:
+        raise bad_request(f"{key} must be from {least:g} to {most:g}")
     return float(value)

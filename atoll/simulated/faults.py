@@ -2,7 +2,7 @@
 
 A member, and the door it is to be reached by, come in; requests are served, or are not, as a lost,
 slow or flapping cluster would do it. The member itself goes on all the while. Faults last until
-they are healed, or until the process ends: nothing of them is kept.
+they are healed, or until the process ends; only what is done to nodes is written down in them.
 """
 
 import asyncio
@@ -59,6 +59,7 @@ class Gate:
         """Be there again, at full speed, with all the room there is."""
         self._stop_flapping()
         self.delay_s = 0.0
+        await self.member.fill(0.0)
         await self.open()
 
     def slow(self, seconds: float) -> None:

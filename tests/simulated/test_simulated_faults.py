@@ -195,6 +195,13 @@ def test_faults_are_carried_out_for_administrators_by_name(tmp_path: Path) -> No
         assert (await ask(faults, "POST", "/faults/m/slow", seconds=1))[1]["slowSeconds"] == 1.0
         assert (await ask(faults, "POST", "/faults/m/flap", seconds=9))[1]["flapSeconds"] == 9.0
         assert (await ask(faults, "POST", "/faults/m/drop-watch"))[1]["broken"] == 0
+        assert (await ask(faults, "POST", "/faults/m/fill", percent=50))[0] == 200
+        nodes = gate.member.keeper.hosts.places
+        assert nodes.used_on("node-1")["cpu"] == 2000
+        assert (await ask(faults, "POST", "/faults/m/lose-node", node="node-1"))[0] == 200
+        assert (await ask(faults, "POST", "/faults/m/find-node", node="node-1"))[0] == 200
+        code, told = await ask(faults, "POST", "/faults/m/lose-node", node="node-9")
+        assert (code, told["message"]) == (400, 'there is no node "node-9"; try: one of node-1')
         refused = {
             ("GET", "/faults/m"): 405,
             ("POST", "/faults/other/kill"): 404,
