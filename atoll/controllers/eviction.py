@@ -20,11 +20,18 @@ from atoll.planning.evicting.tasks import Replacement
 from atoll.scheduling.setting import Setting
 
 
+_HALTED_S = 1800.0
+
+
 class Spacing:
-    """Gives each of those who must leave a cluster a moment of its own."""
+    """Gives each of those who must leave a cluster a moment of its own.
+
+    `rate`: how many leave it in a second. None is as good as a halt, as in Karmada: the next one
+    waits for half an hour.
+    """
 
     def __init__(self, rate: float) -> None:
-        self._apart_s = 1 / rate
+        self._apart_s = 1 / rate if rate > 0 else _HALTED_S
         self._next: dict[str, float] = {}
         self._given: dict[Ref, dict[str, float]] = {}
 
