@@ -14,6 +14,7 @@ from atoll.client.plain import PlainClient, Wire
 from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.errors import UsageError
+from atoll.members.claims import claim
 from atoll.members.objects import (
     ACCOUNTS,
     IMPERSONATOR,
@@ -47,13 +48,13 @@ class Credentials:
 
 
 def grant(
-    member: PlainClient, name: str, space: str, wait_s: int
+    member: PlainClient, name: str, space: str, plane: str, wait_s: int
 ) -> tuple[Credentials, Credentials]:
-    """Have the plane's accounts in a member: of the impersonator, and of the plane itself."""
+    """Have a plane's accounts in a member: of the impersonator, and of the plane itself."""
     make(member, NAMESPACES, named("v1", "Namespace", space))
     accounts = (IMPERSONATOR, account_of(name))
     for account in accounts:
-        make(member, ACCOUNTS, named("v1", "ServiceAccount", account, space))
+        claim(member, space, account, plane)
     _grant_all(member, name, space)
     impersonator, own = (_credentials(member, space, each, wait_s) for each in accounts)
     return impersonator, own

@@ -8,7 +8,6 @@ is just repeated. Refused before anything is written: a name, or a cluster, that
 from dataclasses import dataclass
 
 from atoll.client.plain import PlainClient, Wire
-from atoll.client.refusals import Refused
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.errors import UsageError
@@ -23,6 +22,7 @@ from atoll.members.objects import (
     identity,
     make,
     named,
+    plane_identity,
     put,
     role_of,
     speaking_to,
@@ -63,14 +63,6 @@ class Description:
         return there, here
 
 
-def _identity_or_none(plane: PlainClient) -> str | None:
-    try:
-        return identity(plane)
-    except Refused:
-        # It need not have such a namespace, nor let everyone look.
-        return None
-
-
 def check(plane: PlainClient, member: PlainClient, description: Description) -> Wire | None:
     """The Cluster that this very cluster has already by this name; UsageError if it may not join.
 
@@ -82,7 +74,7 @@ def check(plane: PlainClient, member: PlainClient, description: Description) -> 
         raise UsageError(f'a cluster cannot be called "{name}": {"; ".join(problems)}')
     with speaking_to(member):
         own, known = identity(member), None
-    if own == _identity_or_none(plane):
+    if own == plane_identity(plane):
         raise UsageError(f"{member.endpoint} is the plane itself, and cannot be its own member")
     for cluster in plane.list(CLUSTERS):
         taken, spec = cluster["metadata"]["name"], cluster.get("spec") or {}
@@ -123,7 +115,8 @@ def join(
     """Join a cluster, or complete what an earlier join began; gives what the user should know."""
     known = check(plane, member, description)
     with speaking_to(member):
-        granted = grant(member, description.name, description.namespace, token_wait_s)
+        name, space = description.name, description.namespace
+        granted = grant(member, name, space, plane_identity(plane), token_wait_s)
         spec = _spec(member, description)
     impersonator, own = granted
     bundle = bundle_of(own.authority, member.endpoint.ca)

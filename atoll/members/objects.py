@@ -45,6 +45,14 @@ def identity(member: PlainClient) -> str:
     return uid
 
 
+def plane_identity(plane: PlainClient) -> str:
+    """The same of a plane, which need not have that namespace, nor let everyone look."""
+    try:
+        return identity(plane)
+    except (Refused, UsageError):
+        return plane.endpoint.server
+
+
 @contextmanager
 def speaking_to(client: PlainClient) -> Iterator[None]:
     """Of two servers that may refuse, say which did."""

@@ -16,7 +16,7 @@ from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada.cluster_rules import NAME_MAX
 from atoll.errors import UsageError
-from atoll.members.objects import CLUSTERS, identity
+from atoll.members.objects import CLUSTERS, identity, plane_identity
 
 AT_ONCE = 8
 PATIENCE_S = 10.0
@@ -46,7 +46,7 @@ def survey(
 ) -> list[Prospect]:
     """What there is to join, in the order of the kubeconfig."""
     looked = _look_at_all(kubeconfig, environment)
-    own = _uid(plane)
+    own = plane_identity(plane)
     clusters = plane.list(CLUSTERS)
     joined = {each.get("spec", {}).get("id"): each["metadata"]["name"] for each in clusters}
     # A context that is chosen for its cluster speaks for the others of it.
@@ -106,13 +106,6 @@ def _look(context: str, endpoint: Endpoint) -> Prospect:
         return Prospect(context, endpoint.server, problem=str(error))
     finally:
         client.close()
-
-
-def _uid(plane: PlainClient) -> str:
-    try:
-        return identity(plane)
-    except Refused:
-        return ""
 
 
 def derived_name(context: str, taken: Iterable[str]) -> str:

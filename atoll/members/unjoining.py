@@ -14,6 +14,7 @@ from atoll.client.refusals import Missing, Refused, Stale
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
+from atoll.members.claims import release
 from atoll.members.objects import (
     ACCOUNTS,
     CLUSTERS,
@@ -24,6 +25,7 @@ from atoll.members.objects import (
     SECRETS,
     account_of,
     identity,
+    plane_identity,
     role_of,
 )
 from atoll.members.ways import endpoint
@@ -98,7 +100,7 @@ def unjoin(plane: PlainClient, member: PlainClient | None, wish: Wish, pause: Pa
         parting.notes += _force(plane, wish.name)
         parting.is_gone = _wait(plane, cluster, _GONE_WAIT_S, pause)
     if parting.is_gone:
-        parting.notes += _clear(member if answers else None, wish)
+        parting.notes += _clear(member if answers else None, wish, plane_identity(plane))
     else:
         # The plane needs its account in the member for as long as it takes things back.
         parting.notes += _in_the_plane(plane, wish.name)
@@ -195,20 +197,21 @@ def _in_the_plane(plane: PlainClient, name: str) -> list[str]:
 # In the member.
 
 
-def _clear(member: PlainClient | None, wish: Wish) -> list[str]:
+def _clear(member: PlainClient | None, wish: Wish, plane: str) -> list[str]:
     """Remove what joining made in a member; gives what is left there."""
-    role, space = role_of(wish.name), wish.namespace
+    role, space, account = role_of(wish.name), wish.namespace, account_of(wish.name)
     parts = {
         ROLE_BINDINGS.path(name=role): f"ClusterRoleBinding {role}",
         ROLES.path(name=role): f"ClusterRole {role}",
-        ACCOUNTS.path(space, account_of(wish.name)): (
-            f"ServiceAccount {space}/{account_of(wish.name)}"
-        ),
+        ACCOUNTS.path(space, account): f"ServiceAccount {space}/{account}",
     }
-    left = []
-    for path, what in parts.items():
-        if member is None or not _remove(member, path):
-            left.append(what)
+    try:
+        needed = "" if member is None else release(member, space, account, plane)
+    except (Refused, Unreachable) as error:
+        needed = str(error)
+    if needed:
+        return [f"in the cluster there is still: {', '.join(parts.values())}; {needed}"]
+    left = [what for path, what in parts.items() if member is None or not _remove(member, path)]
     if member is None or not left:
         left += _clear_namespace(member, space)
     return [f"in the cluster there is still: {', '.join(left)}"] if left else []

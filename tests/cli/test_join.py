@@ -204,7 +204,7 @@ def with_cluster(shell: Shell, name: str, spec: dict[str, Any]) -> None:
 
 
 def test_every_context_of_a_kubeconfig_is_offered(
-    running_shell: Shell, told: Told, kubeconfig: Path, tmp_path: Path
+    running_shell: Shell, told: Told, kubeconfig: Path, member: PlainClient, tmp_path: Path
 ) -> None:
     shell = running_shell
     document = yaml.safe_load(kubeconfig.read_text())
@@ -217,6 +217,7 @@ def test_every_context_of_a_kubeconfig_is_offered(
         {"name": "broken", "context": {"cluster": "nobody"}},
     ]
     document["current-context"] = "again"
+    until(lambda: is_free(member), "the namespace of an earlier test goes")
     many = tmp_path / "many"
     many.write_text(yaml.safe_dump(document))
     words = ["join", "--all-contexts", "--cluster-kubeconfig", str(many), "--dry-run"]
@@ -234,6 +235,31 @@ def test_every_context_of_a_kubeconfig_is_offered(
     assert get(shell, f"{CLUSTERS}/again")["spec"]["id"]
     assert "has joined already as again" in told(*words)[1]
     assert told("unjoin", "again", "--cluster-kubeconfig", str(kubeconfig))[0] == 0
+
+
+def test_an_account_that_others_need_too_stays(
+    running_shell: Shell, told: Told, kubeconfig: Path, member: PlainClient
+) -> None:
+    words = ["--cluster-kubeconfig", str(kubeconfig)]
+    account = "/api/v1/namespaces/karmada-cluster/serviceaccounts/karmada-shared"
+    for others, why in (("another", "another plane uses"), (None, "another tool made")):
+        until(lambda: is_free(member), "the namespace of an earlier test goes")
+        assert told("join", "shared", *words)[0] == 0
+        own = member.get(account)["metadata"]["annotations"]["atoll.io/joined-by"]
+        noted = others and f"{others},{own}"
+        member.patch(account, {"metadata": {"annotations": {"atoll.io/joined-by": noted}}})
+        code, out, error = told("unjoin", "shared", *words)
+        assert (code, out) == (0, "cluster(shared) is unjoined\n"), error
+        assert why in error
+        left = member.get(account)["metadata"].get("annotations") or {}
+        assert left.get("atoll.io/joined-by") == others
+        member.delete("/api/v1/namespaces/karmada-cluster")
+
+
+def is_free(member: PlainClient) -> bool:
+    """Whether nothing is on its way out in the place of the accounts."""
+    answer = member.request("GET", "/api/v1/namespaces/karmada-cluster")
+    return answer.status == 404 or "deletionTimestamp" not in answer.json()["metadata"]
 
 
 def named(cluster: str, user: str) -> dict[str, str]:
