@@ -36,7 +36,7 @@ _CLUSTER = (
 )
 _POOL = ("count", "cpu", "memory", "pods", "resources", "labels", "taints", "zones")
 _TENANT = ("name", "replicas", "cpu", "memory")
-_PODS = ("startDelay", "jobDuration")
+_PODS = ("startDelay", "jobDuration", "endDelay")
 
 
 class _Wrong(Exception):
@@ -108,6 +108,7 @@ def _of_one_entry(wire: Wire, path: str) -> Iterable[Description]:
             tenants=tuple(_tenants(wire, path)),
             start_s=_span(pods, "startDelay", at(path, "pods")),
             job_s=_span(pods, "jobDuration", at(path, "pods")),
+            end_s=_span(pods, "endDelay", at(path, "pods")),
         )
 
 

@@ -58,6 +58,7 @@ class Description:
     tenants: tuple[Tenant, ...] = ()
     start_s: float = 0.0
     job_s: float = 0.0
+    end_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,14 +91,15 @@ async def _open(
 ) -> Gate:
     """Run a member until the stack is unwound, behind a gate that is open."""
     name = description.name
-    config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for directory in (config.data_dir.parent, config.data_dir):
+        directory.mkdir(mode=0o700, exist_ok=True)
     door = stack.enter_context(Door(name, config, effects.now))
     member = build(
         name,
         effects,
         log=SqliteLog(config.store_file),
         fleet=description.pools,
-        pace=Pace(description.start_s, description.job_s),
+        pace=Pace(description.start_s, description.job_s, description.end_s),
         signing=door.signing,
     )
     await stack.enter_async_context(running(member))

@@ -57,6 +57,7 @@ async def _serve(config: Config, effects: Effects, life: int, on_ready: OnReady)
         gates, until_one_fails = await stack.enter_async_context(
             hosting(fleet.clusters, config, effects)
         )
+        config.faults.data_dir.mkdir(mode=0o700, exist_ok=True)
         door = stack.enter_context(Door("fleet", config.faults, effects.now))
         facts = {"pid": os.getpid(), "fleet": fleet.name}
         server = HttpServer(FaultRequests(gates, facts).handle, effects.now)

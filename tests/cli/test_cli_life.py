@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from running import Shell
+from running import Shell, until
 
 
 def test_up_says_all_one_needs_and_down_ends_it(shell: Shell) -> None:
@@ -130,6 +130,31 @@ def test_a_directory_that_cannot_be_written_is_named(shell: Shell) -> None:
     assert result.code == 1
     assert result.err.splitlines()[-1].startswith("error: cannot use /proc/atoll; ")
     assert "try: atoll up --data-dir DIR" in result.err
+
+
+def test_a_disk_without_room_is_told_and_works_again_when_there_is(shell: Shell) -> None:
+    words = f"ulimit -f 20; exec {sys.executable} -m atoll up"  # no file may grow beyond 20 kB
+    full = subprocess.run(
+        ["bash", "-c", words], env=shell.env(), capture_output=True, text=True, check=False
+    )
+    assert full.returncode == 1
+    said = full.stderr.splitlines()[-1]
+    assert said.startswith("error: the disk refused the write: ")
+    assert said.endswith(f"try: make room for {shell.data}, and once more")
+    assert shell.atoll("status").code == 1
+    shell.up()
+    shell.create("a")
+    assert shell.names() == ["a"]
+
+
+def test_who_kills_the_command_does_not_kill_the_server(shell: Shell) -> None:
+    words = [sys.executable, "-m", "atoll", "up"]
+    with subprocess.Popen(words, env=shell.env(), stderr=subprocess.DEVNULL) as process:
+        until(lambda: (shell.data / "server.json").exists(), "the server begins")
+        process.kill()
+    until(lambda: shell.atoll("status").code == 0, "the server runs")
+    shell.create("a")
+    assert shell.names() == ["a"]
 
 
 def test_a_file_in_the_place_of_the_directory_is_named(shell: Shell) -> None:

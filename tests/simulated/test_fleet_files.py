@@ -36,7 +36,7 @@ clusters:
   - {cpu: 500m, memory: 1Gi, labels: {disk: ssd}, taints: ["gpu:NoSchedule"], zones: [c]}
   tenants:
   - {name: erp, replicas: 7, cpu: 250m, memory: 1Gi}
-  pods: {startDelay: 1m30s, jobDuration: 250ms}
+  pods: {startDelay: 1m30s, jobDuration: 250ms, endDelay: 2s}
 - name: plain
 """
 
@@ -75,6 +75,7 @@ def test_everything_in_a_file_arrives() -> None:
         tenants=(Tenant(name="erp", replicas=7, cpu="250m", memory="1Gi"),),
         start_s=90.0,
         job_s=0.25,
+        end_s=2.0,
     )
     assert fleet.clusters[2].pools == (Pool(count=3, cpu="8", memory="32Gi", pods=110),)
     assert fleet.node_count == 4 + 4 + 3
