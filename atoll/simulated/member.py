@@ -17,6 +17,7 @@ from atoll.client.inprocess import InProcess
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.runtime.supervisor import Supervisor
+from atoll.simulated.commands import PodCommands
 from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Keeper, Pace
 from atoll.simulated.link import Link
@@ -88,7 +89,8 @@ def build(
 ) -> Member:
     """Put a member together over a log, in memory where none is given. Nothing runs yet."""
     store = Store.open(log or MemoryLog())
-    branches = (Branch("log", "Pod", PodLogs(store, effects).serve),)
+    logs = Branch("log", "Pod", PodLogs(store, effects).serve)
+    branches = (logs, *PodCommands(store, effects).branches())
     kinds = Kinds(branches={("", "pods"): branches})
     server = assemble(store, effects, kinds=kinds, signing=signing, runs_pods=True)
     keeper = Keeper(server.api, pace or Pace())

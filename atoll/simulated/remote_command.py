@@ -5,6 +5,7 @@ terminal. A request comes in, a response that takes the connection over goes out
 is for `shell` to say.
 """
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from atoll.simulated.websocket import Opcode
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _INPUT, _OUTPUT, _COMPLAINT, _RESULT = range(4)
+START_S = 0.05
 _END_OF_INPUT = "\x04"
 
 
@@ -47,6 +49,8 @@ class _Talk:
     terminal: bool
 
     async def run(self, words: Sequence[str]) -> None:
+        # A process takes a moment to start. Some clients lose what comes before they listen.
+        await asyncio.sleep(START_S)
         code = await self._go_on(words) if shell.reads_input(words) else await self._once(words)
         await self._say(_RESULT, json.dumps(_result(code)))
         await self.other.write(websocket.frame(Opcode.CLOSE, (1000).to_bytes(2, "big")))
