@@ -19,7 +19,6 @@ from atoll.planning.evicting.replacing import replacement
 from atoll.planning.evicting.tasks import Replacement
 from atoll.scheduling.setting import Setting
 
-
 _HALTED_S = 1800.0
 
 

@@ -26,6 +26,7 @@ class Trigger(StrEnum):
     FOLLOWS_PRICE = "followsPrice"
     CLUSTERS_CHANGED = "clustersChanged"
     FAILBACK = "failback"
+    EVICTED = "evicted"
     NONE = "none"
 
 

@@ -25,6 +25,7 @@ from atoll.planning.evicting.tolerating import Order, order
 from atoll.planning.placing.standing import written_time
 from atoll.scheduling.features import USUAL
 from atoll.scheduling.setting import Setting
+from atoll.scheduling.trigger import Trigger
 
 NO_EXECUTE, NO_SCHEDULE = Effect.NO_EXECUTE, Effect.NO_SCHEDULE
 A, B = Taint("a", NO_EXECUTE, added=100.0), Taint("b", NO_EXECUTE, added=1000.0)
@@ -151,7 +152,7 @@ def test_a_target_that_must_be_left_becomes_a_task_in_one_write_and_is_placed_el
     assert told == [
         f"Evict from cluster {first}: the taint gone=long:NoExecute is not tolerated."
     ] * len(("binding", "template"))
-    stage.settle()
+    assert stage.settle().trigger is Trigger.EVICTED
     assert sum(stage.targets.values()) == 3
     assert first not in stage.targets
 

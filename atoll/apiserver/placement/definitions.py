@@ -149,8 +149,8 @@ def _decision() -> Schema:
         time=moment("When it was made."),
         trigger=prose(
             "What asked for it: placementChanged, replicasChanged, rescheduleTriggered, duplicated"
-            " (looked at whenever clusters change), terminatingTarget, followsPrice, or none (it"
-            " was nowhere)."
+            " (looked at whenever clusters change), terminatingTarget, followsPrice, evicted"
+            " (a target may not stay where it is), or none (it was nowhere)."
         ),
         outcome=outcome,
         replicas=number("How many replicas were to be placed."),

@@ -51,12 +51,16 @@ def kept(message: str, runs: tuple[Target, ...]) -> str:
 
 def still_run(message: str, wire: Object) -> str:
     """The message of a decision that failed, where copies are being evicted nevertheless."""
-    tasks = (wire.get("spec") or {}).get("gracefulEvictionTasks") or ()
     gone = ("Directly", "Immediately")
-    where = [each["fromCluster"] for each in tasks if each.get("purgeMode") not in gone]
+    where = [each["fromCluster"] for each in tasks_of(wire) if each.get("purgeMode") not in gone]
     if not where:
         return message
     return f"{message} What is to leave {', '.join(where)} stays there until it has a place."
+
+
+def tasks_of(wire: Object) -> list[Object]:
+    """The evictions that are under way."""
+    return list((wire.get("spec") or {}).get("gracefulEvictionTasks") or ())
 
 
 def tell(wire: Object, reason: str, message: str, *, warning: bool) -> list[Action]:

@@ -27,6 +27,7 @@ from atoll.planning.placing.outcome import (
     status_after,
     status_of,
     still_run,
+    tasks_of,
     tell,
 )
 from atoll.planning.placing.preempting.making_room import Others, Room, asks, make_room
@@ -163,9 +164,17 @@ def _unreadable(wire: Object, problem: Invalid, now: float) -> Placing:
 
 def _trigger(found: Standing, seen: SeenBinding) -> Trigger:
     why = trigger(found.binding, found.applied_intent, seen.fleet, seen.setting.features)
+    if why in (Trigger.REPLICAS_CHANGED, Trigger.DUPLICATED) and _was_evicted(found):
+        return Trigger.EVICTED
     gone = any(each.name not in seen.fleet.rows for each in found.binding.targets)
     # Nobody may have looked while the cluster was on its way out.
     return Trigger.TERMINATING_TARGET if why is Trigger.NONE and gone else why
+
+
+def _was_evicted(found: Standing) -> bool:
+    """Whether a target was taken away since the last decision, for a place to be found for it."""
+    begun = (str(each.get("creationTimestamp", "")) for each in tasks_of(found.wire))
+    return bool(found.last) and any(each >= found.last for each in begun)
 
 
 def _carried_out(
