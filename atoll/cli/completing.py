@@ -24,6 +24,11 @@ def cluster_names(context: click.Context) -> list[str]:
     return _asked(context, lambda client: _names(client, _CLUSTERS, ""))
 
 
+def complete_clusters(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Clusters whose names go on as typed."""
+    return [name for name in cluster_names(context) if name.startswith(incomplete)]
+
+
 def complete_types(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Kinds that go on as typed; after a slash, names of its objects; after a kind, names."""
     found = _asked(context, lambda client: _offered(client, context, incomplete))

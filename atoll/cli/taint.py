@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
+from atoll.cli.completing import complete_clusters
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.printing import show
 from atoll.cli.reaching import Plane, plane_options
@@ -27,8 +28,20 @@ atoll taint clusters prod dedicated-
 """
 
 
+def _complete(context: click.Context, one: click.Parameter, incomplete: str) -> list[str]:
+    if not context.params.get("words"):
+        return ["clusters"] if "clusters".startswith(incomplete) else []
+    return complete_clusters(context, one, incomplete)
+
+
 @click.command(help=_TAINT_HELP)
-@click.argument("words", nargs=-1, required=True, metavar="clusters NAME... TAINT...")
+@click.argument(
+    "words",
+    nargs=-1,
+    required=True,
+    metavar="clusters NAME... TAINT...",
+    shell_complete=_complete,
+)
 @click.option("--overwrite", is_flag=True, help="Replace a taint of the same key and effect.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @plane_options
@@ -64,7 +77,9 @@ def _misused(what: str) -> CommandFailed:
 
 
 @click.command(help="Let nothing new be placed on clusters; what is there stays.")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument(
+    "names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_clusters
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @plane_options
 def cordon(names: tuple[str, ...], plane: Plane, *, dry_run: bool) -> None:
@@ -79,7 +94,9 @@ def cordon(names: tuple[str, ...], plane: Plane, *, dry_run: bool) -> None:
 
 
 @click.command(help="Let clusters be used again that were cordoned.")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument(
+    "names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_clusters
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @plane_options
 def uncordon(names: tuple[str, ...], plane: Plane, *, dry_run: bool) -> None:

@@ -7,6 +7,7 @@ import time
 
 import click
 
+from atoll.cli.completing import complete_clusters
 from atoll.cli.failing import TIMEOUT, CommandFailed
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
@@ -42,7 +43,7 @@ def _seconds(_: click.Context, __: click.Parameter, written: str) -> float:
 
 
 @click.command(help=_HELP)
-@click.argument("name")
+@click.argument("name", shell_complete=complete_clusters)
 @click.option(
     "--cluster-kubeconfig", metavar="FILE", help="Remove what joining made in the cluster as well."
 )

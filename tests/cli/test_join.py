@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
+from click.shell_completion import ShellComplete
 from running import Shell, until
 
-from atoll.cli.app import run
+from atoll.cli.app import app, run
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.plain import PlainClient
 
@@ -316,6 +317,9 @@ def test_clusters_are_cordoned_and_tainted(running_shell: Shell, told: Told) -> 
         (["uncordon", "marked"], "marked cluster uncordoned\n"),
         (["uncordon", "marked"], "marked cluster already uncordoned\n"),
     ]
+    asking = ShellComplete(app, {}, "atoll", "_ATOLL_COMPLETE")
+    for given in (["cordon"], ["unjoin"], ["taint", "clusters"]):
+        assert "marked" in [each.value for each in asking.get_completions(given, "mar")]
     for words, expected in expected_of:
         assert told(*words) == (0, expected, "")
     taints = get(shell, f"{CLUSTERS}/marked")["spec"]["taints"]
