@@ -54,6 +54,7 @@ def subresources(resource: Resource) -> tuple[Subresource, ...]:
     return tuple(found if resource.custom else sorted(found, key=lambda sub: sub.name))
 
 
+@lru_cache(maxsize=1024)
 def version_rank(version: str) -> tuple[int, int, int, str]:
     """Sorts versions as Kubernetes prefers them: v2, v1, v1beta2, v1alpha1, then anything else."""
     parsed = _VERSION.fullmatch(version)

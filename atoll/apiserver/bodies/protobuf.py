@@ -142,6 +142,8 @@ def _reader(shape: Schema) -> values.ReadRange:
             return values.int_or_string
         case "any":
             return _UNIONS.get(shape.name, values.raw_json)
+        case "list":  # in a map, where it must be a message of its own
+            return values.strings
     raise AssertionError(f"nothing in Kubernetes has a {shape.type} here")
 
 
