@@ -5,7 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check bench testenv requirements facts crds clean
+.PHONY: install demo test check bench testenv requirements facts crds clean
+
+install: $(INSTALLED)
 
 demo: $(INSTALLED)
 	@$(BIN)/python examples/demo.py

@@ -152,12 +152,13 @@ class Telling:
         before = self._look()
         victim = max(before.targets, key=lambda name: before.targets[name])
         named = {"cluster": victim, "data_dir": context.params.get("data_dir")}
-        show(f"$ {self.plane.command(f'chaos kill {victim}')}")
+        show(f"Run: {self.plane.command(f'chaos kill {victim}')}")
         context.invoke(kill, hang=False, **named)
         try:
             moved = self._follow(before, lambda now: now.whole and victim not in now.targets)
+            show(f"{self.story.name} {moved.running}/{moved.wanted} ready, without {victim}")
         finally:
-            show(f"$ {self.plane.command(f'chaos heal {victim}')}")
+            show(f"Run: {self.plane.command(f'chaos heal {victim}')}")
             context.invoke(heal, **named)
         self._follow(
             moved,

@@ -108,9 +108,8 @@ def _show_tables(found: Sequence[Found], rows: Rows, within: str) -> None:
     for at, each in enumerate(there):
         if at:
             show("")
-        namespaced = each.resource.collection.namespaced
         prefix = f"{each.resource.title}/" if len(found) > 1 else ""
-        for line in rows.lines(each.rows, namespaced=namespaced, prefix=prefix):
+        for line in rows.lines(each.rows, each.resource.collection, prefix):
             show(line)
     if not there and not any(each.failures for each in found):
         inside = f" in {within} namespace" if within else ""

@@ -10,6 +10,7 @@ from typing import Any
 
 from atoll.cli.places import Place
 from atoll.cli.tables import GAP, lines, padded, width
+from atoll.client.collection import Collection
 
 NOTHING = "<none>"
 _MANAGED = "karmada.io/managed"
@@ -25,28 +26,32 @@ class Rows:
     labels: bool = False
     head: bool = True
 
-    def heading(self, definitions: Sequence[Mapping[str, Any]], *, namespaced: bool) -> list[str]:
-        names = [each["name"].upper() for each in self._seen(definitions)]
-        first = ["NAMESPACE"] if self.everywhere and namespaced else []
-        added = (["CLUSTER"], ["ADOPTION"]) if self.members else ([], [])
-        last = ["LABELS"] if self.labels else []
-        return [*first, *names[:1], *added[0], *names[1:], *added[1], *last]
+    def heading(self, definitions: Sequence[Mapping[str, Any]], kind: Collection) -> list[str]:
+        names = [each["name"].upper() for each in definitions if self._has(each)]
+        return self._framed(kind, ("NAMESPACE", "CLUSTER", "ADOPTION", "LABELS"), names)
 
-    def cells(self, row: "Row", *, namespaced: bool, prefix: str = "") -> list[str]:
+    def cells(self, row: "Row", kind: Collection, prefix: str = "") -> list[str]:
         shown = [_text(row.cells[at]) for at, each in enumerate(row.definitions) if self._has(each)]
-        first = [row.namespace] if self.everywhere and namespaced else []
-        added = ([row.place.name], [_adoption(row)]) if self.members else ([], [])
-        last = [_labels(row)] if self.labels else []
-        return [*first, prefix + shown[0], *added[0], *shown[1:], *added[1], *last]
+        shown[0] = prefix + shown[0]
+        added = row.namespace, row.place.name, _adoption(row), _labels(row)
+        return self._framed(kind, added, shown)
 
-    def lines(self, rows: Sequence["Row"], *, namespaced: bool, prefix: str = "") -> Iterator[str]:
+    def lines(self, rows: Sequence["Row"], kind: Collection, prefix: str = "") -> Iterator[str]:
         """The table of some rows, which are of one kind."""
-        head = [self.heading(rows[0].definitions, namespaced=namespaced)] if self.head else []
-        cells = (self.cells(each, namespaced=namespaced, prefix=prefix) for each in rows)
-        return lines([*head, *cells])
+        head = [self.heading(rows[0].definitions, kind)] if self.head else []
+        return lines([*head, *(self.cells(each, kind, prefix) for each in rows)])
 
-    def _seen(self, definitions: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-        return (each for each in definitions if self._has(each))
+    def _framed(
+        self, kind: Collection, added: tuple[str, str, str, str], shown: list[str]
+    ) -> list[str]:
+        """Cells with what is added before, between and after them, as far as it is wanted."""
+        # Nobody adopts pods: whoever made them has charge of them.
+        adoption = self.members and (self.wide or kind.plural != "pods")
+        wanted = (self.everywhere and kind.namespaced, self.members, adoption, self.labels)
+        space, cluster, adopted, labels = (
+            [each] if is_wanted else [] for each, is_wanted in zip(added, wanted, strict=True)
+        )
+        return [*space, *shown[:1], *cluster, *shown[1:], *adopted, *labels]
 
     def _has(self, definition: Mapping[str, Any]) -> bool:
         return self.wide or not definition.get("priority")

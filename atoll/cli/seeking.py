@@ -179,12 +179,12 @@ def watch(client: PlainClient, quest: Quest, places: Sequence[Place], rows: Rows
     widths, headed = Widths(), list[bool]()
 
     def print_row(row: Row) -> bool:
-        namespaced = quest.resource.collection.namespaced
+        kind = quest.resource.collection
         if rows.head and not headed:
-            widths.line(rows.cells(row, namespaced=namespaced))
-            show(widths.line(rows.heading(row.definitions, namespaced=namespaced)))
+            widths.line(rows.cells(row, kind))
+            show(widths.line(rows.heading(row.definitions, kind)))
         headed.append(True)
-        show(widths.line(rows.cells(row, namespaced=namespaced)))
+        show(widths.line(rows.cells(row, kind)))
         return False
 
     def ended(place: Place, error: Exception | None) -> bool:

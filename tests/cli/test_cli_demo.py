@@ -20,12 +20,12 @@ def test_the_demo_tells_its_whole_story(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     said = done.stdout
-    placed = re.findall(r"^((?:[a-z0-9-]+ \d+(?: · )?)+)", said, re.MULTILINE)
+    placed = re.findall(r"^([a-z0-9-]+ \d+(?: · [a-z0-9-]+ \d+)*)(?: {6}≈.*)?$", said, re.MULTILINE)
     sums = [sum(map(int, re.findall(r" (\d+)", each))) for each in placed]
     assert sums == [12, 12, 12], said
     assert " 2 FILTER       4 pass, 1 out" in said
     assert "kind: ClusterTaintPolicy" in said
-    (victim,) = re.findall(r"^\$ atoll chaos kill (\S+)", said, re.MULTILINE)
+    (victim,) = re.findall(r"^Run: atoll chaos kill (\S+)", said, re.MULTILINE)
     assert victim in placed[0]
     assert victim not in placed[-1]
     story = [

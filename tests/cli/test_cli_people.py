@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -72,9 +73,9 @@ class TestDemo:
     def test_every_ordinal_of_a_split_set_is_in_one_cluster(self, hybrid: Shell) -> None:
         told = hybrid.atoll("demo", "stateful", timeout=120)
         assert told.code == 0, told.err
-        assert [line.split(": ")[1] for line in told.out.splitlines() if ": db-" in line] == [
-            *("db-0 to db-2", "db-3 to db-5")
-        ]
+        runs = [re.findall(r"db-(\d+)", each) for each in told.out.splitlines() if ": db-" in each]
+        ordinals = [n for run in runs for n in range(int(run[0]), int(run[-1]) + 1)]
+        assert (len(runs), ordinals) == (2, list(range(6)))
         removed = hybrid.atoll("demo", "stateful", "--cleanup")
         assert removed.out.split() == [
             *("propagationpolicy.policy.karmada.io/db", "deleted"),
@@ -105,6 +106,35 @@ class TestGet:
             ["NAMESPACE", "NAME"],
             ["shop", "resourcebinding.work.karmada.io/web-deployment"],
         ]
+
+    def test_shows_plane_and_members_in_one_table(self, hybrid: Shell) -> None:
+        head, plane, *members = lines(hybrid.atoll("get", "deploy/web", "-n", "shop", "-s", "all"))
+        assert (head[:2], head[-1]) == (["NAME", "CLUSTER"], "ADOPTION")
+        assert (plane[:3], plane[-1]) == (["web", "(control)", "12/12"], "-")
+        assert {each[-1] for each in members} == {"Y"}
+        assert sum(int(each[2].split("/")[0]) for each in members) == 12
+
+    def test_chooses_members_by_name_pattern_and_field(self, hybrid: Shell) -> None:
+        words = ["get", "nodes", "-o", "json"]
+        marked = "resource.karmada.io/cached-from-cluster"
+
+        def places(chosen: str) -> set[str]:
+            items = hybrid.atoll(*words, "-C", chosen).json["items"]
+            return {each["metadata"]["annotations"][marked] for each in items}
+
+        assert places("idc-bj") == {"idc-bj"}
+        assert places("idc-*,ali-hz") == {"idc-bj", "idc-sh", "ali-hz"}
+        assert places("region=cn-east") == {"idc-sh", "ali-hz"}
+
+    def test_what_one_member_cannot_say_is_told_beside_what_others_say(self, hybrid: Shell) -> None:
+        assert hybrid.atoll("chaos", "kill", "azr-weu").code == 0
+        try:
+            found = hybrid.atoll("get", "nodes", "-C", "a*", "-o", "name")
+        finally:
+            assert hybrid.atoll("chaos", "heal", "azr-weu").code == 0
+        assert (found.code, len(found.out.split())) == (1, 20)
+        assert found.err.startswith("error: cluster azr-weu: ")
+        assert len(found.err.splitlines()) == 1
 
     def test_gives_programs_what_the_server_has(self, hybrid: Shell) -> None:
         one = hybrid.atoll("get", "deploy/web", "-n", "shop", "-o", "json").json
