@@ -93,19 +93,38 @@ class PlainClient:
 
         A connection of its own; it ends as Unreachable after `silence_s`, None: never.
         """
-        sent = self._headers(None, headers)
-        with self._reporting():
-            connection = self._connect()
-            try:
-                self._send(connection, "GET", _target(path, query), None, sent)
-                response = connection.getresponse()
-                if response.status >= 300:
+        connection, response = self._begin(_target(path, query), headers)
+        if response.status == 401 and self._identity.doubt():
+            connection.close()
+            connection, response = self._begin(_target(path, query), headers)
+        try:
+            if response.status >= 300:
+                with self._reporting():
                     raise refusal(response.status, response.read())
-                if connection.sock is not None:
-                    connection.sock.settimeout(silence_s)
-                yield iter(response)
-            finally:
-                connection.close()
+            if connection.sock is not None:
+                connection.sock.settimeout(silence_s)
+            yield self._lines(response)
+        finally:
+            connection.close()
+
+    def _begin(
+        self, target: str, headers: Mapping[str, str] | None
+    ) -> tuple["_Connection", http.client.HTTPResponse]:
+        """Ask on a connection of its own, and hear how the answer begins."""
+        sent = self._headers(None, headers)
+        connection = self._connect()
+        try:
+            with self._reporting():
+                self._send(connection, "GET", target, None, sent)
+                return connection, connection.getresponse()
+        except Unreachable:
+            connection.close()
+            raise
+
+    def _lines(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
+        """What comes; only what goes wrong in coming is the server's fault."""
+        with self._reporting():
+            yield from response
 
     def get(self, path: str, query: str = "") -> Wire:
         """An object, or whatever else is at a path."""

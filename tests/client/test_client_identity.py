@@ -146,6 +146,23 @@ def test_a_plug_in_is_asked_again_when_its_token_is_refused(
     assert asked(endpoint, 2) == [b"in", b"in"]
 
 
+def test_a_plug_in_is_asked_again_for_a_stream_too(serve: Serve, tmp_path: Path) -> None:
+    async def handler(request: Request) -> Response:
+        is_good = request.headers.get("authorization") == "Bearer secret-2"
+        return Response(200, {}, b"a\nb\n") if is_good else Response(401, {}, b"{}")
+
+    plugin = program(tmp_path / "login", "say(token=f'secret-{turn}')")
+    client = PlainClient(replace(anonymous(serve(handler).endpoint), plugin=plugin))
+    with client.stream("/") as lines:
+        assert list(lines) == [b"a\n", b"b\n"]
+
+
+@pytest.mark.parametrize("token", ["two\nlines", "schlüssel"])
+def test_a_token_that_cannot_be_one_is_found_out_before_it_is_sent(token: str) -> None:
+    with pytest.raises(UsageError, match="the token has characters it may not have"):
+        Identity(Endpoint("https://x", token=token)).headers()
+
+
 @CLIENTS
 def test_a_plug_in_may_give_a_certificate(
     serve: Serve, asked: Asked, tmp_path: Path, credentials: Credentials

@@ -134,6 +134,30 @@ def test_a_stream_that_falls_silent_ends(serve: Serve) -> None:
     assert seen == [b"one\n"]
 
 
+def test_what_goes_wrong_with_the_lines_elsewhere_is_not_the_servers_fault(serve: Serve) -> None:
+    async def events() -> AsyncIterator[bytes]:
+        yield b"one\n"
+        await asyncio.Event().wait()
+
+    async def handler(request: Request) -> Response:
+        return Response(200, {}, stream=events())
+
+    def show() -> None:
+        with serve(handler).client().stream("/w") as lines:
+            next(lines)
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        show()
+
+
+def test_an_answer_that_is_no_json_is_a_refusal(serve: Serve) -> None:
+    client = serve(saying(Response(200, {}, b"<html>"))).client()
+    with pytest.raises(Refused, match="not JSON"):
+        client.get("/a")
+    client.close()
+
+
 def test_a_server_that_restarted_is_found_again(serve: Serve) -> None:
     serving = serve(saying(Response(200, {}, b"{}")))
     client = serving.client()
