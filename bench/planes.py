@@ -31,9 +31,8 @@ from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, run
 from atoll.model.action import Object
 from atoll.runtime.children import Children
+from atoll.simulated.enrolling import enrol
 from atoll.simulated.member import build, running
-from atoll.simulated.reporting import enrol, report
-from atoll.simulated.summary import summary
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from bench.processes import usage
@@ -121,8 +120,7 @@ async def embedded() -> AsyncIterator[Setting]:
         for name, member in members.items():
             member.keeper.give_way(hub.turns)
             await enrol(hub, name)
-            hub.children.spawn(report(hub, name, partial(summary, member)), name)
-        while not {*members} <= {*hub.sites}:
+        while not all(name in hub.clusters and hub.clusters[name].ready for name in members):
             await asyncio.sleep(_SETTLE_S)
         for name in members:
             await hub.sites[name].follow("apps/v1", "Deployment")

@@ -16,17 +16,17 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
+from atoll.config import Times
 from atoll.controllers.hub import Hub
 from atoll.controllers.running import controlling
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.model.action import Object
 from atoll.runtime.supervisor import Supervisor
+from atoll.simulated.enrolling import enrol
 from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Pace
 from atoll.simulated.member import Member, build, running
-from atoll.simulated.reporting import enrol, report
-from atoll.simulated.summary import summary
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from simulation import ordinals
@@ -48,6 +48,12 @@ from simulation.world import World
 ADMIN = Peer("admin", (MASTERS,))
 MEMBERS = ("m1", "m2", "m3")
 USERS = 2
+TIMES = Times(
+    cluster_status_update_frequency=1.0,
+    cluster_failure_threshold=0.5,
+    cluster_success_threshold=0.5,
+)
+"""So that clusters are told to fail and to recover within the few seconds of trouble there are."""
 SETTLE_WITHIN_S = 180.0
 QUIET_S = 60.0
 
@@ -247,7 +253,8 @@ async def lead(it: Pipeline, server: Assembly) -> None:
     way = _through(it, "plane", InProcess(server.handle, ADMIN))
     plane = Noticed(way, it.promises.thrift.sent)
     it.promises.thrift.fleet_changed()  # what they know of it, they learn anew
-    async with controlling(plane, it.effects, reach=partial(_reach, it)) as hub:
+    ways = partial(_reach, it)
+    async with controlling(plane, it.effects, reach=ways, times=TIMES) as hub:
         it.hub = hub
         hub.hear("Cluster", lambda _before, _after: it.promises.thrift.fleet_changed())
         for name, member in it.members.items():
@@ -265,8 +272,7 @@ def _reach(it: Pipeline, cluster: Object, _secret: Object | None) -> Transport:
 
 
 async def _join(it: Pipeline, hub: Hub, member: Member) -> None:
-    """Let a member in when it is its time, then report how it is."""
+    """Let a member in when it is its time."""
     await asyncio.sleep(it.joins[member.name] - _now())
     labels = {"tier": it.effects.chance.of("tiers").choice(TIERS)}
     await enrol(hub, member.name, {"region": "here", "provider": "sim"}, labels=labels)
-    await report(hub, member.name, lambda: summary(member))

@@ -53,9 +53,10 @@ class ClusterStatus:
         effects: Effects,
         times: Times,
         *,
+        observations: dict[str, Observation] | None = None,
         models: bool = True,
     ) -> None:
-        self.observations: dict[str, Observation] = {}
+        self.observations = {} if observations is None else observations
         """Nodes and pods of the members that are watched, by name."""
         self._plane = plane
         self._performer = performer

@@ -14,6 +14,7 @@ from atoll.client.api import Collection, Wire
 from atoll.client.mirror import tell_each
 from atoll.client.transport import Transport
 from atoll.config import USUAL_TIMES, Times
+from atoll.controllers.capacity import NodeCapacity
 from atoll.controllers.insisting import insist
 from atoll.controllers.performing import Performer
 from atoll.controllers.site import Site
@@ -22,6 +23,7 @@ from atoll.effects import Effects
 from atoll.interpreting.builtin import BUILT_IN
 from atoll.interpreting.operations import Interpreters
 from atoll.members.connection import USUAL_LIMITS, Connection, Limits
+from atoll.members.observing import Observation
 from atoll.members.ways import Reach, over_network
 from atoll.model.action import PLANE
 from atoll.model.cluster import Cluster
@@ -101,6 +103,9 @@ class Hub:
         self.turns = Turns()
         self.performer = Performer(self.sites, effects.now, effects.chance, self.turns)
         self.fleet = Fleet.of([])
+        self.observations: dict[str, Observation] = {}
+        """Nodes and pods of the members that are watched, by name."""
+        self.nodes = NodeCapacity(self.observations)
         self._by_name: tuple[Fleet, Mapping[str, Cluster]] = (self.fleet, {})
         self._wanted: dict[tuple[str, str], None] = {}
         self._hearers: dict[str, list[Hear]] = {}

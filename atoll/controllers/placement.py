@@ -58,6 +58,7 @@ class Placement:
         self._more = asyncio.Event()
         self._expired_at = 0.0
         self._room_at = 0.0
+        self._nodes_known = 0
         self._deciding: dict[Ref, Object] = {}
         """Bindings as they are being written, for those who look at their neighbours meanwhile."""
         self.prices = Prices(hub, self._more.set)
@@ -84,7 +85,7 @@ class Placement:
             now = self._hub.now
             due = [each for each in (self._queue.wake(now), self.prices.until) if each is not None]
             most_s = _LOOK_AT_LEAST_EVERY_S
-            if self._ledger and self._queue.wants_room():
+            if self._queue.wants_room():
                 most_s = _LET_GO_EVERY_S
             pause_s = min([most_s, *(each - now for each in due)])
             try:
@@ -111,7 +112,10 @@ class Placement:
             fleet=hub.fleet,
             setting=self._setting,
             surroundings=Surroundings(
-                self._neighbours(key), self._ledger.assumed(), given_away(wire or {})
+                self._neighbours(key),
+                self._ledger.assumed(),
+                given_away(wire or {}),
+                hub.nodes.view(self._is_ready, now),
             ),
         )
         placed = placing.plan(seen, now)
@@ -149,8 +153,10 @@ class Placement:
 
     def _expire(self, now: float) -> None:
         self._expired_at = now
-        if self._ledger.expire(now):
-            # No report of a cluster says that what was only assumed is free.
+        known, self._nodes_known = self._nodes_known, self._hub.nodes.changes()
+        if self._ledger.expire(now) or self._nodes_known != known:
+            # No report of a cluster says that what was only assumed is free, or that a node is
+            # open again.
             self._wake(self._queue.wants_room())
 
     def _recover(self, key: Ref, wire: Wire) -> None:
@@ -160,6 +166,10 @@ class Placement:
             at = instant({"last": found.last}, "last", "") if found.last else None
             if at is not None and self._hub.now - at / 1e9 < ASSUMED_MOST:
                 self._ledger.recover(key, found.binding, healthy_in(wire), at / 1e9)
+
+    def _is_ready(self, name: str) -> bool:
+        cluster = self._hub.cluster(name)
+        return cluster is not None and cluster.ready is True
 
     def _neighbours(self, key: Ref) -> tuple[Neighbour, ...]:
         """The bindings of a namespace that work may want to be with, or apart from."""

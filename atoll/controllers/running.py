@@ -72,6 +72,7 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
     placement, execution = Placement(hub), Execution(hub)
     status = ClusterStatus(
         *(hub.plane, hub.performer, hub.effects, hub.times),
+        observations=hub.observations,
         models=hub.features.CustomizedClusterResourceModeling,
     )
     hub.accompany("status", status.watch)

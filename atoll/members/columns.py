@@ -110,6 +110,11 @@ class Columns:
             allocating=dict(self._allocating),
         )
 
+    @property
+    def made(self) -> NodeTable:
+        """The table as it was when it was last brought up to date."""
+        return self._table
+
     def table(self) -> NodeTable:
         """The nodes, with what is free on each of them now."""
         changed, refilled = self._changed, self._refilled

@@ -56,10 +56,6 @@ class Discovery:
         self._known: dict[str, Discovered] = {}
         self._plain_in = 0
 
-    def look_again(self) -> None:
-        """Read all of it next time, although it may not have changed."""
-        self._plain_in = 0
-
     async def read(self) -> Discovered | None:
         """What is served now; None if it is not time yet to read all of it."""
         try:

@@ -9,6 +9,7 @@ from atoll.model.binding import Binding
 from atoll.model.intent import Duplicated, Field, Intent
 from atoll.model.neighbour import Neighbour
 from atoll.scheduling.features import USUAL, Features
+from atoll.scheduling.nodes.view import NodeView
 from atoll.scheduling.placed import NONE_PLACED, Placed
 
 
@@ -18,11 +19,13 @@ class Surroundings:
 
     Neighbours in a group, room that is taken but not yet reported, and what estimators answered:
     by estimator, then by cluster, how many replicas would fit; below zero it does not know.
+    `nodes` are those of clusters that are seen to the node.
     """
 
     neighbours: tuple[Neighbour, ...] = ()
     assumed: tuple[Assumed, ...] = ()
     estimates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    nodes: NodeView | None = None
 
 
 NOWHERE = Surroundings()

@@ -62,11 +62,6 @@ class Hosts:
         for record in self._api.store.page(PODS).records:
             self.changed(None, self.census.add(record))
 
-    @property
-    def ready_count(self) -> int:
-        """How many nodes are heard of."""
-        return len(self._heard)
-
     def missing(self) -> dict[str, int]:
         """What those without a place would use."""
         total: dict[str, int] = {}

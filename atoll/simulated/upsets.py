@@ -6,13 +6,13 @@ So it lasts as long as they do, also over a restart.
 
 from typing import Any
 
+from atoll.dialects.kubernetes.quantities import written_amounts
 from atoll.errors import UsageError
 from atoll.model.amount import CPU, MEMORY
 from atoll.simulated.hosts import NODES, PODS
 from atoll.simulated.keeping import Keeper
 from atoll.simulated.nodes import UNREACHABLE, conditions, lost_taints
 from atoll.simulated.plans.steps import Change, End, Make, Step
-from atoll.simulated.quantities import written_amounts
 
 Object = dict[str, Any]
 NAMESPACE, FILLER = "kube-system", "filler"

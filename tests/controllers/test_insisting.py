@@ -4,7 +4,6 @@ import asyncio
 import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Any
 
 import pytest
@@ -20,8 +19,7 @@ from atoll.controllers.running import controlling
 from atoll.exchange import Request, Response
 from atoll.main import build, run
 from atoll.simulated import member as members
-from atoll.simulated.reporting import enrol, report
-from atoll.simulated.summary import summary
+from atoll.simulated.enrolling import enrol
 from atoll.store.memory import MemoryLog
 from simulation.world import World, simulate
 
@@ -152,7 +150,6 @@ def test_all_begins_and_goes_on_behind_unsteady_ways(seed: int) -> None:
                 controlling(way, effects, reach=lambda _cluster, _secret: there)
             )
             hub.children.spawn(enrol(hub, "m1"), "enrol")
-            hub.children.spawn(report(hub, "m1", partial(summary, member)), "report")
             await life_of_a_kind(hub, ApiClient(inside), member)
         return way.failures + there.failures
 

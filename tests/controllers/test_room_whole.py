@@ -82,9 +82,11 @@ def test_a_burst_of_bindings_is_not_given_the_same_room_twice() -> None:
             await it.create(by_room("m1", "m2"))
             await asyncio.gather(*(it.create(large(f"app-{number}")) for number in range(30)))
             await until(lambda: len([each for each in bindings(it) if decided(each)]) == 30, 30)
-            assert max(given(it).values()) == 10
+            assert max(given(it).values()) <= 10
+            # What runs already may be counted twice until it is reported to run well.
+            await until(lambda: given(it) == {"m1": 10, "m2": 10}, 60)
             refused = [each for each in bindings(it) if not each["spec"].get("clusters")]
-            assert len(refused) == 30 - sum(given(it).values())
+            assert len(refused) == 10
             assert {condition(each, "Scheduled") for each in refused} == {"Unschedulable"}
 
     asyncio.run(story())
@@ -140,9 +142,9 @@ def test_of_those_that_wait_for_room_the_highest_priority_gets_it() -> None:
                 await until(lambda name=name: said(it, name) == "Unschedulable")
                 found = it.hub.plane.find(binding_ref(name)) or {}
                 assert found["spec"]["schedulePriority"] == {"priority": value}
-            # Who failed backs off for a second; only then does the order tell.
+            # Who failed backs off for a second or two; only then does the order tell.
             tried_at = it.hub.now
-            await until(lambda: it.hub.now > tried_at + 2 * BACK_OFF_FIRST)
+            await until(lambda: it.hub.now > tried_at + 5 * BACK_OFF_FIRST)
             await it.change(Ref(CLUSTER, "Cluster", "", "m2"), taints=[])
             await until(lambda: said(it, "high") == "Success", 30)
             assert said(it, "low") == "Unschedulable"

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from sites import until
@@ -14,6 +13,7 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient, Stale
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
+from atoll.config import Times
 from atoll.controllers.hub import Hub
 from atoll.controllers.running import controlling
 from atoll.effects import Effects, system_effects
@@ -22,14 +22,19 @@ from atoll.main import Plane, run
 from atoll.members.ways import Reach
 from atoll.model.action import PLANE, Object, Ref
 from atoll.scheduling.features import PLANE_USUAL, Features
+from atoll.simulated.enrolling import enrol
 from atoll.simulated.member import Member, build, running
-from atoll.simulated.reporting import enrol, report
-from atoll.simulated.summary import summary
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 
 ADMINISTRATOR = Peer("admin", (MASTERS,))
+QUICK = Times(
+    cluster_status_update_frequency=1.0,
+    cluster_failure_threshold=2.0,
+    cluster_success_threshold=1.0,
+)
+"""For tests, so that what becomes of clusters is believed while one looks."""
 
 
 def by_name(members: Mapping[str, Member]) -> Reach:
@@ -115,11 +120,12 @@ async def plane_over(
         transport = await stack.enter_async_context(served(log, effects))
         features = Features.of(gates, PLANE_USUAL)
         hub = await stack.enter_async_context(
-            controlling(way(transport), effects, features=features, reach=by_name(members))
+            controlling(
+                way(transport), effects, features=features, reach=by_name(members), times=QUICK
+            )
         )
-        for name, member in members.items():
+        for name in members:
             await enrol(hub, name, {"region": "here", "provider": "sim"})
-            hub.children.spawn(report(hub, name, partial(summary, member)), name)
         await until(lambda: {*members} <= {*hub.sites}, within_s=60)
         it = Whole(hub, members)
         reached = [each.name for each in members.values() if not each.transport.is_cut]

@@ -10,7 +10,6 @@ from atoll.client.transport import Unreachable, closing
 from atoll.exchange import Request
 from atoll.simulated.keeping import Pace
 from atoll.simulated.member import build, running
-from atoll.simulated.summary import summary
 from simulation.world import simulate
 
 PATH = f"{APPS}deployments"
@@ -186,53 +185,6 @@ def test_a_slow_member_answers_late():
         return taken, asyncio.get_running_loop().time() - start
 
     assert in_virtual_time(scenario).value == (2.5, 2.5)
-
-
-def test_the_summary_is_the_status_of_a_cluster():
-    async def scenario(member):
-        await ask(member, "POST", PATH, workload("w", "1500m", replicas=3))
-        await settled(member, f"{PATH}/w", lambda status: status.get("readyReplicas") == 3)
-        await ask(member, "POST", PATH, workload("big", "50", replicas=11))
-        await settled(member, f"{PATH}/big", lambda status: status.get("readyReplicas") == 10)
-        return summary(member)
-
-    found = in_virtual_time(scenario).value
-    assert found["kubernetesVersion"].startswith("v1.")
-    assert found["nodeSummary"] == {"totalNum": 10, "readyNum": 10}
-    assert found["resourceSummary"] == {
-        "allocatable": {"cpu": "640", "memory": "2560Gi", "pods": "2500"},
-        "allocated": {"cpu": "504500m", "memory": "832Mi", "pods": "13"},
-        "allocating": {"cpu": "50", "memory": "64Mi", "pods": "1"},
-    }
-    apps = next(one for one in found["apiEnablements"] if one["groupVersion"] == "apps/v1")
-    assert {"name": "deployments", "kind": "Deployment"} in apps["resources"]
-    assert not [one for one in apps["resources"] if "/" in one["name"]]
-    versions = [one["groupVersion"] for one in found["apiEnablements"]]
-    assert versions == sorted(versions)
-    assert {"v1", "batch/v1"} <= set(versions)
-    assert [(one["type"], one["status"], one["reason"]) for one in found["conditions"]] == [
-        ("Ready", "True", "ClusterReady"),
-        ("CompleteAPIEnablements", "True", "Complete"),
-    ]
-
-
-def test_the_summary_of_a_killed_member_says_only_that_it_is_not_reachable():
-    async def scenario(member):
-        await asyncio.sleep(90.0)
-        member.kill()
-        return summary(member)
-
-    assert in_virtual_time(scenario).value == {
-        "conditions": [
-            {
-                "type": "Ready",
-                "status": "False",
-                "reason": "ClusterNotReachable",
-                "message": "cluster is not reachable",
-                "lastTransitionTime": "2026-01-01T00:01:30Z",
-            }
-        ]
-    }
 
 
 def test_the_same_seed_does_the_same_and_a_refusing_disk_only_delays():

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atoll.dialects.kubernetes.quantities import written_amounts
 from atoll.errors import Invalid
 from atoll.simulated.allotment import Allotment, address, number_of
 from atoll.simulated.fleets import Pool
@@ -12,7 +13,6 @@ from atoll.simulated.places import Places
 from atoll.simulated.plans.moulds import Moulds
 from atoll.simulated.plans.revisions import template_hash
 from atoll.simulated.plans.setting import share
-from atoll.simulated.quantities import written_amounts
 
 NOW = "2026-01-01T00:00:00Z"
 

@@ -205,6 +205,7 @@ def _cluster() -> Schema:
     estimate = fields(
         "One estimate.",
         **{"from": text("Who made it."), "replicas": number("For how many more replicas.")},
+        because=prose("Why no more, where the nodes of a cluster take less than it reports."),
     )
     score = fields(
         "One score.", **{"from": text("Who gave it."), "score": number("How much it is.")}

@@ -18,6 +18,7 @@ import numpy as np
 from atoll.errors import Invalid
 from atoll.model.price import NANO
 from atoll.planning.placing.preempting.notes import Part
+from atoll.planning.placing.shortages import shortages
 from atoll.planning.placing.standing import written_time
 from atoll.scheduling import stored
 from atoll.scheduling.arithmetic import Arithmetic
@@ -25,6 +26,7 @@ from atoll.scheduling.cluster_report import SPARED, ClusterReport
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import Report, TermReport, explain
 from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.nodes.view import NODE_VIEW
 from atoll.scheduling.prices import UNKNOWN
 from atoll.scheduling.recording import Record, record
 from atoll.scheduling.sentences import MANY, outcome, sentences
@@ -51,6 +53,8 @@ class Note:
     others: list[Told]
     unit_costs: Mapping[str, str]
     """By cluster, what one replica costs per hour; where the choice was by price."""
+    shortages: Mapping[str, str]
+    """By cluster, why its nodes take less than it reports; where that made a difference."""
 
 
 def note(decision: Decision, why: Trigger, now: float, gives: Iterable[Part] = ()) -> Note:
@@ -59,7 +63,7 @@ def note(decision: Decision, why: Trigger, now: float, gives: Iterable[Part] = (
         {"name": each.name, "replicas": each.replicas} for each in decision.targets
     ]
     others = [*_others(decision), *_give_way(gives)]
-    said = _cost(decision), _costs(decision), others, _unit_costs(decision)
+    said = _cost(decision), _costs(decision), others, _unit_costs(decision), shortages(decision)
     return Note(record(decision), why, now, targets, *said)
 
 
@@ -89,7 +93,7 @@ def told(each: Note) -> Told:
         "costs": each.costs,
         **_steps(report.decisive),
         "sentences": [*sentences(report), *_prices(each)],
-        "clusters": [_cluster(one, each.unit_costs) for one in _told_one_by_one(report)],
+        "clusters": [_cluster(one, each) for one in _told_one_by_one(report)],
         "reasons": [
             {"count": count, "fate": str(reason.fate), "reason": reason.text}
             for count, reason in report.decisive.reasons
@@ -144,8 +148,10 @@ def _told_one_by_one(report: Report) -> Iterable[ClusterReport]:
     return (report.cluster(each.name) for each in report.targets[:MANY])
 
 
-def _cluster(report: ClusterReport, costs: Mapping[str, str]) -> Told:
+def _cluster(report: ClusterReport, of: Note) -> Told:
     """One cluster's part; what was not reached is left out."""
+    short = of.shortages.get(report.name)
+    because = {"because": short} if short else {}
     part = {
         "name": report.name,
         "chosen": report.chosen,
@@ -162,9 +168,9 @@ def _cluster(report: ClusterReport, costs: Mapping[str, str]) -> Told:
         "scores": [{"from": name, "score": score} for name, score in report.scores],
         "groups": [{"by": by, "name": name} for by, name in report.groups],
         "room": report.room,
-        "unitCost": costs.get(report.name),
+        "unitCost": of.unit_costs.get(report.name),
         "estimates": [
-            {"from": name, "replicas": answer}
+            {"from": name, "replicas": answer} | (because if name == NODE_VIEW else {})
             for name, answer in report.estimates
             if answer is not None
         ],

@@ -68,6 +68,8 @@ class Shortfall:
     """Nodes that take none, by the first reason."""
     filling: Counts
     """Nodes that take some, by what runs out first."""
+    best: tuple[tuple[str, int], ...] = ()
+    """By resource asked for, how much of it is free on the node meant that has most of it."""
 
     def __str__(self) -> str:
         refusing = ", ".join(f"{count} {obstacle}" for obstacle, count in self.refusing)
@@ -92,6 +94,10 @@ def shortfall(table: NodeTable, demand: Demand | None) -> Shortfall:
         pooled=_pooled(table, asked, claim),
         refusing=_ordered(refusing),
         filling=_ordered(_first(quotas, fit > 0, fit)),
+        best=tuple(
+            (resource, max(0, int(table.rows.free_of(resource)[claim].max(initial=0))))
+            for resource, _ in wants(asked)
+        ),
     )
 
 

@@ -159,6 +159,7 @@ def _decided(
             source: {name: n for name, n in answers.items() if name not in room}
             for source, answers in around.estimates.items()
         },
+        nodes=around.nodes and around.nodes.without(room),
     )
     emptier = Fleet(clusters, fleet.traits, Capacity.of(clusters))
     again = decide(decision.binding, emptier, decision.setting, surroundings)

@@ -1,18 +1,11 @@
-"""Simulated members in this process, as a plane meets them: their Cluster, and what they report."""
+"""Simulated members in this process, as a plane meets them: by their Cluster."""
 
-import asyncio
-from collections.abc import Callable
 from functools import partial
 
-from atoll.client.api import Refused, Taken, Wire
-from atoll.client.transport import Unreachable
+from atoll.client.api import Taken, Wire
 from atoll.controllers.hub import CLUSTER, Hub
 from atoll.controllers.insisting import insist
-from atoll.controllers.performing import LookAgain
-from atoll.model.action import Object, Ref, Update
-
-REPORT_EVERY_S = 10.0
-_PAUSE_S = 0.5
+from atoll.model.action import Object
 
 
 async def enrol(hub: Hub, name: str, spec: Object | None = None, **metadata: Object) -> None:
@@ -43,19 +36,3 @@ async def _make(hub: Hub, wire: Wire) -> None:
         moved = {**there, "spec": {**there["spec"], "apiEndpoint": where}}
         stored = await plane.api.replace(collection, moved)
     plane.mirror(collection).learn(stored)
-
-
-async def report(hub: Hub, name: str, summary: Callable[[], Wire]) -> None:
-    """Keep a Cluster's status as its member tells it, for ever."""
-    while True:
-        cluster = hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
-        told = summary()
-        if cluster is not None:
-            status = {**(cluster.get("status") or {}), **told}
-            if status != cluster.get("status"):
-                try:
-                    await hub.performer.perform(Update({**cluster, "status": status}, "status"))
-                except (LookAgain, Refused, Unreachable):
-                    await asyncio.sleep(_PAUSE_S)
-                    continue
-        await asyncio.sleep(REPORT_EVERY_S)

@@ -1,0 +1,104 @@
+"""The nodes of many clusters at one moment, and how much room they have for a workload.
+
+A table of nodes for each cluster that is seen to the node comes in, and work that was given to
+clusters but does not show on their nodes yet; room by cluster goes out. What was found of a table
+is kept for as long as the table is: most of them stay the same from one decision to the next.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from atoll.model.assumed import Assumed
+from atoll.model.demand import Component, Demand
+from atoll.scheduling.columns import Numbers
+from atoll.scheduling.nodes.fitting import fits, fits_by_node, wants
+from atoll.scheduling.nodes.sets import fits_sets
+from atoll.scheduling.nodes.table import NodeTable
+
+NODE_VIEW = "node view"
+"""Who says so, among the answers that count."""
+_KEPT_MOST = 1024
+_UNKNOWN = -1
+
+Asked = Demand | tuple[Component, ...] | None
+"""What room is asked for: replicas of a demand, or whole sets of components."""
+Taken = Mapping[str, tuple[Assumed, ...]]
+"""By cluster, work that does not show on nodes yet."""
+
+
+@dataclass(slots=True, eq=False)
+class NodeRoom:
+    """The nodes of one cluster, and what was found out about them."""
+
+    table: NodeTable
+    _answers: dict[int, int] = field(default_factory=dict)
+    _taken: tuple[Assumed, ...] = ()
+    _left: NodeTable | None = None
+
+    def left(self, taken: tuple[Assumed, ...]) -> NodeTable:
+        """The nodes after work that does not show on them yet was put on the first with room."""
+        if taken != self._taken:
+            table = self.table
+            for component in (each for one in taken for each in one.components):
+                table = filled(table, component)
+            self._taken, self._left = taken, table
+            self._answers = {}
+        return self._left or self.table
+
+    def answer(self, code: int, asked: Asked, taken: tuple[Assumed, ...]) -> int:
+        """How much more fits; `code` stands for what is asked."""
+        table = self.left(taken)
+        known = self._answers.get(code)
+        if known is None:
+            if len(self._answers) >= _KEPT_MOST:
+                self._answers.clear()
+            known = fits_sets(table, asked) if isinstance(asked, tuple) else fits(table, asked)
+            self._answers[code] = known
+        return known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeView:
+    """Clusters whose nodes are known; of all others it says nothing."""
+
+    rooms: Mapping[str, NodeRoom]
+    codes: dict[Asked, int] = field(default_factory=dict)
+    """A number for everything that was asked; shared by the views of all moments."""
+
+    def without(self, clusters: Collection[str]) -> "NodeView":
+        """This view without what it knows of some clusters."""
+        rooms = {name: room for name, room in self.rooms.items() if name not in clusters}
+        return NodeView(rooms, self.codes)
+
+    def answers(self, names: Sequence[str], asked: Asked, taken: Taken) -> Numbers:
+        """How much more of what is asked each of these clusters has room for; -1: not known."""
+        code, rooms = self._code(asked), self.rooms
+        found = [
+            rooms[name].answer(code, asked, taken.get(name, ())) if name in rooms else _UNKNOWN
+            for name in names
+        ]
+        return np.array(found, np.int64)
+
+    def _code(self, asked: Asked) -> int:
+        code = self.codes.get(asked)
+        if code is None:
+            last = max(self.codes.values(), default=0)
+            if len(self.codes) >= _KEPT_MOST:
+                self.codes.clear()  # numbers go on, so that none ever stands for two things
+            code = self.codes[asked] = last + 1
+        return code
+
+
+def filled(table: NodeTable, component: Component) -> NodeTable:
+    """The nodes after as many of these replicas as fit were put on the first with room."""
+    fit = fits_by_node(table, component.demand)
+    before = np.cumsum(fit) - fit
+    placed = np.clip(component.replicas - before, 0, fit)
+    free = dict(table.rows.free)
+    for resource, wanted in wants(component.demand or Demand()):
+        if resource in free:
+            free[resource] = free[resource] - placed * wanted
+    rows = replace(table.rows, free=free, slots=table.rows.slots - placed)
+    return NodeTable(table.clusters, table.starts, rows, table.masks)

@@ -1,0 +1,82 @@
+"""Which members the scheduler sees to the node, and how often it looks."""
+
+from atoll.client.api import ApiClient
+from atoll.client.transport import Unreachable
+from atoll.controllers.capacity import FRESH_S, NodeCapacity
+from atoll.exchange import Request, Response
+from atoll.members.observing import Observation
+from atoll.members.reading import NodeFacts, PodFacts
+
+FACTS = NodeFacts({}, (), unschedulable=False, ready=True, allocatable=(("cpu", 4000),), slots=10)
+NOW = 1_000_000.0
+
+
+class Nowhere:
+    """A way that leads nowhere: what is seen is put there by the test."""
+
+    async def send(self, request: Request) -> Response:
+        raise Unreachable("nobody is there")
+
+    async def close(self) -> None:
+        return
+
+
+def observed(*, complete: bool = True) -> Observation:
+    seen = Observation(ApiClient(Nowhere()))
+    seen.columns.put_node("n1", FACTS)
+    for each in seen.followings if complete else ():
+        each.ready.set()
+    return seen
+
+
+def always(name: str) -> bool:
+    return True
+
+
+def free(capacity: NodeCapacity, now: float) -> int:
+    table = capacity.view(always, now).rooms["east"].table
+    return int(table.rows.free["cpu"].sum())
+
+
+def test_only_members_that_are_ready_and_counted_are_seen() -> None:
+    seen = {"east": observed(), "west": observed(), "new": observed(complete=False)}
+    view = NodeCapacity(seen).view(lambda name: name != "west", NOW)
+    assert set(view.rooms) == {"east"}
+
+
+def test_a_member_that_left_is_seen_no_more_and_one_that_came_again_anew() -> None:
+    seen = {"east": observed()}
+    capacity = NodeCapacity(seen)
+    before = capacity.view(always, NOW).rooms["east"]
+    del seen["east"]
+    assert not capacity.view(always, NOW).rooms
+    seen["east"] = observed()
+    assert capacity.view(always, NOW).rooms["east"] is not before
+
+
+def test_pods_are_seen_after_a_moment_and_at_once_with_a_report() -> None:
+    seen = observed()
+    capacity = NodeCapacity({"east": seen})
+    assert free(capacity, NOW) == 4000
+    seen.columns.put_pod("a/b", PodFacts("n1", (("cpu", 1000),)))
+    assert free(capacity, NOW + FRESH_S / 2) == 4000
+    assert free(capacity, NOW + FRESH_S) == 3000
+    seen.columns.put_pod("a/c", PodFacts("n1", (("cpu", 1000),)))
+    seen.columns.table()
+    assert free(capacity, NOW + FRESH_S) == 2000
+
+
+def test_what_was_found_out_is_kept_while_nothing_changes() -> None:
+    capacity = NodeCapacity({"east": observed()})
+    before = capacity.view(always, NOW).rooms["east"]
+    assert capacity.view(always, NOW + 10 * FRESH_S).rooms["east"] is before
+
+
+def test_nodes_that_come_or_change_are_noticed_and_pods_are_not() -> None:
+    seen = observed()
+    capacity = NodeCapacity({"east": seen})
+    first = capacity.changes()
+    seen.columns.put_pod("a/b", PodFacts("n1", (("cpu", 1000),)))
+    assert capacity.changes() == first
+    seen.columns.put_node("n1", FACTS._replace(unschedulable=True))
+    assert capacity.changes() != first
