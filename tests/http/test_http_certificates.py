@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from atoll.apiserver.certificates import Credentials, ensure_credentials, sign_client
+from atoll.apiserver.certificates import (
+    Credentials,
+    ensure_credentials,
+    read_signing,
+    sign_client,
+)
 from atoll.errors import Damaged
 from atoll.exchange import Request, Response
 from tests.http.talking import client_tls, run, serving
@@ -72,6 +77,7 @@ def test_certificates_near_their_end_are_renewed_under_the_same_ca(tmp_path: Pat
         pytest.param("server.key", None, SERVER, id="missing-key"),
         pytest.param("admin.crt", None, ADMIN, id="missing-admin"),
         pytest.param("admin.token", None, {"admin.token"}, id="missing-token"),
+        pytest.param("sa.key", None, {"sa.key"}, id="missing-key-of-tokens"),
         pytest.param("ca.crt", None, {"ca.crt"}, id="ca-missing-but-its-key-is-there"),
     ],
 )
@@ -104,6 +110,14 @@ def test_a_broken_ca_is_never_replaced(name: str, content: bytes | None, tmp_pat
     with pytest.raises(Damaged, match=r"ca\.|CA"):
         ensure_credentials(tmp_path, NOW)
     assert snapshot(Credentials(tmp_path)) == before
+
+
+def test_a_broken_key_of_tokens_is_never_replaced(tmp_path: Path) -> None:
+    credentials = ensure_credentials(tmp_path, NOW)
+    credentials.account_key.write_bytes(b"garbage")
+    assert ensure_credentials(tmp_path, NOW).account_key.read_bytes() == b"garbage"
+    with pytest.raises(Damaged, match="a key in .* cannot be read"):
+        read_signing(credentials)
 
 
 def test_a_new_name_of_the_server_gives_a_new_certificate(tmp_path: Path) -> None:

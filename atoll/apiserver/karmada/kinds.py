@@ -13,6 +13,7 @@ from atoll.apiserver.karmada.admission import Rules
 from atoll.apiserver.karmada.agents import AGENT_ROLES
 from atoll.apiserver.karmada.customizations import Customizations
 from atoll.apiserver.karmada.definitions import definitions
+from atoll.apiserver.karmada.people import PEOPLE_ROLES
 from atoll.apiserver.resource import Resource, unconverted
 from atoll.dialects.karmada import older
 from atoll.dialects.karmada.cluster_rules import name_problems
@@ -35,7 +36,7 @@ def karmada_kinds(effects: Effects) -> Kinds:
             validating=(rules.keep_protected, rules.keep_definitions, *own),
         ),
         {"scripts": scripts.keep},
-        roles=AGENT_ROLES,
+        roles=(*AGENT_ROLES, *PEOPLE_ROLES),
     )
 
 
