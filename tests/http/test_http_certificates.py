@@ -116,7 +116,7 @@ def test_a_broken_key_of_tokens_is_never_replaced(tmp_path: Path) -> None:
     credentials = ensure_credentials(tmp_path, NOW)
     credentials.account_key.write_bytes(b"garbage")
     assert ensure_credentials(tmp_path, NOW).account_key.read_bytes() == b"garbage"
-    with pytest.raises(Damaged, match="a key in .* cannot be read"):
+    with pytest.raises(Damaged, match=r"a key in .* cannot be read"):
         read_signing(credentials)
 
 
