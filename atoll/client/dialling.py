@@ -48,7 +48,7 @@ def _through(
     try:
         line = socket.create_connection((proxy.host, proxy.port), timeout_s)
     except OSError as error:
-        raise OSError(f"proxy {proxy.url}: {error}") from error
+        raise OSError(f"proxy {proxy.url}: {error.strerror or error}") from error
     try:
         if proxy.scheme == "https":
             line = (tls or ssl.create_default_context()).wrap_socket(

@@ -43,12 +43,14 @@ class Kubeconfig:
 
         What the kubeconfig says of no proxy, the environment may.
         """
-        name = context or self.current
+        name, known = context or self.current, ", ".join(self.contexts)
+        if not known:
+            raise UsageError(f"{self.title} has no contexts; it is no kubeconfig, or an empty one")
         if not name:
-            raise UsageError(f"{self.title} has no current-context; name one of {self._known()}")
+            raise UsageError(f"{self.title} has no current-context; name one of {known}")
         entry = self.contexts.get(name)
         if entry is None:
-            raise UsageError(f'{self.title} has no context "{name}"; there is {self._known()}')
+            raise UsageError(f'{self.title} has no context "{name}"; there is {known}')
         cluster = self._linked(self.clusters, entry, "cluster")
         if cluster is None:
             raise UsageError(f"{entry} names no cluster")
@@ -60,9 +62,6 @@ class Kubeconfig:
         if name and name not in entries:
             raise UsageError(f'{context} names the {kind} "{name}", which {self.title} has not')
         return entries[name] if name else None
-
-    def _known(self) -> str:
-        return ", ".join(self.contexts) or "none in it"
 
 
 def usual_files(environment: Mapping[str, str]) -> str:

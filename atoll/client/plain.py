@@ -7,6 +7,7 @@ connection, and imports nothing that takes long to import.
 import http.client
 import json
 import select
+import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -235,8 +236,7 @@ class PlainClient:
         try:
             yield
         except (OSError, http.client.HTTPException) as error:
-            why = str(error) or type(error).__name__
-            raise Unreachable(f"{self.endpoint.server} did not answer: {why}") from error
+            raise Unreachable(f"{self.endpoint} did not answer: {_why(error)}") from error
 
 
 class _Connection(http.client.HTTPConnection):
@@ -256,6 +256,12 @@ class _Connection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         self.sock = dial(self._endpoint, self._tls, self._patience_s)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate cannot be trusted: {error.verify_message}"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _target(path: str, query: str) -> str:

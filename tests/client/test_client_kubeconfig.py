@@ -84,7 +84,10 @@ def test_another_context_can_be_named(tmp_path: Path) -> None:
     ("document", "reason"),
     [
         pytest.param([], "is not a kubeconfig", id="a-list"),
-        pytest.param({}, "no current-context", id="empty"),
+        pytest.param({}, "has no contexts", id="empty"),
+        pytest.param(
+            {**config({}, {}), "current-context": ""}, "no current-context; name", id="no-current"
+        ),
         pytest.param({"kind": "Pod"}, "it is a Pod", id="another-kind"),
         pytest.param({"clusters": {}}, "clusters must be a list", id="a-map"),
         pytest.param({"users": [{}]}, r"users\[0\] has no name", id="nameless"),
