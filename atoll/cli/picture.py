@@ -52,7 +52,7 @@ class Seen:
 
 def picture(seen: Seen, most: int | None = None) -> Iterator[str]:
     """The whole picture, as wide as it may be."""
-    yield from _header(seen)
+    yield from _header(seen, most)
     yield ""
     yield f" 1 CANDIDATES   {count_of(seen.decision.get('fleetSize', 0), 'cluster')}"
     yield from _filters(seen, most)
@@ -105,7 +105,7 @@ def part_of(seen: Seen, cluster: Object) -> Iterator[str]:
             yield f"  change    {each}"
 
 
-def _header(seen: Seen) -> Iterator[str]:
+def _header(seen: Seen, most: int | None) -> Iterator[str]:
     spec = seen.binding.get("spec") or {}
     resource = spec.get("resource") or {}
     where = "/".join(filter(None, (resource.get("namespace"), resource.get("name", ""))))
@@ -115,9 +115,12 @@ def _header(seen: Seen) -> Iterator[str]:
     number = f"decision {seen.decision.get('number', seen.newest)} of {seen.newest}"
     facts = [_size(seen, spec), f"{made} by {by}" if by else made, number]
     wide = max(len(kind), len("BINDING")) + 1
-    yield f"{padded(kind, wide)}{where}   {'   '.join(filter(None, facts))}"
-    yield f"{padded('POLICY', wide)}{_policy(seen)}"
-    yield f"{padded('BINDING', wide)}{_binding(seen)}"
+    for title, told in (
+        (kind, [where, *filter(None, facts)]),
+        ("POLICY", [_policy(seen)]),
+        ("BINDING", _binding(seen)),
+    ):
+        yield from _wrapped(padded(title, wide), told, most)
 
 
 def _size(seen: Seen, spec: Object) -> str:
@@ -158,14 +161,14 @@ def _selected_by(spec: Object, binding: Object) -> str:
     return "selects all of its kind" if mine else "selects it no more"
 
 
-def _binding(seen: Seen) -> str:
+def _binding(seen: Seen) -> list[str]:
     metadata, status = seen.binding["metadata"], seen.binding.get("status") or {}
     generation, observed = metadata.get("generation"), status.get("schedulerObservedGeneration")
     same = "=" if generation == observed else "≠"
     conditions = [f"{each['type']}={each['status']}" for each in status.get("conditions") or ()]
     kind = "rb" if metadata.get("namespace") else "crb"
     about = f"generation {generation} {same} observed {observed or 'none'}"
-    return "   ".join([f"{kind}/{metadata['name']}", about, *conditions])
+    return [f"{kind}/{metadata['name']}", about, *conditions]
 
 
 def _filters(seen: Seen, most: int | None) -> Iterator[str]:
@@ -355,6 +358,18 @@ def _room(room: int) -> str:
 
 def _replicas(count: int) -> str:
     return count_of(count, "replica")
+
+
+def _wrapped(title: str, facts: Sequence[str], most: int | None) -> Iterator[str]:
+    """Facts in one line, or in as many as it takes on a narrow terminal."""
+    line, blank = title + facts[0], " " * width(title)
+    for fact in facts[1:]:
+        longer = f"{line}   {fact}"
+        if most is not None and width(longer) > most:
+            yield line
+            longer = blank + fact
+        line = longer
+    yield line
 
 
 def _indented(rows: Iterator[list[str]] | Sequence[list[str]]) -> Iterator[str]:
