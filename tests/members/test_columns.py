@@ -1,6 +1,8 @@
 """Nodes and pods in columns say what the objects would say, whatever happened to them."""
 
+import gc
 import json
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -222,3 +224,34 @@ def test_a_cordoned_node_is_a_change(*, closed: bool) -> None:
     before = columns.changes
     columns.put_node(*read_node(raw(node("n1", unschedulable=closed))))
     assert columns.changes == before + closed
+
+
+def test_what_is_kept_of_a_node_or_a_pod_is_little_however_large_it_is() -> None:
+    """As bytes in memory: of 5,000 nodes and 100,000 pods it would be some 25 MB, not gigabytes."""
+    nodes, pods_each, labels = 200, 20, {f"example.com/label-{at}": "value" for at in range(15)}
+    large = [container("100m", "1Gi", env=[{"name": "E", "value": "x" * 2000}])]
+    node_lines = [raw(node(f"node-{at:05}", labels=labels)) for at in range(nodes)]
+    pod_lines = [
+        raw(pod(f"web-7d9f8c6b5-{at:06}", f"node-{at % nodes:05}", containers=large))
+        for at in range(nodes * pods_each)
+    ]
+    read_node(node_lines[0])
+    read_pod(pod_lines[0])
+    columns = Columns()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for line in node_lines:
+            columns.put_node(*read_node(line))
+        columns.table()
+        gc.collect()
+        of_nodes = tracemalloc.get_traced_memory()[0]
+        for line in pod_lines:
+            columns.put_pod(*read_pod(line))
+        columns.table()
+        gc.collect()
+        of_pods = tracemalloc.get_traced_memory()[0] - of_nodes
+    finally:
+        tracemalloc.stop()
+    assert of_nodes / nodes < 2_000
+    assert of_pods / len(pod_lines) < 400
