@@ -1,0 +1,148 @@
+"""Joining goes on where it was broken off, and says which side would not have it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+from pairs import Pair, pair
+
+from atoll.client.endpoint import Endpoint
+from atoll.client.plain import Answer, PlainClient
+from atoll.client.refusals import Refused
+from atoll.client.transport import Unreachable
+from atoll.errors import UsageError
+from atoll.members.joining import Description, join
+from atoll.members.objects import CLUSTERS, SECRETS, identity
+from atoll.members.unjoining import Wish, unjoin
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    with pair(tmp_path_factory.mktemp("pair")) as both:
+        yield both
+
+
+class Fate:
+    """How many more requests are answered, whoever sends them."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
+class Doomed(PlainClient):
+    """A client that does what it is asked, and at some moment is not told so any more."""
+
+    def __init__(self, endpoint: Endpoint, fate: Fate) -> None:
+        super().__init__(endpoint)
+        self._fate = fate
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: str = "",
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        answer = super().request(method, path, query, body, headers)
+        self._fate.left -= 1
+        if self._fate.left < 0:
+            raise Unreachable("the cable was pulled")
+        return answer
+
+
+@pytest.fixture
+def clients(ends: Pair) -> Iterator[tuple[PlainClient, PlainClient]]:
+    plane, member = PlainClient(ends.plane), PlainClient(ends.member)
+    yield plane, member
+    plane.close()
+    member.close()
+
+
+def broken_off(ends: Pair, name: str, after: int) -> None:
+    """Join, and lose both servers after so many answers."""
+    fate = Fate(after)
+    plane, member = Doomed(ends.plane, fate), Doomed(ends.member, fate)
+    try:
+        with pytest.raises(Unreachable, match="the cable was pulled"):
+            join(plane, member, Description(name))
+    finally:
+        plane.close()
+        member.close()
+
+
+def check_joined(plane: PlainClient, member: PlainClient, name: str) -> None:
+    cluster = plane.get(CLUSTERS.path(name=name))
+    assert cluster["spec"]["id"] == identity(member)
+    for key in ("secretRef", "impersonatorSecretRef"):
+        named = cluster["spec"][key]
+        secret = plane.get(SECRETS.path(named["namespace"], named["name"]))
+        assert secret["data"]["token"]
+        owners = secret["metadata"]["ownerReferences"]
+        assert [owner["uid"] for owner in owners] == [cluster["metadata"]["uid"]]
+
+
+@pytest.mark.parametrize("after", range(1, 20, 3))
+def test_a_join_that_was_broken_off_is_completed_by_another(
+    ends: Pair, clients: tuple[PlainClient, PlainClient], after: int
+) -> None:
+    plane, member = clients
+    name = f"m{after}"
+    broken_off(ends, name, after)
+    assert join(plane, member, Description(name)) == []
+    check_joined(plane, member, name)
+    plane.delete(CLUSTERS.path(name=name))
+
+
+def test_which_side_refused_is_said(ends: Pair, clients: tuple[PlainClient, PlainClient]) -> None:
+    plane = clients[0]
+    nobody = PlainClient(replace(ends.member, certificate=None, key=None, token="nobody"))
+    with pytest.raises(Refused, match="refused: Unauthorized; renew the credentials") as caught:
+        join(plane, nobody, Description("m"))
+    assert ends.member.server in str(caught.value)
+    nobody.close()
+    with pytest.raises(UsageError, match="cannot be its own member"):
+        join(plane, plane, Description("m"))
+
+
+def test_a_cluster_with_an_agent_or_on_its_way_out_is_not_joined(
+    clients: tuple[PlainClient, PlainClient],
+) -> None:
+    plane, member = clients
+    cluster = {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": "pulled", "finalizers": ["example.com/wait"]},
+        "spec": {"syncMode": "Pull", "id": identity(member)},
+    }
+    path = CLUSTERS.path_of(plane.create(CLUSTERS, cluster))
+    with pytest.raises(UsageError, match="has an agent"):
+        join(plane, member, Description("pulled"))
+    with pytest.raises(UsageError, match="atoll unregister"):
+        unjoin(plane, None, Wish("pulled"), no_pause)
+    plane.delete(path)
+    with pytest.raises(UsageError, match="on its way out"):
+        join(plane, member, Description("pulled"))
+    plane.patch(path, {"metadata": {"finalizers": None}})
+
+
+def no_pause(_: float) -> None:
+    """Nobody has to wait for a server that is done at once."""
+
+
+def test_what_holds_a_cluster_is_said_and_taken_off_only_by_force(
+    clients: tuple[PlainClient, PlainClient],
+) -> None:
+    plane, member = clients
+    join(plane, member, Description("held"))
+    path = CLUSTERS.path(name="held")
+    plane.patch(path, {"metadata": {"finalizers": ["karmada.io/cluster-controller"]}})
+    kept = unjoin(plane, member, Wish("held", wait_s=1), no_pause)
+    assert not kept.is_gone
+    assert kept.notes == [
+        'Cluster "held" is still in the plane; it goes when the plane is done with it'
+    ]
+    gone = unjoin(plane, member, Wish("held", wait_s=1, is_forced=True), no_pause)
+    assert gone.is_gone
+    assert not any("ClusterRole" in note for note in gone.notes)
+    assert plane.request("GET", path).status == 404
