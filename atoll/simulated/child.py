@@ -37,9 +37,8 @@ class FleetProcess:
     fleet: Fleet
     pid: int | None = None
     starts: int = 0
-    _first: asyncio.Future[None] = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future()
-    )
+    _told: asyncio.Event = field(default_factory=asyncio.Event)
+    _problem: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,7 +46,9 @@ class FleetProcess:
 
     async def started(self) -> None:
         """Wait until the members run for the first time; UsageError if they cannot."""
-        await asyncio.shield(self._first)
+        await self._told.wait()
+        if self._problem:
+            raise UsageError(self._problem)
 
     async def run(self) -> None:
         """Have the members run, and join them; FleetEnded when they do not run any more."""
@@ -91,11 +92,11 @@ class FleetProcess:
         message: dict[str, Any] = json.loads(line) if line else {}
         if "ready" not in message:
             why = str(message.get("error") or f"look into {self.config.fleet_log}")
-            if not self._first.done():
-                self._first.set_exception(UsageError(why))
+            if not self._told.is_set():
+                self._problem = why
+                self._told.set()
             raise FleetEnded(f"the simulated members cannot start: {why}")
-        if not self._first.done():
-            self._first.set_result(None)
+        self._told.set()
         addresses: Mapping[str, str] = message["ready"]["members"]
         return addresses
 

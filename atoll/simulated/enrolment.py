@@ -19,6 +19,7 @@ from atoll.errors import UsageError
 from atoll.members import joining
 from atoll.members.objects import CLUSTER_VERSION, CLUSTERS, SECRETS
 from atoll.members.objects import identity as identity_of
+from atoll.runtime.children import Children
 from atoll.simulated.fleets import SIMULATED, Description, taint
 
 log = logging.getLogger("atoll.simulated")
@@ -43,7 +44,9 @@ async def enrol(
         except UsageError as problem:
             log.error("The simulated cluster %s is left out: %s", name, problem)
 
-    await asyncio.gather(*map(one, descriptions))
+    async with Children("joining") as children:
+        for task in [children.spawn(one(each), each.name) for each in descriptions]:
+            await task
 
 
 def _join(description: Description, url: str, config: Config) -> None:

@@ -14,7 +14,7 @@ from atoll.config import Config
 from atoll.effects import Effects
 from atoll.errors import Damaged, NotDurable, StoreError, UsageError
 from atoll.runtime.children import Children
-from atoll.runtime.supervisor import Supervisor
+from atoll.runtime.supervisor import Supervisor, TaskFailed
 from atoll.simulated.faults import Gate
 from atoll.simulated.fleets import Description, Tenant
 from atoll.simulated.keeping import Pace
@@ -27,56 +27,49 @@ TENANTS = "tenants"
 _NAMESPACES = Collection("v1", "Namespace", "namespaces", namespaced=False)
 _DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
 
-Gates = dict[str, Gate]
-UntilOneFails = Callable[[], Awaitable[None]]
-
 
 @asynccontextmanager
 async def hosting(
     descriptions: Sequence[Description], config: Config, effects: Effects
-) -> AsyncIterator[tuple[Gates, UntilOneFails]]:
-    """Run these members for the length of the block; their files are below the plane's.
+) -> AsyncIterator[dict[str, Gate]]:
+    """Run these members for the length of the block, and give the ways to them by name.
 
-    Gives the ways to them by name, and what to await: it ends, with the reason, if one fails.
+    Their files are below the plane's. If one cannot start, or fails, all end, with its reason.
     """
     loop, limit = asyncio.get_running_loop(), asyncio.Semaphore(STARTING_MAX)
-    async with Children("fleet", stop_within_s=STOP_WITHIN_S) as children:
-        tasks, gates = [], []
-        for one in descriptions:
-            opened: asyncio.Future[Gate] = loop.create_future()
-            life = _live(one, config.member(one.name), effects, limit, opened)
-            tasks.append(children.spawn(life, one.name))
-            gates.append(opened)
-        await asyncio.wait(gates)
-        found = {gate.result().member.name: gate.result() for gate in gates}
-
-        async def until_one_fails() -> None:
-            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            ended.pop().result()
-
-        yield found, until_one_fails
+    try:
+        async with Supervisor("fleet", effects.chance, stop_within_s=STOP_WITHIN_S) as members:
+            awaited: list[asyncio.Future[Gate]] = []
+            for one in descriptions:
+                awaited.append(loop.create_future())
+                life = _live(one, config.member(one.name), effects, limit, awaited[-1])
+                members.start(one.name, life)
+            gates = [await each for each in awaited]
+            yield {gate.member.name: gate for gate in gates}
+    except TaskFailed as failed:
+        raise failed.__cause__ or failed from failed
 
 
-async def _live(
+def _live(
     description: Description,
     config: Config,
     effects: Effects,
     limit: asyncio.Semaphore,
     opened: asyncio.Future[Gate],
-) -> None:
-    """One member's life: until it is cancelled, or fails. If it cannot start, `opened` says why."""
-    async with AsyncExitStack() as stack:
-        try:
-            async with limit:
-                gate = await _open(description, config, effects, stack)
-        except (Damaged, NotDurable) as error:
-            opened.set_exception(_cannot_start(description.name, config, error))
-            return
-        except Exception as error:  # noqa: BLE001 - whatever it is, who waits is told
-            opened.set_exception(error)
-            return
-        opened.set_result(gate)
-        await asyncio.Event().wait()
+) -> Callable[[], Awaitable[None]]:
+    """One member's life: until it is cancelled, or fails. Once it can be reached, `opened`."""
+
+    async def live() -> None:
+        async with AsyncExitStack() as stack:
+            try:
+                async with limit:
+                    gate = await _open(description, config, effects, stack)
+            except (Damaged, NotDurable) as error:
+                raise _cannot_start(description.name, config, error) from error
+            opened.set_result(gate)
+            await asyncio.Event().wait()
+
+    return live
 
 
 def _cannot_start(name: str, config: Config, error: StoreError) -> UsageError:

@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 
 from atoll.apiserver.certificates import write_private
@@ -25,6 +25,7 @@ from atoll.effects import Effects
 from atoll.errors import UsageError
 from atoll.runtime.files import raise_file_limit
 from atoll.runtime.memory import settle_memory
+from atoll.runtime.supervisor import Supervisor, TaskFailed
 from atoll.simulated.choosing_fleet import remembered_fleet
 from atoll.simulated.fault_requests import FaultRequests
 from atoll.simulated.hosting import hosting
@@ -42,40 +43,46 @@ def run_process(config: Config, effects: Effects, life: int, on_ready: OnReady) 
     """Be the fleet of this instance until the plane is gone, or a signal says stop."""
     raise_file_limit()
     gc.disable()  # starting makes many objects and no garbage; `settle_memory` ends this
-    with suppress(asyncio.CancelledError):
-        asyncio.run(_serve(config, effects, life, on_ready))
+    asyncio.run(_serve(config, effects, life, on_ready))
     log.info("The fleet has stopped in good order")
 
 
 async def _serve(config: Config, effects: Effects, life: int, on_ready: OnReady) -> None:
+    try:
+        async with Supervisor("process", effects.chance, stop_within_s=END_WITHIN_S) as services:
+            _end_with(life, services)
+            services.start("members", lambda: _host(config, effects, on_ready))
+            await services.until_stopped()
+    except TaskFailed as failed:
+        raise failed.__cause__ or failed from failed
+
+
+async def _host(config: Config, effects: Effects, on_ready: OnReady) -> None:
+    """Run the members, and take requests for faults, for ever."""
     fleet = remembered_fleet(config)
     if fleet is None:
         raise UsageError(f"there is no fleet in {config.data_dir}")
-    _end_with(life)
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_sole(config))
-        gates, until_one_fails = await stack.enter_async_context(
-            hosting(fleet.clusters, config, effects)
-        )
+    async with _sole(config), hosting(fleet.clusters, config, effects) as gates:
         config.faults.data_dir.mkdir(mode=0o700, exist_ok=True)
-        door = stack.enter_context(Door("fleet", config.faults, effects.now))
-        facts = {"pid": os.getpid(), "fleet": fleet.name}
-        server = HttpServer(FaultRequests(gates, facts).handle, effects.now)
-        await door.open(server)
-        stack.push_async_callback(server.stop)
-        note = {"pid": os.getpid(), "url": door.url}
-        write_private(config.fleet_note, json.dumps(note).encode())
-        stack.callback(config.fleet_note.unlink, missing_ok=True)
-        settle_memory()
-        log.info("%d members run, for process %d", len(gates), os.getppid())
-        on_ready({**note, "members": {name: gate.door.url for name, gate in gates.items()}})
-        await until_one_fails()
+        with Door("fleet", config.faults, effects.now) as door:
+            facts = {"pid": os.getpid(), "fleet": fleet.name}
+            server = HttpServer(FaultRequests(gates, facts).handle, effects.now)
+            await door.open(server)
+            note = {"pid": os.getpid(), "url": door.url}
+            write_private(config.fleet_note, json.dumps(note).encode())
+            settle_memory()
+            log.info("%d members run, for process %d", len(gates), os.getppid())
+            on_ready({**note, "members": {name: gate.door.url for name, gate in gates.items()}})
+            try:
+                await asyncio.Event().wait()
+            finally:
+                config.fleet_note.unlink(missing_ok=True)
+                await server.stop()
 
 
-def _end_with(life: int) -> None:
-    """Stop this task when the plane is gone or a signal comes; if that hangs, end all the same."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None
+def _end_with(life: int, services: Supervisor) -> None:
+    """Stop when the plane is gone or a signal comes; if that hangs, end all the same."""
+    loop = asyncio.get_running_loop()
 
     def stop() -> None:
         loop.remove_reader(life)
@@ -83,7 +90,7 @@ def _end_with(life: int) -> None:
         at_last = threading.Timer(END_WITHIN_S, os._exit, (1,))
         at_last.daemon = True
         at_last.start()
-        task.cancel()
+        services.stop()
 
     loop.add_reader(life, stop)  # nothing is ever written to it, so this is its end
     loop.add_signal_handler(signal.SIGTERM, stop)

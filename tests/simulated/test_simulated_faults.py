@@ -34,7 +34,7 @@ def described(name: str) -> Description:
 @asynccontextmanager
 async def one_member(home: Path) -> AsyncIterator[tuple[Gate, Transport]]:
     config = Config(home)
-    async with hosting([described("m")], config, system_effects()) as (gates, _):
+    async with hosting([described("m")], config, system_effects()) as gates:
         way = Https(read_kubeconfig(config.member("m").kubeconfig))
         try:
             yield gates["m"], way
