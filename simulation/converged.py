@@ -23,6 +23,7 @@ from simulation.promises import (
     TEMPLATES,
     WORKS,
     binding_of,
+    leaving,
     names_of,
     targets_of,
 )
@@ -124,7 +125,8 @@ class Scene:
             has_work = self.plane.get(WORKS, f"{names.execution_namespace(cluster)}/{work}")
             there, where = objects.get(cluster), f"{kind} {name} in {cluster}"
             if cluster not in targets:
-                if not unsent and has_work and not self._is_needed(binding, cluster):
+                is_kept = cluster in leaving(binding) or self._is_needed(binding, cluster)
+                if not unsent and has_work and not is_kept:
                     yield f"{where} is no target and has a Work"
                 continue
             if has_work is None:
@@ -142,9 +144,9 @@ class Scene:
                 yield from _misbuilt(template, there, share, where)
                 yield from _untinted(there, fleet[cluster], overrides, where)
         if kind == "Deployment" and not unsent:
-            yield from _missummed(
-                name, template, [objects[each] for each in targets if each in objects]
-            )
+            told = [*targets, *leaving(binding)]
+            parts = [objects[each] for each in told if each in objects]
+            yield from _missummed(name, template, parts)
 
     def _is_needed(self, binding: Wire, cluster: str) -> bool:
         """Whether something that needs it is still there; whether that should be is told of it."""

@@ -301,10 +301,11 @@ async def label_cluster(user: User) -> None:
 
 
 async def taint_cluster(user: User) -> None:
-    """Close a cluster to what is new, or open it again."""
+    """Close a cluster to what is new or to all, or open it again."""
     found = await user.find(CLUSTERS, "", user.draws.choice(list(user.members)))
     if found is not None:
-        taints = [] if found["spec"].get("taints") else [{"key": "full", "effect": "NoSchedule"}]
+        effect = user.draws.choice(("NoSchedule", "NoExecute"))
+        taints = [] if found["spec"].get("taints") else [{"key": "full", "effect": effect}]
         user.world.note(f"cluster {found['metadata']['name']} has taints {taints}")
         await user.api.replace(CLUSTERS, {**found, "spec": {**found["spec"], "taints": taints}})
 
