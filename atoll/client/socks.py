@@ -3,6 +3,7 @@
 Names are left to the proxy to look up: it may know hosts that are not known here.
 """
 
+import ipaddress
 from collections.abc import Generator
 
 from atoll.client.proxies import Proxy
@@ -11,6 +12,7 @@ Step = tuple[bytes, int]
 """Bytes to send, and how many to read then."""
 
 _NO_NEED, _BY_PASSWORD = 0, 2
+_BY_IPV4, _BY_NAME, _BY_IPV6 = 1, 3, 4
 _REFUSALS = {
     1: "it failed",
     2: "that is not allowed",
@@ -35,12 +37,24 @@ def socks_steps(proxy: Proxy, target: tuple[str, int]) -> Generator[Step, bytes,
             raise OSError("it does not accept the user name and password")
     elif way != _NO_NEED:
         raise OSError("it wants a user name and password; give them in the URL of the proxy")
-    host, port = target[0].encode("idna"), target[1]
-    asked = bytes([5, 1, 0, 3, len(host)]) + host + port.to_bytes(2, "big")
+    asked = b"\5\1\0" + _address(target[0]) + target[1].to_bytes(2, "big")
     _, refusal, _, kind = yield asked, 4
     if refusal:
         raise OSError(_REFUSALS.get(refusal, f"it gave the reason {refusal}"))
-    length = {1: 4, 4: 16}.get(kind)
+    length = {_BY_IPV4: 4, _BY_IPV6: 16}.get(kind)
     if length is None:
         (length,) = yield b"", 1
     yield b"", length + 2
+
+
+def _address(host: str) -> bytes:
+    try:
+        number = ipaddress.ip_address(host)
+        return bytes([_BY_IPV4 if number.version == 4 else _BY_IPV6]) + number.packed
+    except ValueError:
+        pass
+    try:
+        name = host.encode("idna")
+    except UnicodeError as error:
+        raise OSError(f'"{host}" is no name of a host') from error
+    return bytes([_BY_NAME, len(name)]) + name

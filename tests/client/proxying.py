@@ -1,5 +1,6 @@
 """Proxies of every kind, in threads, that write down where they were asked to connect to."""
 
+import ipaddress
 import socket
 import socketserver
 import ssl
@@ -71,8 +72,11 @@ class _Socks(_Handler):
             password = line.recv(line.recv(1)[0])
             is_good = (user, password) == (b"me", b"secret")
             line.sendall(b"\x01\x00" if is_good else b"\x01\x01")
-        line.recv(4)
-        host = line.recv(line.recv(1)[0]).decode()
+        kind = line.recv(4)[3]
+        if kind == 3:
+            host = line.recv(line.recv(1)[0]).decode()
+        else:
+            host = str(ipaddress.ip_address(line.recv(4 if kind == 1 else 16)))
         port = int.from_bytes(line.recv(2), "big")
         line.sendall(b"\x05\x00\x00\x01" + bytes(6))
         return host, port

@@ -62,6 +62,15 @@ def test_the_server_is_reached_through_the_proxy(
 
 
 @CLIENTS
+def test_names_are_left_to_a_socks_proxy_to_look_up(serve: Serve, ask) -> None:
+    serving = serve(hello)
+    with proxy("socks5") as between:
+        endpoint = replace(serving.endpoint, proxy=f"socks5://127.0.0.1:{between.port}")
+        assert ask(replace(endpoint, server=f"https://localhost:{serving.port}")) == b"hello"
+        assert set(between.asked) == {f"localhost:{serving.port}"}
+
+
+@CLIENTS
 def test_a_proxy_is_told_who_asks_and_what_its_cluster_wants_it_to_know(serve: Serve, ask) -> None:
     with proxy("http") as between:
         url = f"http://me:secret@127.0.0.1:{between.port}"
