@@ -20,8 +20,10 @@ from random import Random
 import numpy as np
 import orjson
 
+from atoll.model.assumed import Assumed
 from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
+from atoll.model.demand import Component
 from atoll.model.taint import Effect, Taint
 from atoll.runtime.memory import settle_memory
 from atoll.scheduling.auditing import sums_check
@@ -30,6 +32,7 @@ from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import explain
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.nodes.fitting import fits
+from atoll.scheduling.nodes.view import NodeRoom, NodeView
 from atoll.scheduling.recording import record
 from atoll.scheduling.stored import decode, encode
 from bench.fleets import CASES, Stream, clusters, node_table, policies, typical_demand
@@ -93,12 +96,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     sizes = {size: bytes_per_cluster(size) for size in options.clusters}
     nodes = {count: nodes_ms(count) for count in (5_000, 50_000)}
+    view = view_ms(100, 5_000)
     if options.output == "json":
         values = [{**_fields(row), "ratio": row.ratio} for row in rows]
         whole = {"calibration": speed, "rows": values, "bytes": sizes, "nodes_ms": nodes}
+        whole["view_ms"] = view
         print(orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
     else:
-        print("\n".join([*_table(rows), *_footer(speed, sizes, nodes)]))
+        print("\n".join([*_table(rows), *_footer(speed, sizes, nodes, view)]))
     return 0
 
 
@@ -223,6 +228,29 @@ def nodes_ms(count: int) -> float:
     return statistics.median(_cpu_seconds(partial(fits, table, each)) * 1e3 for each in demands)
 
 
+def view_ms(count: int, nodes_each: int) -> dict[str, float]:
+    """Milliseconds to ask so many clusters of so many nodes for room, by what was asked before."""
+    tables = [node_table(nodes_each, seed) for seed in range(count)]
+    names = [f"cluster-{at:03}" for at in range(count)]
+    view = NodeView(dict(zip(names, map(NodeRoom, tables), strict=True)))
+    demands = [typical_demand(Random(seed)) for seed in range(9)]
+    taken = [
+        {name: (Assumed(name, (Component("", given, demands[0]),)),) for name in names[:2]}
+        for given in range(1, 10)
+    ]
+    asked = {
+        "never asked before": [partial(view.answers, names, each, {}) for each in demands],
+        "asked again": [partial(view.answers, names, each, {}) for each in demands],
+        "after work was given to two of them": [
+            partial(view.answers, names, demands[0], each) for each in taken
+        ],
+    }
+    return {
+        how: statistics.median(_cpu_seconds(each) * 1e3 for each in questions)
+        for how, questions in asked.items()
+    }
+
+
 def _cpu_seconds(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
@@ -250,7 +278,12 @@ def _table(rows: list[Row]) -> list[str]:
     ]
 
 
-def _footer(speed: float, sizes: dict[int, tuple[int, int]], nodes: dict[int, float]) -> list[str]:
+def _footer(
+    speed: float,
+    sizes: dict[int, tuple[int, int]],
+    nodes: dict[int, float],
+    view: dict[str, float],
+) -> list[str]:
     return [
         "",
         f"calibration: {speed:.2f} million steps per CPU-second",
@@ -259,6 +292,7 @@ def _footer(speed: float, sizes: dict[int, tuple[int, int]], nodes: dict[int, fl
             for size, (columns, held) in sizes.items()
         ),
         *(f"capacity of {count:,} nodes: {cost:.2f} ms" for count, cost in nodes.items()),
+        *(f"100 clusters of 5,000 nodes, {how}: {cost:.2f} ms" for how, cost in view.items()),
         "",
         "The best of several rounds on each side. See docs/benchmarks.md.",
     ]

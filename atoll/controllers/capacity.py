@@ -5,9 +5,10 @@ and whose nodes and pods have all been counted. However much happens in a member
 view is made anew at most once in a while; a report of it brings it up to date as well.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from atoll.members.observing import Observation
+from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.nodes.view import Asked, NodeRoom, NodeView
 
 FRESH_S = 1.0
@@ -22,16 +23,26 @@ class NodeCapacity:
         self._rooms: dict[str, NodeRoom] = {}
         self._looked: dict[str, float] = {}
         self._codes: dict[Asked, int] = {}
+        self._last: tuple[Fleet | None, float, NodeView] = (None, 0.0, NodeView({}))
 
-    def view(self, is_ready: Callable[[str], object], now: float) -> NodeView:
+    def view(self, fleet: Fleet, now: float) -> NodeView:
         """The nodes there are now, or were a moment ago."""
+        known, at, view = self._last
+        if known is fleet and abs(now - at) < FRESH_S:
+            return view
+        view = NodeView(self._ready_rooms(fleet, now), self._codes)
+        self._last = fleet, now, view
+        return view
+
+    def _ready_rooms(self, fleet: Fleet, now: float) -> dict[str, NodeRoom]:
         for gone in [name for name in self._rooms if name not in self._observations]:
             del self._rooms[gone], self._looked[gone]
         rooms = {}
         for name, seen in self._observations.items():
-            if seen.complete and is_ready(name):
+            row = fleet.rows.get(name)
+            if seen.complete and row is not None and fleet.clusters[row].ready:
                 rooms[name] = self._room(name, seen, now)
-        return NodeView(rooms, self._codes)
+        return rooms
 
     def changes(self) -> int:
         """Another number whenever nodes came, went, or got other labels or taints."""

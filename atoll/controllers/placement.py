@@ -115,7 +115,7 @@ class Placement:
                 self._neighbours(key),
                 self._ledger.assumed(),
                 given_away(wire or {}),
-                hub.nodes.view(self._is_ready, now),
+                hub.nodes.view(hub.fleet, now),
             ),
         )
         placed = placing.plan(seen, now)
@@ -166,10 +166,6 @@ class Placement:
             at = instant({"last": found.last}, "last", "") if found.last else None
             if at is not None and self._hub.now - at / 1e9 < ASSUMED_MOST:
                 self._ledger.recover(key, found.binding, healthy_in(wire), at / 1e9)
-
-    def _is_ready(self, name: str) -> bool:
-        cluster = self._hub.cluster(name)
-        return cluster is not None and cluster.ready is True
 
     def _neighbours(self, key: Ref) -> tuple[Neighbour, ...]:
         """The bindings of a namespace that work may want to be with, or apart from."""

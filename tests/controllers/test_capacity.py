@@ -6,6 +6,8 @@ from atoll.controllers.capacity import FRESH_S, NodeCapacity
 from atoll.exchange import Request, Response
 from atoll.members.observing import Observation
 from atoll.members.reading import NodeFacts, PodFacts
+from atoll.model.cluster import Cluster
+from atoll.scheduling.fleet import Fleet
 
 FACTS = NodeFacts({}, (), unschedulable=False, ready=True, allocatable=(("cpu", 4000),), slots=10)
 NOW = 1_000_000.0
@@ -29,29 +31,32 @@ def observed(*, complete: bool = True) -> Observation:
     return seen
 
 
-def always(name: str) -> bool:
-    return True
+def fleet(**ready: bool) -> Fleet:
+    return Fleet.of(Cluster(name=name, ready=each) for name, each in ready.items())
 
 
-def free(capacity: NodeCapacity, now: float) -> int:
-    table = capacity.view(always, now).rooms["east"].table
+EAST = fleet(east=True)
+
+
+def free(capacity: NodeCapacity, now: float, of: Fleet = EAST) -> int:
+    table = capacity.view(of, now).rooms["east"].table
     return int(table.rows.free["cpu"].sum())
 
 
 def test_only_members_that_are_ready_and_counted_are_seen() -> None:
     seen = {"east": observed(), "west": observed(), "new": observed(complete=False)}
-    view = NodeCapacity(seen).view(lambda name: name != "west", NOW)
+    view = NodeCapacity(seen).view(fleet(east=True, west=False, new=True), NOW)
     assert set(view.rooms) == {"east"}
 
 
 def test_a_member_that_left_is_seen_no_more_and_one_that_came_again_anew() -> None:
     seen = {"east": observed()}
     capacity = NodeCapacity(seen)
-    before = capacity.view(always, NOW).rooms["east"]
+    before = capacity.view(EAST, NOW).rooms["east"]
     del seen["east"]
-    assert not capacity.view(always, NOW).rooms
+    assert not capacity.view(fleet(), NOW).rooms
     seen["east"] = observed()
-    assert capacity.view(always, NOW).rooms["east"] is not before
+    assert capacity.view(fleet(east=True), NOW).rooms["east"] is not before
 
 
 def test_pods_are_seen_after_a_moment_and_at_once_with_a_report() -> None:
@@ -63,13 +68,13 @@ def test_pods_are_seen_after_a_moment_and_at_once_with_a_report() -> None:
     assert free(capacity, NOW + FRESH_S) == 3000
     seen.columns.put_pod("a/c", PodFacts("n1", (("cpu", 1000),)))
     seen.columns.table()
-    assert free(capacity, NOW + FRESH_S) == 2000
+    assert free(capacity, NOW + FRESH_S, fleet(east=True)) == 2000
 
 
 def test_what_was_found_out_is_kept_while_nothing_changes() -> None:
     capacity = NodeCapacity({"east": observed()})
-    before = capacity.view(always, NOW).rooms["east"]
-    assert capacity.view(always, NOW + 10 * FRESH_S).rooms["east"] is before
+    before = capacity.view(EAST, NOW).rooms["east"]
+    assert capacity.view(EAST, NOW + 10 * FRESH_S).rooms["east"] is before
 
 
 def test_nodes_that_come_or_change_are_noticed_and_pods_are_not() -> None:
