@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from atoll.apiserver.catalog import Catalog
+from atoll.apiserver.catalog import Catalog, subresources
 from atoll.apiserver.discovery import Document
-from atoll.apiserver.operations import META, REF, SCALE, paths_of
+from atoll.apiserver.operations import META, REF, SPOKEN, paths_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import Facts
 
@@ -93,8 +93,7 @@ class OpenApi:
                 roots.append(META + "ObjectMeta")
             else:
                 roots += [definition, *([f"{definition}List"] if resource.stored else [])]
-            if resource.strategy.scale is not None:
-                roots.append(SCALE)
+            roots += [SPOKEN[sub.kind] for sub in subresources(resource) if sub.kind in SPOKEN]
         place = (resources[0].group, resources[0].version)
         for name in self._facts.closure(roots):
             schemas[name] = self._facts.openapi(name, *place)

@@ -15,6 +15,8 @@ Object = dict[str, Any]
 REF = "#/components/schemas/"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 SCALE = "io.k8s.api.autoscaling.v1.Scale"
+# What is spoken at a subresource, where it is not the resource's own kind.
+SPOKEN = {"Scale": SCALE, "TokenRequest": "io.k8s.api.authentication.v1.TokenRequest"}
 
 _MEDIA_TYPES = ("application/json", "application/yaml")
 _PATCH_TYPES = (
@@ -159,12 +161,16 @@ def _getting(resource: Resource, definition: str, suffix: str = "") -> Object:
 
 
 def _subresource(resource: Resource, definition: str, sub: Subresource) -> Object:
-    scaled = sub.kind == "Scale"
-    spoken = SCALE if scaled else definition
-    every = _getting(resource, spoken, sub.name[:1].upper() + sub.name[1:])
+    spoken = SPOKEN.get(sub.kind, definition)
+    suffix = sub.name[:1].upper() + sub.name[1:]
+    every = _getting(resource, spoken, suffix)
     verbs = {"get": "get", "put": "update", "patch": "patch"}
     found = {method: every[method] for method, verb in verbs.items() if verb in sub.verbs}
-    if scaled and not resource.custom:
+    if sub.kind == "TokenRequest":
+        made, name = _answers(spoken, "200", "201", "202"), _named(resource, "create", suffix)
+        asked = _operation(resource, "post", name, _WRITE, made)
+        found["post"] = asked | {"requestBody": {**_content(spoken), "required": True}}
+    if spoken != definition and not resource.custom:
         spoken_kind = {"group": sub.group, "version": sub.version, "kind": sub.kind}
         marked = {"x-kubernetes-group-version-kind": spoken_kind}
         found = {method: operation | marked for method, operation in found.items()}
