@@ -20,6 +20,8 @@ from atoll.scheduling.nodes import NodeTable, fits
 from atoll.scheduling.nodes.view import NODE_VIEW, NodeRoom, NodeView
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
+from atoll.scheduling.whatif.parts import Inputs
+from atoll.scheduling.whatif.room import more_room
 
 GI = 2**30
 SETTING = Setting(features=PLANE_USUAL)
@@ -107,6 +109,17 @@ def test_it_is_told_what_stands_in_the_way(nodes: list[Node], told: str) -> None
 
 def test_where_nodes_made_no_difference_nothing_is_told() -> None:
     assert shortages(decided({"east": WHOLE, "west": WHOLE}, replicas=2)) == {}
+
+
+def test_what_would_help_is_room_on_nodes_if_that_is_what_is_missing() -> None:
+    decision = decided({"east": SCATTERED, "west": SCATTERED})
+    assert not decision.ok
+    change = more_room(Inputs.of(decision), "west", 4, models=True)
+    assert str(change) == "give west nodes with room for 4"
+    assert change is not None
+    inputs = change.apply(Inputs.of(decision))
+    again = decide(inputs.binding, inputs.fleet, SETTING, inputs.surroundings)
+    assert {each.name: each.replicas for each in again.targets} == {"west": 4}
 
 
 @given(node_lists, demands, demands, st.integers(0, 20))

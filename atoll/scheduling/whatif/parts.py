@@ -230,6 +230,8 @@ class MoreRoom:
     """The place of a grade in the cluster's model, and how many nodes more."""
     estimators: tuple[tuple[str, int], ...] = ()
     """Estimators that would have to answer so much."""
+    on_nodes: int = 0
+    """So many replicas would have to fit node by node; none if that is no matter."""
     replicas: int = 1
     """How many replicas more would fit."""
     kind: str = "room"
@@ -258,12 +260,17 @@ class MoreRoom:
         )
         estimates = _answering(inputs.surroundings.estimates, self.estimators, self.cluster)
         surroundings = replace(inputs.surroundings, estimates=estimates)
+        if self.on_nodes and surroundings.nodes is not None:
+            # What its nodes are then is not known; that they are enough is what is asked for.
+            changed = replace(changed, nodes_by_grade=())
+            surroundings = replace(surroundings, nodes=surroundings.nodes.without((self.cluster,)))
         return inputs.with_cluster(changed)._replace(surroundings=surroundings)
 
     def __str__(self) -> str:
         needed = [f"{written(name, more)} more {name}" for name, more in self.resources]
         needed += [f"{self.pods} more pod slots"] if self.pods else []
         needed += [f"{self.nodes[1]} more nodes of grade {self.nodes[0]}"] if self.nodes else []
+        needed += [f"nodes with room for {self.on_nodes}"] if self.on_nodes else []
         needed += [f"{to} by the estimate of {name}" for name, to in self.estimators]
         return f"give {self.cluster} {', '.join(needed)}"
 

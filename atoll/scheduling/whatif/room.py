@@ -20,7 +20,8 @@ def more_room(inputs: Inputs, name: str, replicas: int, *, models: bool) -> More
     pods = max(0, replicas - free_pods)
     resources: tuple[tuple[str, int], ...] = ()
     nodes: tuple[int, int] | None = None
-    if binding.demand is not None and models and cluster.nodes_by_grade:
+    on_nodes = _on_nodes(inputs, name, replicas)
+    if binding.demand is not None and models and cluster.nodes_by_grade and on_nodes is None:
         nodes = _nodes(cluster, binding.demand, replicas)
         if nodes is None:
             return None
@@ -29,9 +30,19 @@ def more_room(inputs: Inputs, name: str, replicas: int, *, models: bool) -> More
     answers = inputs.surroundings.estimates.items()
     low = tuple((who, replicas) for who, known in answers if 0 <= known.get(name, -1) < replicas)
     nodes = nodes if nodes and nodes[1] else None
-    if not (pods or resources or nodes or low):
+    if not (pods or resources or nodes or low or on_nodes):
         return None
-    return MoreRoom(name, resources, pods, nodes, low, replicas)
+    return MoreRoom(name, resources, pods, nodes, low, on_nodes or 0, replicas)
+
+
+def _on_nodes(inputs: Inputs, name: str, replicas: int) -> int | None:
+    """How many replicas must fit node by node that do not; None if its nodes are not known."""
+    view, taken = inputs.surroundings.nodes, inputs.surroundings.assumed
+    if view is None or name not in view.rooms:
+        return None
+    assumed = {name: tuple(each for each in taken if each.cluster == name)}
+    (fit,) = view.answers([name], inputs.binding.demand, assumed)
+    return replicas if fit < replicas else 0
 
 
 def _resources(cluster: Cluster, demand: Demand, replicas: int) -> tuple[tuple[str, int], ...]:
