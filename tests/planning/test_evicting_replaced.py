@@ -1,5 +1,7 @@
 """What takes the place of a copy counts once it was sent, applied and is well, as it is wanted."""
 
+from dataclasses import replace
+
 import pytest
 from rendering_world import Plane, make_binding, make_template, targets
 
@@ -16,8 +18,15 @@ def leaving(on=("b",), **task):
     """A binding that ran in a, and is to run in other clusters."""
     plane = Plane(make_template(), make_binding(on=["a", *on], resource=RESOURCE))
     plane.settle()
+    told_ready(plane, *plane.fleet)
     plane.respec(clusters=targets(on), gracefulEvictionTasks=[{**TASK, **task}])
     return plane
+
+
+def told_ready(plane, *names):
+    """These clusters are ready, and no others."""
+    known = plane.fleet.items()
+    plane.fleet = {name: replace(each, ready=name in names) for name, each in known}
 
 
 def told(plane, cluster, **status):
@@ -93,4 +102,15 @@ def test_without_a_template_or_a_hold_on_the_binding_nothing_is_known_to_be_as_w
         plane.world.put(
             {**plane.binding, "metadata": {**plane.binding["metadata"], "finalizers": []}}
         )
+    assert replacement(plane.seen()) is NONE
+
+
+def test_what_is_said_of_clusters_that_cannot_be_reached_counts_for_nothing():
+    plane = leaving(on=("b", "c"))
+    for cluster in ("b", "c"):
+        told(plane, cluster, health="Healthy")
+    assert replacement(plane.seen()) is HEALTHY
+    told_ready(plane, "b")
+    assert replacement(plane.seen()) is SENT
+    told_ready(plane)
     assert replacement(plane.seen()) is NONE
