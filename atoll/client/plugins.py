@@ -57,9 +57,11 @@ def plugin_of(endpoint: Endpoint) -> Plugin:
     return endpoint.plugin
 
 
-def call_of(endpoint: Endpoint, plugin: Plugin, patience_s: float | None) -> Call:
-    """How to run a plug-in here and now."""
-    is_terminal = sys.stdin is not None and sys.stdin.isatty()
+def call_of(
+    endpoint: Endpoint, plugin: Plugin, patience_s: float | None, *, is_alone: bool = False
+) -> Call:
+    """How to run a plug-in here and now; alone, where there is nobody it could ask."""
+    is_terminal = not is_alone and sys.stdin is not None and sys.stdin.isatty()
     if plugin.interactive == "Always" and not is_terminal:
         raise _failed(endpoint, plugin, "needs a terminal to ask you something on")
     is_personal = is_terminal and plugin.interactive != "Never"

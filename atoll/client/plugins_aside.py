@@ -10,7 +10,7 @@ from atoll.client.plugins import call_of, not_there, plugin_of, read_answer, too
 async def ask_aside(endpoint: Endpoint, patience_s: float | None = None) -> Credential:
     """The same, while others run; nobody is at the terminal of a server."""
     plugin = plugin_of(endpoint)
-    call = call_of(endpoint, plugin, patience_s)
+    call = call_of(endpoint, plugin, patience_s, is_alone=True)
     try:
         process = await asyncio.create_subprocess_exec(
             *call.words,

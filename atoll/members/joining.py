@@ -19,6 +19,7 @@ from atoll.members.objects import (
     NAMESPACES,
     SECRETS,
     account_of,
+    clusters_of,
     identity,
     make,
     named,
@@ -76,7 +77,7 @@ def check(plane: PlainClient, member: PlainClient, description: Description) -> 
         own, known = identity(member), None
     if own == plane_identity(plane):
         raise UsageError(f"{member.endpoint} is the plane itself, and cannot be its own member")
-    for cluster in plane.list(CLUSTERS):
+    for cluster in clusters_of(plane):
         taken, spec = cluster["metadata"]["name"], cluster.get("spec") or {}
         if spec.get("id") == own and taken != name:
             raise UsageError(

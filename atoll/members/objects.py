@@ -53,6 +53,16 @@ def plane_identity(plane: PlainClient) -> str:
         return plane.endpoint.server
 
 
+def clusters_of(plane: PlainClient) -> list[Wire]:
+    """All Clusters of a plane; UsageError if it is none."""
+    try:
+        return plane.list(CLUSTERS)
+    except Missing as error:
+        raise UsageError(
+            f"{plane.endpoint} is no plane, as it knows no Clusters; name one with --kubeconfig"
+        ) from error
+
+
 @contextmanager
 def speaking_to(client: PlainClient) -> Iterator[None]:
     """Of two servers that may refuse, say which did."""

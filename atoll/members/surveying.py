@@ -16,7 +16,7 @@ from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada.cluster_rules import NAME_MAX
 from atoll.errors import UsageError
-from atoll.members.objects import CLUSTERS, identity, plane_identity
+from atoll.members.objects import clusters_of, identity, plane_identity
 
 AT_ONCE = 8
 PATIENCE_S = 10.0
@@ -47,7 +47,7 @@ def survey(
     """What there is to join, in the order of the kubeconfig."""
     looked = _look_at_all(kubeconfig, environment)
     own = plane_identity(plane)
-    clusters = plane.list(CLUSTERS)
+    clusters = clusters_of(plane)
     joined = {each.get("spec", {}).get("id"): each["metadata"]["name"] for each in clusters}
     # A context that is chosen for its cluster speaks for the others of it.
     order = sorted(looked, key=lambda each: each.context != kubeconfig.current)

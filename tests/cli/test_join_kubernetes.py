@@ -9,6 +9,7 @@ from atoll.cli.app import run
 from atoll.client.endpoint import Endpoint
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.plain import PlainClient
+from atoll.errors import UsageError
 from atoll.members.joining import Description, join
 from testenv.cluster import Cluster
 
@@ -45,5 +46,7 @@ def test_a_real_cluster_joins_with_a_token_asked_for_and_leaves(
     # Without its controllers nobody finishes the deletion of a namespace.
     space = member.request("GET", "/api/v1/namespaces/karmada-cluster")
     assert space.status == 404 or "deletionTimestamp" in space.json()["metadata"]
+    with pytest.raises(UsageError, match="is no plane, as it knows no Clusters"):
+        join(member, plane, Description("m"))
     for client in (plane, member, as_plane):
         client.close()
