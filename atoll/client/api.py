@@ -136,7 +136,8 @@ class ApiClient:
 
     async def page(self, collection: Collection, rest: str = "") -> Page:
         """The first objects of a collection, or the next of what an earlier page left."""
-        query = {"limit": str(_PAGE)} | ({"continue": rest} if rest else {})
+        query = {"limit": str(_PAGE), **collection.selecting}
+        query |= {"continue": rest} if rest else {}
         answer = await self._ask("GET", collection.path(), query=urlencode(query))
         kind = {"apiVersion": collection.api_version, "kind": collection.kind}
         items = [{**kind, **item} for item in answer.get("items") or ()]
@@ -148,8 +149,9 @@ class ApiClient:
         self, collection: Collection, version: str
     ) -> AsyncIterator[AsyncIterator[Change]]:
         """The changes after a version, until the server ends the stream."""
-        query = urlencode({"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"})
-        request = Request("GET", collection.path(), query, {"accept": "application/json"})
+        query = {"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"}
+        wanted = urlencode(query | collection.selecting)
+        request = Request("GET", collection.path(), wanted, {"accept": "application/json"})
         response = await self._transport.send(request)
         if response.stream is None or response.status != 200:
             answer = await whole(response)

@@ -8,13 +8,19 @@ from urllib.parse import quote
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """All objects of one resource; or only those within a namespace."""
+    """All objects of one resource; or only those within a namespace, or the one of a name."""
 
     api_version: str
     kind: str
     plural: str
     namespaced: bool
     within: str = ""
+    named: str = ""
+
+    @property
+    def selecting(self) -> dict[str, str]:
+        """What a list or a watch asks for beside its path."""
+        return {"fieldSelector": f"metadata.name={self.named}"} if self.named else {}
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         root = "/api" if "/" not in self.api_version else "/apis"

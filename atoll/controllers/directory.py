@@ -3,19 +3,30 @@
 `served` is also what a member cluster reports as its API enablements.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from atoll.client.api import ApiClient, Collection, Missing, Refused, Wire
 from atoll.client.transport import Unreachable
 from atoll.controllers.insisting import insist
 
+Scope = Callable[[Collection], Collection]
+
+
+def all_of(collection: Collection) -> Collection:
+    """Nothing is left out."""
+    return collection
+
 
 class Directory:
-    """The collections of one server, by the kind's version and name."""
+    """The collections of one server, by the kind's version and name.
 
-    def __init__(self, api: ApiClient) -> None:
+    `scope` may make a collection smaller: whoever may not see all of it looks at a part.
+    """
+
+    def __init__(self, api: ApiClient, scope: Scope = all_of) -> None:
         self._api = api
+        self._scope = scope
         self._served: dict[tuple[str, str], Collection] = {}
         self._deletable: list[Collection] = []
 
@@ -47,7 +58,8 @@ class Directory:
             if resources is None:
                 is_whole = False
                 resources = self._known(version)
-            for collection, verbs in resources:
+            for whole, verbs in resources:
+                collection = self._scope(whole)
                 found[version, collection.kind] = collection
                 if version in preferred and {"delete", "list", "watch"} <= verbs:
                     deletable.append(collection)

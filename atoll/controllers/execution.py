@@ -31,8 +31,10 @@ WORKERS = 4  # for each member
 class Execution:
     """Makes members have what Works say, and Works say what members have."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, agent_of: str = "") -> None:
+        """`agent_of` names the cluster that this looks after from inside, if it does."""
         self._hub = hub
+        self._agent_of = agent_of
         self._attempts: dict[tuple[str, Ref], Attempt] = {}
         self._planned: dict[Key, Wire] = {}
         self._loops: dict[str, Loop[Key]] = {}
@@ -107,7 +109,7 @@ class Execution:
             return None
         self._planned[key] = work
         site, cluster = hub.sites.get(name), hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
-        if cluster is not None and _is_served_there(cluster):
+        if cluster is not None and name != self._agent_of and _is_served_there(cluster):
             return None
         if site is not None and _is_ready(cluster) and hub.is_silent(name):
             self._waiting.setdefault(name, {})[key] = None

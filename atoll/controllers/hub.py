@@ -15,6 +15,7 @@ from atoll.client.mirror import tell_each
 from atoll.client.transport import Transport
 from atoll.config import USUAL_TIMES, Times
 from atoll.controllers.capacity import NodeCapacity
+from atoll.controllers.directory import Scope, all_of
 from atoll.controllers.insisting import insist
 from atoll.controllers.performing import Performer
 from atoll.controllers.site import Site
@@ -67,6 +68,21 @@ Companion = Callable[[Site], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
+class Follows:
+    """What is followed of the plane from the beginning: its own kinds, and kinds of templates.
+
+    `scope` makes a collection smaller for those who may not, or need not, see all of it.
+    """
+
+    kinds: tuple[tuple[str, str], ...] = OWN_KINDS
+    templates: tuple[tuple[str, str], ...] = _ALWAYS_WANTED
+    scope: Scope = all_of
+
+
+FOLLOWS_ALL = Follows()
+
+
+@dataclass(frozen=True, slots=True)
 class _Kept:
     """A member that there is a way to, and the task that keeps up what is known of it."""
 
@@ -89,6 +105,7 @@ class Hub:
         reach: Reach = over_network,
         times: Times = USUAL_TIMES,
         limits: Limits = USUAL_LIMITS,
+        follows: Follows = FOLLOWS_ALL,
     ) -> None:
         self.effects = effects
         self.reach = reach
@@ -97,7 +114,8 @@ class Hub:
         self.features = features
         self.children = children
         self.interpreters = interpreters
-        self.plane = Site(PLANE, plane, children)
+        self._follows = follows
+        self.plane = Site(PLANE, plane, children, follows.scope)
         self.sites: dict[str, Site] = {PLANE: self.plane}
         """The plane, and every member that has said what it serves."""
         self.turns = Turns()
@@ -169,9 +187,9 @@ class Hub:
         """Know the plane as it is, however long that takes; from then on changes are handed on."""
         await insist("the kinds of the plane", self._read_own_kinds)
         self.plane.listen(self._told)
-        for api_version, kind in (*_ALWAYS_WANTED, *self._wanted):
+        for api_version, kind in (*self._follows.templates, *self._wanted):
             self.want(api_version, kind)
-        for api_version, kind in OWN_KINDS:
+        for api_version, kind in self._follows.kinds:
             await self.plane.follow(api_version, kind)
         await self.plane.all_ready()
         self.children.spawn(self._reread(self.plane), "kinds of the plane")
@@ -238,7 +256,7 @@ class Hub:
 
     async def _read_own_kinds(self) -> None:
         await _read_kinds(self.plane)
-        for api_version, kind in OWN_KINDS:
+        for api_version, kind in self._follows.kinds:
             self.plane.collection(api_version, kind)
 
     async def _reread(self, site: Site) -> None:

@@ -9,7 +9,7 @@ import asyncio
 from atoll.client.api import ApiClient, Collection, Missing, Wire
 from atoll.client.mirror import Listener, Mirror
 from atoll.client.transport import Transport
-from atoll.controllers.directory import Directory
+from atoll.controllers.directory import Directory, Scope, all_of
 from atoll.model.action import Ref
 from atoll.runtime.children import Children
 
@@ -17,11 +17,13 @@ from atoll.runtime.children import Children
 class Site:
     """A server, and what is known of it."""
 
-    def __init__(self, name: str, transport: Transport, children: Children) -> None:
+    def __init__(
+        self, name: str, transport: Transport, children: Children, scope: Scope = all_of
+    ) -> None:
         self.name = name
         self.children = children
         self.api = ApiClient(transport)
-        self.directory = Directory(self.api)
+        self.directory = Directory(self.api, scope)
         self.kinds_changed = asyncio.Event()
         self._transport = transport
         self._mirrors: dict[Collection, Mirror] = {}
