@@ -5,7 +5,7 @@ numbers are those of the record: nothing is decided, estimated or looked up here
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -32,7 +32,8 @@ class Seen:
     binding: Object
     policy: Object | None
     now: datetime
-    changes: Sequence[str] = field(default_factory=tuple)
+    changes: Sequence[str] | None = None
+    """What would place it otherwise; None if nobody asked or nobody knows."""
 
     @property
     def ok(self) -> bool:
@@ -62,10 +63,10 @@ def picture(seen: Seen, most: int | None = None) -> Iterator[str]:
     yield from _division(seen, most)
     yield from _cost(seen)
     yield from _result(seen)
-    if seen.changes:
+    if seen.changes is not None:
         yield ""
-        yield "WHAT WOULD CHANGE IT"
-        yield from (f"  {each}" for each in seen.changes)
+        yield "WHAT WOULD CHANGE IT (were it placed anew now)"
+        yield from (f"  {each}" for each in seen.changes or ("none of the small changes tried",))
 
 
 def short(seen: Seen) -> Iterator[str]:
@@ -100,7 +101,7 @@ def part_of(seen: Seen, cluster: Object) -> Iterator[str]:
         yield f"  room      {_room(cluster['room'])}{_answers(cluster)}"
     if cluster.get("unitCost"):
         yield f"  price     {hourly(cluster['unitCost'])} for one replica"
-    for each in seen.changes:
+    for each in seen.changes or ():
         if name in each:
             yield f"  change    {each}"
 
@@ -234,8 +235,8 @@ def _estimates(seen: Seen) -> Iterator[str]:
 def _answers(cluster: Object) -> str:
     """Who said what, where there is more than one answer."""
     told = cluster.get("estimates") or ()
-    if len(told) < 2:
-        return f" ({told[0]['from']})" if told else ""
+    if len({each["replicas"] for each in told}) < 2:
+        return f" ({', '.join(each['from'] for each in told)})" if told else ""
     answers = (
         f"{each['from']} says {_room(each['replicas'])}"
         + (f": {each['because']}" if each.get("because") else "")

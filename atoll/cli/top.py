@@ -43,6 +43,7 @@ UNKNOWN = "<unknown>"
 _PRICES = Collection(prices.API_VERSION, prices.KIND, "clusterprices", namespaced=False)
 _GIB = 1 << 30
 _BAR, _ROOMY = 20, 120
+_NODE_VIEW = "node view"
 _USUAL_FITS = "2,4Gi"
 _EXAMPLES = """\b
 Examples:
@@ -118,9 +119,9 @@ def _show_clusters(plane: Plane, size: dict[str, str], output: str | None) -> No
         return
     fitting, by = _fits(plane, size)
     priced = _prices(plane)
-    told = [_cluster(each, priced, fitting) for each in clusters]
+    told = [_cluster(each, priced, fitting, by) for each in clusters]
     if output in DATA:
-        show_data({"kind": "ClusterUse", "fitsBy": by, "size": size, "clusters": told}, output)
+        show_data({"kind": "ClusterUse", "size": size, "clusters": told}, output)
         return
     if not told:
         tell(f"There are no clusters yet; try: {plane.command('join --help')}")
@@ -128,13 +129,19 @@ def _show_clusters(plane: Plane, size: dict[str, str], output: str | None) -> No
     length = _BAR if output == WIDE or (terminal_width() or _ROOMY) >= _ROOMY else _BAR // 2
     show_table(_CLUSTER_COLUMNS, [_cluster_row(each, length) for each in told], output)
     meant = " / ".join(_written(key, value) for key, value in size.items())
-    if by:
-        show(f"* replicas of {meant} that fit, {_by(by)} (change with --fits 500m,1Gi)")
-    else:
+    if not by:
         tell("* this server does not tell what would fit")
+        return
+    reported = "; ~ as the cluster reports it" if any(map(_is_reported, told)) else ""
+    show(f"* replicas of {meant} that fit node by node{reported} (change with --fits 500m,1Gi)")
 
 
-def _cluster(cluster: Object, priced: Mapping[str, str], fitting: Mapping[str, int]) -> Object:
+def _cluster(
+    cluster: Object,
+    priced: Mapping[str, str],
+    fitting: Mapping[str, int],
+    by: Mapping[str, str],
+) -> Object:
     name, spec = cluster["metadata"]["name"], cluster.get("spec") or {}
     status = cluster.get("status") or {}
     summary, nodes = status.get("resourceSummary") or {}, status.get("nodeSummary") or {}
@@ -150,6 +157,7 @@ def _cluster(cluster: Object, priced: Mapping[str, str], fitting: Mapping[str, i
         "memory": _use(summary, "memory"),
         "pricePerCPUHour": priced.get(name) or _annotated(written),
         "fits": fitting.get(name),
+        "fitsBy": by.get(name, ""),
         "taints": [_taint(each) for each in spec.get("taints") or ()],
     }
 
@@ -183,22 +191,23 @@ def _cluster_row(told: Object, length: int) -> list[str]:
         bar(float(taken or 0), float(there or 0), length) if known else "",
         f"{memory[0] / memory[1] * 100:.0f}" if memory[0] is not None and memory[1] else "-",
         told["pricePerCPUHour"] or "-",
-        "-" if told["fits"] is None else str(told["fits"]),
+        "-" if told["fits"] is None else f"{'~' if _is_reported(told) else ''}{told['fits']}",
         ",".join(told["taints"]) or "-",
     ]
 
 
-def _fits(plane: Plane, size: dict[str, str]) -> tuple[Mapping[str, int], str]:
+def _is_reported(told: Object) -> bool:
+    """Whether what fits is what the cluster says of itself, for want of a look at its nodes."""
+    return bool(told["fitsBy"] not in ("", _NODE_VIEW))
+
+
+def _fits(plane: Plane, size: dict[str, str]) -> tuple[Mapping[str, int], Mapping[str, str]]:
     """By cluster, what would fit, and by whose word; nothing where the server does not say."""
     try:
         answer = plane.client.get("/atoll/fits", urlencode(size))
     except Refused:
-        return {}, ""
-    return answer["fits"], str(answer["by"])
-
-
-def _by(word: str) -> str:
-    return "node by node" if word == "nodes" else f"by each {word}"
+        return {}, {}
+    return answer["fits"], answer["by"]
 
 
 def _prices(plane: Plane) -> dict[str, str]:

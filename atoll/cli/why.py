@@ -89,7 +89,7 @@ def why(
             binding=binding,
             policy=_policy(plane, binding),
             now=system_now(),
-            changes=_changes(plane, binding) if asks else (),
+            changes=_changes(plane, binding) if asks else None,
         )
         _show(seen, plane, why_not, shortly=shortly)
     placed = (told.get("outcome") or {}).get("verdict") == "Success"
@@ -196,12 +196,12 @@ def _policy(plane: Plane, binding: Object) -> Object | None:
         return None
 
 
-def _changes(plane: Plane, binding: Object) -> tuple[str, ...]:
-    """The nearest changes that would alter the decision, as the server finds them; or none."""
+def _changes(plane: Plane, binding: Object) -> tuple[str, ...] | None:
+    """The nearest changes that would alter the decision, as the server finds them, if it does."""
     metadata = binding["metadata"]
     query = {"namespace": metadata.get("namespace", ""), "name": metadata["name"]}
     try:
         answer = plane.client.get("/atoll/changes", urlencode(query))
     except Refused:
-        return ()
+        return None
     return tuple(map(str, answer.get("changes") or ()))

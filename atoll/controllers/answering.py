@@ -10,6 +10,7 @@ from atoll.controllers.hub import BINDING, Hub
 from atoll.errors import Invalid
 from atoll.model.action import Ref
 from atoll.planning.placing import wondering
+from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
 
 Words = Mapping[str, str]
@@ -34,10 +35,16 @@ def _changes(hub: Hub, words: Words) -> Answer:
     if binding is None:
         raise Invalid("name", name, "is no binding")
     setting = Setting(features=hub.features)
-    return {"changes": wondering.changes(binding, hub.fleet, setting)}
+    around = Surroundings(nodes=hub.nodes.view(hub.fleet, hub.now))
+    return {"changes": wondering.changes(binding, hub.fleet, setting, around)}
 
 
 def _fits(hub: Hub, words: Words) -> Answer:
     """By cluster, how many replicas of a size there is room for, and by whose word."""
     models = hub.features.CustomizedClusterResourceModeling
-    return {"by": "cluster report", "fits": wondering.fits(words, hub.fleet, models=models)}
+    nodes = hub.nodes.view(hub.fleet, hub.now)
+    found = wondering.fits(words, hub.fleet, nodes, models=models)
+    return {
+        "fits": {name: each.replicas for name, each in found.items()},
+        "by": {name: each.by for name, each in found.items()},
+    }

@@ -141,7 +141,7 @@ BINDING    rb/web-deployment   generation 3 = observed 3   Scheduled=True
     aws-use1  3  ███     30 votes: share 3.16, so 3
  COST           0.582/h (≈ 425/month)   idc-bj 0.137/h
 
-WHAT WOULD CHANGE IT
+WHAT WOULD CHANGE IT (were it placed anew now)
   azr-weu takes 2, if you tolerate it"""
     )
 

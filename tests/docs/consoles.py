@@ -19,7 +19,7 @@ _ANYTHING = "…"
 _ALIKE = (
     (re.compile(r"[█░]+"), "▌"),
     (re.compile(r"\b(?:\d+[dhms])+\b"), "AGE"),
-    (re.compile(r"\d+(?:\.\d+)*"), "N"),
+    (re.compile(r"~?\d+(?:\.\d+)*"), "N"),
 )
 _OVER = "--end-of-command-"
 
@@ -104,7 +104,8 @@ def same(shown: tuple[str, ...], printed: list[str]) -> bool:
 
 
 def _alike(shown: str, printed: str) -> bool:
-    pattern = r"\S*.*?".join(map(re.escape, _plain(shown).split(_ANYTHING)))
+    parts = (re.escape(each.strip()) for each in _plain(shown).split(_ANYTHING))
+    pattern = ".*".join(parts)
     return re.fullmatch(pattern, _plain(printed)) is not None
 
 
