@@ -66,7 +66,7 @@ class ClusterStatus:
 
     async def watch(self, member: Site) -> None:
         """Keep telling how a member is, for as long as there is a way to it."""
-        watched = _Watched(member, Observation(member.api), Discovery(member.api))
+        watched = _Watched(member, Observation(member.api, str(member)), Discovery(member.api))
         every_s = self._times.cluster_status_update_frequency
         # Members that joined together are not all asked at the same moment for ever.
         pause_s = every_s * self._effects.chance.of("cluster status").uniform(0.1, 1.0)

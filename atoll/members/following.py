@@ -67,7 +67,8 @@ class Sink:
 class Following:
     """One collection and where it goes to; `ready` once it was listed."""
 
-    def __init__(self, api: ApiClient, collection: Collection, sink: Sink) -> None:
+    def __init__(self, api: ApiClient, collection: Collection, sink: Sink, of: str) -> None:
+        self._of = of
         self.name = collection.plural
         self.ready = asyncio.Event()
         self._api = api
@@ -75,6 +76,7 @@ class Following:
         self._sink = sink
         self._version = ""
         """How far it was followed; empty if all must be listed."""
+        self._trouble = ""
 
     async def run(self) -> None:
         """Follow the collection, for ever."""
@@ -88,12 +90,20 @@ class Following:
                 await self._watch()
             except Expired:
                 self._version = ""
-            except (Refused, Unreachable, msgspec.DecodeError) as problem:
-                log.debug("%s are not told now: %s", self.name, problem)
+            except Unreachable as problem:
+                log.debug("The %s of %s are out of reach: %s", self.name, self._of, problem)
+            except (Refused, msgspec.DecodeError) as problem:
+                self._tell(str(problem))
             if self._version != reached:
                 pause_s = _FIRST_PAUSE_S
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _tell(self, trouble: str) -> None:
+        """Say why nothing is told of the collection; the same is said once."""
+        if trouble != self._trouble:
+            self._trouble = trouble
+            log.warning("The %s of %s cannot be counted: %s", self.name, self._of, trouble)
 
     async def _list(self) -> None:
         present: set[str] = set()
@@ -104,7 +114,7 @@ class Following:
             present.update([self._take(item) async for item in _slowly(page.items)])
         for key in [each for each in self._sink.known() if each not in present]:
             self._sink.drop(key)
-        self._version = page.metadata.resource_version
+        self._version, self._trouble = page.metadata.resource_version, ""
 
     async def _page(self, rest: str = "") -> _List:
         query = {"limit": str(_PAGE)} | ({"continue": rest} if rest else {})
@@ -128,7 +138,7 @@ class Following:
         try:
             return self._sink.take(item)
         except (Invalid, msgspec.DecodeError) as problem:
-            report_failure(f"counting {self.name}", problem)
+            report_failure(f"counting {self.name} of {self._of}", problem)
             return ""
 
 

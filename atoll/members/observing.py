@@ -1,7 +1,7 @@
 """The nodes and pods of one member as columns, followed for as long as somebody needs them.
 
-An API client comes in; columns that stay up to date go out, and whether they are complete. What
-they are needed for is not known here.
+An API client comes in, and whose it is; columns that stay up to date go out, and whether they are
+complete. What they are needed for is not known here.
 """
 
 from msgspec import Raw
@@ -15,12 +15,12 @@ from atoll.members.reading import read_node, read_pod
 class Observation:
     """What is seen of a member's nodes and pods."""
 
-    def __init__(self, api: ApiClient) -> None:
+    def __init__(self, api: ApiClient, of: str) -> None:
         self.columns = Columns()
         columns = self.columns
         self.followings = (
-            Following(api, NODES, _nodes(columns)),
-            Following(api, PODS, _pods(columns)),
+            Following(api, NODES, _nodes(columns), of),
+            Following(api, PODS, _pods(columns), of),
         )
         """To be run by whoever observes, for as long as it does."""
 

@@ -24,7 +24,7 @@ class Nowhere:
 
 
 def observed(*, complete: bool = True) -> Observation:
-    seen = Observation(ApiClient(Nowhere()))
+    seen = Observation(ApiClient(Nowhere()), "cluster east")
     seen.columns.put_node("n1", FACTS)
     for each in seen.followings if complete else ():
         each.ready.set()

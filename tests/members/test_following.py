@@ -66,7 +66,7 @@ async def followed() -> AsyncIterator[Scene]:
         await api.create(PODS, pod("first", "first"))
         way = Way(direct)
         link = Link("east", way, effects.now)
-        seen = Observation(ApiClient(link))
+        seen = Observation(ApiClient(link), "cluster east")
         children = await stack.enter_async_context(Children("following"))
         for each in seen.followings:
             children.spawn(each.run(), each.name)
@@ -164,7 +164,7 @@ def test_one_odd_object_is_left_out_and_hides_no_other(caplog: pytest.LogCapture
 
     async def story() -> list[str]:
         async with followed() as scene, Children("odd") as children:
-            seen = Observation(ApiClient(Odd(scene.way.inner)))
+            seen = Observation(ApiClient(Odd(scene.way.inner)), "cluster east")
             for each in seen.followings:
                 children.spawn(each.run(), each.name)
             await seen.until_complete()
@@ -172,3 +172,31 @@ def test_one_odd_object_is_left_out_and_hides_no_other(caplog: pytest.LogCapture
 
     assert asyncio.run(story()) == ["first"]
     assert any("counting nodes" in each for each in caplog.messages)
+
+
+def test_whoever_may_not_look_says_so_once_and_goes_on_trying(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Forbidden(Way):
+        may_look = False
+
+        async def send(self, request: Request) -> Response:
+            answer = await super().send(request)
+            status = {"kind": "Status", "code": 403, "message": "nodes is forbidden"}
+            return answer if self.may_look else Response(403, {}, orjson.dumps(status))
+
+    async def story() -> list[str]:
+        async with followed() as scene, Children("forbidden") as children:
+            way = Forbidden(scene.way.inner)
+            seen = Observation(ApiClient(way), "cluster east")
+            nodes, _ = seen.followings
+            children.spawn(nodes.run(), nodes.name)
+            await until(lambda: way.lists.get(NODES.path(), 0) >= 2)
+            assert not seen.complete
+            way.may_look = True
+            await nodes.ready.wait()
+            return list(seen.columns.nodes)
+
+    assert asyncio.run(story()) == ["first"]
+    said = [each for each in caplog.messages if "cannot be counted" in each]
+    assert said == ["The nodes of cluster east cannot be counted: nodes is forbidden"]
