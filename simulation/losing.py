@@ -161,16 +161,18 @@ def _failover() -> Wire:
 
 
 async def _lose(losses: Losses, draws: Random) -> None:
-    """Cut a member off for long, and let it be reached again, for ever."""
+    """Cut a member off for long, or all of them, and let them be reached again, for ever."""
     while True:
         await asyncio.sleep(draws.uniform(5.0, 20.0))
-        member = losses.members[draws.choice(MEMBERS)]
-        member.kill()
+        names = MEMBERS if draws.random() < 0.2 else (draws.choice(MEMBERS),)
+        for name in names:
+            losses.members[name].kill()
         losses.lost += 1
-        losses.world.note(f"{member.name} is lost")
+        losses.world.note(f"{', '.join(names)} are lost")
         await asyncio.sleep(draws.uniform(5.0, 40.0))
-        member.heal()
-        losses.world.note(f"{member.name} is found")
+        for name in names:
+            losses.members[name].heal()
+        losses.world.note(f"{', '.join(names)} are found")
 
 
 async def _taint(world: World, api: ApiClient, draws: Random) -> None:
