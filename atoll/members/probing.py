@@ -55,11 +55,18 @@ class Discovery:
         self._marks: dict[str, str] = {}
         self._known: dict[str, Discovered] = {}
         self._plain_in = 0
+        self._was_read = False
 
     async def read(self) -> Discovered | None:
-        """What is served now; None if it is not time yet to read all of it."""
+        """What is served now; None if it is not time yet to read all of it, or for want of answers.
+
+        One that was read before and does not answer now is busy rather than without APIs.
+        """
         try:
-            return await self._read()
+            found = await self._read()
+            silent = found is not None and not found.kinds and not found.groups_known
+            self._was_read = self._was_read or not silent
+            return None if silent and self._was_read else found
         except (KeyError, TypeError, AttributeError):  # an answer of another form than it should be
             self._known.clear()
             return Discovered(groups_known=False)

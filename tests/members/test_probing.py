@@ -159,6 +159,21 @@ def test_a_group_that_does_not_answer_is_asked_again_the_next_time() -> None:
     assert not second.unread
 
 
+@pytest.mark.parametrize("silence", [None, 500])
+def test_one_that_was_read_and_is_busy_now_is_left_as_it_was(silence: int | None) -> None:
+    server = Server({"/api": aggregated(("", "v1", "Current")), "/apis": aggregated()})
+
+    async def twice(api: ApiClient) -> list[Discovered | None]:
+        discovery = Discovery(api)
+        first = await discovery.read()
+        server.answers = dict.fromkeys(("/api", "/apis"), silence)
+        return [first, await discovery.read()]
+
+    first, second = ask(server, twice)
+    assert first.kinds.keys() == {"v1"}
+    assert second is None
+
+
 @pytest.mark.parametrize("answer", [None, 500, b"<html>", {"kind": AGGREGATED, "items": [7]}])
 def test_of_a_server_that_talks_nonsense_nothing_is_known(answer: Any) -> None:
     found = ask(Server({"/api": answer, "/apis": answer}), lambda api: Discovery(api).read())
