@@ -6,6 +6,7 @@ wished, and a member that does not answer is not waited for at all.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from atoll.client.collection import Collection
@@ -91,7 +92,7 @@ def unjoin(plane: PlainClient, member: PlainClient | None, wish: Wish, pause: Pa
     answers = _answers(member or _known_way(plane, cluster))
     if not answers:
         parting.notes.append(
-            f"{_address(cluster)} does not answer; what the plane delivered to it stays there"
+            f"{_address(cluster)} does not answer; what the plane cannot take back stays there"
         )
     plane.delete(CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
     wait_s = wish.wait_s if answers else min(wish.wait_s, _GONE_WAIT_S)
@@ -156,17 +157,16 @@ def _wait(plane: PlainClient, cluster: Wire, wait_s: float, pause: Pause) -> boo
 
 
 def _force(plane: PlainClient, name: str) -> list[str]:
-    """Take off what holds a cluster in the plane, in the order in which it was put on."""
+    """Take off what holds a cluster in the plane, from the inside out."""
     space = names.execution_namespace(name)
     works = plane.list(WORKS, space)
+    with suppress(Missing):
+        # First of all, or what is let loose might be taken hold of again.
+        plane.delete(NAMESPACES.path(name=space))
     for work in works:
         _let_loose(plane, WORKS.path_of(work), names.EXECUTION_FINALIZER)
-    try:
-        plane.delete(NAMESPACES.path(name=space))
-    except Missing:
-        works = []
     _let_loose(plane, CLUSTERS.path(name=name), names.CLUSTER_FINALIZER)
-    return [f"{len(works)} deliveries were forgotten without taking them back"] if works else []
+    return [f"forgotten without being taken back: {_counted(works)}"] if works else []
 
 
 def _let_loose(plane: PlainClient, path: str, finalizer: str) -> None:
@@ -190,8 +190,12 @@ def _in_the_plane(plane: PlainClient, name: str) -> list[str]:
     """What of a cluster is still there."""
     space = names.execution_namespace(name)
     works = plane.list(WORKS, space)
-    held = f", with {len(works)} deliveries in {space}" if works else ""
+    held = f", with {_counted(works)} in {space}" if works else ""
     return [f'Cluster "{name}" is still in the plane{held}; it goes when the plane is done with it']
+
+
+def _counted(works: list[Wire]) -> str:
+    return "1 delivery" if len(works) == 1 else f"{len(works)} deliveries"
 
 
 # In the member.

@@ -12,8 +12,8 @@ from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.errors import UsageError
 from atoll.members.joining import Description, join
-from atoll.members.objects import CLUSTERS, SECRETS, identity
-from atoll.members.unjoining import Wish, unjoin
+from atoll.members.objects import CLUSTERS, NAMESPACES, SECRETS, identity
+from atoll.members.unjoining import WORKS, Wish, unjoin
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +130,22 @@ def no_pause(_: float) -> None:
     """Nobody has to wait for a server that is done at once."""
 
 
+def deliver(plane: PlainClient, space: str) -> None:
+    """A Work that waits for a member that does not take it back."""
+    plane.create(NAMESPACES, {"metadata": {"name": space}})
+    work = {
+        "apiVersion": "work.karmada.io/v1alpha1",
+        "kind": "Work",
+        "metadata": {
+            "name": "w",
+            "namespace": space,
+            "finalizers": ["karmada.io/execution-controller"],
+        },
+        "spec": {"workload": {"manifests": []}},
+    }
+    plane.create(WORKS, work)
+
+
 def test_what_holds_a_cluster_is_said_and_taken_off_only_by_force(
     clients: tuple[PlainClient, PlainClient],
 ) -> None:
@@ -137,12 +153,15 @@ def test_what_holds_a_cluster_is_said_and_taken_off_only_by_force(
     join(plane, member, Description("held"))
     path = CLUSTERS.path(name="held")
     plane.patch(path, {"metadata": {"finalizers": ["karmada.io/cluster-controller"]}})
+    deliver(plane, "karmada-es-held")
     kept = unjoin(plane, member, Wish("held", wait_s=1), no_pause)
     assert not kept.is_gone
     assert kept.notes == [
-        'Cluster "held" is still in the plane; it goes when the plane is done with it'
+        'Cluster "held" is still in the plane, with 1 delivery in karmada-es-held; '
+        "it goes when the plane is done with it"
     ]
     gone = unjoin(plane, member, Wish("held", wait_s=1, is_forced=True), no_pause)
     assert gone.is_gone
+    assert gone.notes[0] == "forgotten without being taken back: 1 delivery"
     assert not any("ClusterRole" in note for note in gone.notes)
     assert plane.request("GET", path).status == 404
