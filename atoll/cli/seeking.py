@@ -177,11 +177,12 @@ def watch(client: PlainClient, quest: Quest, places: Sequence[Place], rows: Rows
     """Show what there is, and every change from then on, until the servers end it."""
     told: queue.SimpleQueue[Callable[[], bool]] = queue.SimpleQueue()
     widths, headed = Widths(), list[bool]()
+    widest = max(places, key=lambda place: len(place.name))
 
     def print_row(row: Row) -> bool:
         kind = quest.resource.collection
         if rows.head and not headed:
-            widths.line(rows.cells(row, kind))
+            widths.line(rows.cells(replace(row, place=widest), kind))
             show(widths.line(rows.heading(row.definitions, kind)))
         headed.append(True)
         show(widths.line(rows.cells(row, kind)))
