@@ -1,7 +1,6 @@
 """Responses: what a verb came to, as status, headers and bytes."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -80,7 +79,8 @@ def with_headers(response: Response, audit_id: str, warnings: Sequence[str]) -> 
     headers = {"Cache-Control": "no-cache, private", "Audit-Id": audit_id, **response.headers}
     if warnings:
         headers["Warning"] = ", ".join(f'299 - "{_quoted(text)}"' for text in warnings)
-    return replace(response, headers=headers)
+    # Every response comes by here, and `replace` would take as long as all the rest.
+    return Response(response.status, headers, response.body, response.stream, response.upgrade)
 
 
 def _quoted(text: str) -> str:

@@ -172,6 +172,8 @@ class ApiServer:
 
 
 def _branch(resource: Resource, name: str) -> Branch | None:
+    if not name:  # as mostly
+        return None
     return next((each for each in resource.branches if each.name == name), None)
 
 

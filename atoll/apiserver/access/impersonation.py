@@ -33,7 +33,10 @@ class _Wanted:
 
 def impersonated(headers: Headers, identity: Identity, authorize: Authorize) -> Identity:
     """As whom this request speaks; ApiError 403 if its sender may not."""
-    if not any(name.startswith(PREFIX) for name in headers):
+    for name in headers:
+        if name.startswith(PREFIX):
+            break
+    else:
         return identity
     wanted = _wanted(headers)
     if not wanted.user:
