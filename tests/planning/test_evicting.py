@@ -352,6 +352,9 @@ def test_what_has_moved_does_not_return():
     stage.evict()
     stage.settle()
     assert (stage.targets, stage.leaving) == (moved, [first])
+    stage.edit(replicas=5)  # not even while a place is looked for
+    stage.evict()
+    assert (stage.targets, stage.leaving) == (moved, [first])
 
 
 TASKS_OF_OTHERS = {

@@ -16,7 +16,7 @@ from atoll.model.cluster import Cluster
 from atoll.planning.evicting import tasks
 from atoll.planning.evicting.tasks import Fate, Given, Replacement
 from atoll.planning.evicting.tolerating import Order, order
-from atoll.planning.placing.outcome import tell
+from atoll.planning.placing.outcome import said_in, status_of, tell
 from atoll.planning.placing.plan import USUAL_SETTING
 from atoll.planning.placing.standing import OBSERVED_GENERATION, Standing, standing
 from atoll.planning.sending import is_going
@@ -91,7 +91,8 @@ def _judge(draft: _Draft, seen: SeenEviction, now: float) -> None:
     wire = seen.binding
     listed = (wire.get("spec") or {}).get(TASKS) or ()
     scheduled = _is_scheduled(wire)
-    back = frozenset() if scheduled else frozenset(_fit_again(seen, now))
+    nowhere = not scheduled and _has_failed(wire)
+    back = frozenset(_fit_again(seen, now)) if nowhere else frozenset[str]()
     given = Given(seen.replacement if scheduled else Replacement.NONE, back, seen.timeout_s)
     for task in (tasks.stamped(each, now) for each in listed):
         name = task["fromCluster"]
@@ -172,6 +173,12 @@ def _is_scheduled(wire: Object) -> bool:
     observed = (wire.get("status") or {}).get(OBSERVED_GENERATION)
     placed = bool((wire.get("spec") or {}).get("clusters"))
     return placed and observed == wire["metadata"].get("generation")
+
+
+def _has_failed(wire: Object) -> bool:
+    """Whether the scheduler looked for a place, and found none."""
+    said = said_in(status_of(wire))
+    return said is not None and said[0] == "False"
 
 
 def _read(wire: Object) -> Standing | None:
