@@ -31,11 +31,11 @@ from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, run
 from atoll.model.action import Object
 from atoll.runtime.children import Children
-from atoll.simulated.enrolling import enrol
 from atoll.simulated.member import build, running
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from bench.processes import usage
+from simulation.enrolling import enrol
 
 ADMINISTRATOR = Peer("bench", (MASTERS,))
 PLANE, EVENTS, MEMBERS = "plane", "events", "members"

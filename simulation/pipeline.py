@@ -23,7 +23,6 @@ from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.model.action import Object
 from atoll.runtime.supervisor import Supervisor
-from atoll.simulated.enrolling import enrol
 from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Pace
 from atoll.simulated.member import Member, build, running
@@ -31,6 +30,7 @@ from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from simulation import ordinals
 from simulation.converged import Scene
+from simulation.enrolling import enrol
 from simulation.network import Network, Sky
 from simulation.objects import (
     CONFIGMAPS,

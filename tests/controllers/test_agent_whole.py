@@ -17,9 +17,9 @@ from atoll.controllers.running import controlling
 from atoll.effects import system_effects
 from atoll.exchange import Request, Response
 from atoll.model.action import Ref
-from atoll.simulated.enrolling import enrol
 from atoll.simulated.member import Member, build, running
 from atoll.store.memory import MemoryLog
+from simulation.enrolling import enrol
 
 FAR = Ref(CLUSTER, "Cluster", "", "far")
 SILENT = replace(

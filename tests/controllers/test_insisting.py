@@ -19,8 +19,8 @@ from atoll.controllers.running import controlling
 from atoll.exchange import Request, Response
 from atoll.main import build, run
 from atoll.simulated import member as members
-from atoll.simulated.enrolling import enrol
 from atoll.store.memory import MemoryLog
+from simulation.enrolling import enrol
 from simulation.world import World, simulate
 
 CRDS = Collection(

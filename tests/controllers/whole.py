@@ -22,11 +22,11 @@ from atoll.main import Plane, run
 from atoll.members.ways import Reach
 from atoll.model.action import PLANE, Object, Ref
 from atoll.scheduling.features import PLANE_USUAL, Features
-from atoll.simulated.enrolling import enrol
 from atoll.simulated.member import Member, build, running
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from simulation.enrolling import enrol
 
 ADMINISTRATOR = Peer("admin", (MASTERS,))
 QUICK = Times(

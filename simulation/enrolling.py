@@ -28,11 +28,5 @@ async def _make(hub: Hub, wire: Wire) -> None:
     try:
         stored = await plane.api.create(collection, wire)
     except Taken:
-        there = await plane.api.get(collection.path_of(wire))
-        where = (wire.get("spec") or {}).get("apiEndpoint")
-        if where is None or there["spec"].get("apiEndpoint") == where:
-            return
-        # It is found at another address than last time; all else is the user's to change.
-        moved = {**there, "spec": {**there["spec"], "apiEndpoint": where}}
-        stored = await plane.api.replace(collection, moved)
+        return
     plane.mirror(collection).learn(stored)
