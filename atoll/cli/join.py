@@ -10,6 +10,7 @@ from atoll.cli.output import show_table
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
 from atoll.cli.tables import Column
+from atoll.client.endpoint import Impersonation
 from atoll.client.kubeconfig import Kubeconfig, read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient
 from atoll.client.refusals import Refused
@@ -51,6 +52,11 @@ _COLUMNS = (Column("CONTEXT"), Column("CLUSTER"), Column("SERVER", 1), Column("W
     show_default=True,
     help="For the account in the cluster, and for the Secrets in the plane.",
 )
+@click.option("--karmada-as", default="", metavar="USER", help="In the plane, act as this user.")
+@click.option(
+    "--karmada-as-group", multiple=True, metavar="GROUP", help="And as one of this group."
+)
+@click.option("--karmada-as-uid", default="", metavar="UID", help="And with this uid.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @plane_options
 def join(
@@ -60,10 +66,14 @@ def join(
     cluster_context: str | None,
     *,
     cluster_zones: tuple[str, ...],
+    karmada_as_group: tuple[str, ...],
     all_contexts: bool,
     dry_run: bool,
     **said: str,
 ) -> int:
+    acting = Impersonation(said["karmada_as"], said["karmada_as_uid"], karmada_as_group)
+    if acting != Impersonation(""):
+        plane = _acting(plane, acting)
     kubeconfig = read_kubeconfigs(cluster_kubeconfig or usual_files(os.environ))
     description = Description(
         name or "",
@@ -72,14 +82,24 @@ def join(
         tuple(zone.strip() for zone in ",".join(cluster_zones).split(",") if zone.strip()),
         namespace=said["cluster_namespace"],
     )
-    if all_contexts:
-        if name or cluster_context:
-            raise CommandFailed("--all-contexts goes without a name and a context", code=USAGE)
-        return _join_all(plane, kubeconfig, description, is_trial=dry_run)
-    if not name:
+    if all_contexts and (name or cluster_context):
+        raise CommandFailed("--all-contexts goes without a name and a context", code=USAGE)
+    if not all_contexts and not name:
         raise CommandFailed("which name shall it have?", "", "atoll join NAME", code=USAGE)
-    _join_one(plane, kubeconfig, cluster_context, description, is_trial=dry_run)
-    return 0
+    try:
+        if all_contexts:
+            return _join_all(plane, kubeconfig, description, is_trial=dry_run)
+        _join_one(plane, kubeconfig, cluster_context, description, is_trial=dry_run)
+        return 0
+    finally:
+        plane.client.close()
+
+
+def _acting(plane: Plane, acting: Impersonation) -> Plane:
+    if not acting.user:
+        what = "--karmada-as-group and --karmada-as-uid need a --karmada-as"
+        raise CommandFailed(what, code=USAGE)
+    return replace(plane, client=PlainClient(replace(plane.client.endpoint, acting_as=acting)))
 
 
 def _join_one(

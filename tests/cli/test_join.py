@@ -295,6 +295,8 @@ def test_a_cluster_is_not_let_go_by_the_kubeconfig_of_another(
         pytest.param(["join", "a", "--all-contexts"], "goes without a name", id="name-and-all"),
         pytest.param(["join", "a", "--cluster-kubeconfig", "no"], "cannot read no", id="no-file"),
         pytest.param(["join", "a", "--cluster-context", "x"], 'no context "x"', id="no-context"),
+        pytest.param(["join", "a", "--karmada-as", "jo"], 'User "jo" cannot', id="as-another"),
+        pytest.param(["join", "a", "--karmada-as-uid", "7"], "need a --karmada-as", id="as-nobody"),
         pytest.param(["unjoin", "a", "--wait", "soon"], "is no span of time", id="no-span"),
         pytest.param(["cordon", "nobody"], 'no cluster "nobody"', id="nobody"),
         pytest.param(["join", "a", "--data-dir", "x", "--context", "y"], "either", id="two-planes"),
