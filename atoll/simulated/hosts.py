@@ -129,11 +129,17 @@ class Hosts:
                     self._leave(key, gone=True)
 
     def _prepared(self, step: Step) -> Step:
-        if isinstance(step, End) and step.key[0] == PODS and not self._pace.end_s:
+        if isinstance(step, End) and step.key[0] == PODS and self._ends_at_once(step.key[1]):
             return End(step.key, step.uid, at_once=True)
         if not isinstance(step, Make) or step.mould is None:
             return step
         return Make(step.collection, self._admitted(step.object, step.mould), step.mould)
+
+    def _ends_at_once(self, key: str) -> bool:
+        """Whether a pod needs no time to end: nobody has to be waited for."""
+        pod = self.census.pods.get(key)
+        is_heard = pod is None or not pod.node or pod.node in self._heard
+        return is_heard and not self._pace.end_s
 
     def _admitted(self, pod: Object, mould: Mould) -> Object:
         """A new pod with a place, as far as it gets in no time; or with the reason why not."""

@@ -138,10 +138,9 @@ def _running(pod: Mapping[str, Any], here: Here, *, ready: bool) -> Object:
 def _crashed(pod: Mapping[str, Any], here: Here, *, restarts: int) -> Object:
     """The container has ended with an error once more and waits to be started again."""
     now = rfc3339(here.now)
-    uid = pod["metadata"]["uid"]
     ended = {"exitCode": 1, "reason": "Error", "startedAt": now, "finishedAt": now}
     pause_s = int(min(FIRST_BACK_OFF_S * 2**restarts, LONGEST_BACK_OFF_S))
-    name = f"{pod['metadata']['name']}_{pod['metadata']['namespace']}({uid})"
+    name = f"{pod['metadata']['name']}_{pod['metadata']['namespace']}"
     containers = [
         _container(
             one,
@@ -185,7 +184,8 @@ def _ended(pod: Mapping[str, Any], here: Here, *, code: int) -> Object:
     now = rfc3339(here.now)
     status = pod.get("status") or {}
     reason = "Error" if code else "Completed"
-    began = status.get("startTime", now)
+    running = [(one.get("state") or {}).get("running") for one in status["containerStatuses"]]
+    began = next((one["startedAt"] for one in running if one), now)
     done = {"exitCode": code, "reason": reason, "startedAt": began, "finishedAt": now}
     why = "PodFailed" if code else "PodCompleted"
     told = [

@@ -62,13 +62,15 @@ class PodLogs:
 
     async def _followed(self, key: str, pod: Object, wanted: "_Wanted") -> AsyncIterator[bytes]:
         """Lines as they come, until the pod has ended or is gone."""
-        uid, told = pod["metadata"]["uid"], 0
+        uid = pod["metadata"]["uid"]
+        told: set[Line] = set()
         found: Object | None = pod
         watch = self.store.watch(PODS, self.store.revision)
         while found is not None and found["metadata"]["uid"] == uid:
             known = lines(found, wanted.container)
-            chunk = wanted.text(known) if not told else wanted.plain(known[told:])
-            told = len(known)
+            fresh = [line for line in known if line not in told]
+            chunk = wanted.plain(fresh) if told else wanted.text(known)
+            told.update(known)
             if chunk:
                 yield b"".join(chunk)
             if (found.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
@@ -113,8 +115,9 @@ def lines(pod: Mapping[str, Any], container: str) -> list[Line]:
     if last:
         ended = f"{container}: ends with exit code {last['exitCode']}"
         found.append((last["finishedAt"], f"{ended}, started again {told['restartCount']} times"))
-    if "running" in state:
-        found.append((state["running"]["startedAt"], f"{container}: runs at {status['podIP']}"))
+    ran = state.get("running") or state.get("terminated")
+    if ran:
+        found.append((ran["startedAt"], f"{container}: runs at {status['podIP']}"))
     if told.get("ready"):
         ready = next(one for one in status["conditions"] if one["type"] == "Ready")
         found.append((ready["lastTransitionTime"], f"{container}: is ready"))

@@ -34,7 +34,7 @@ def plan(job: Object, setting: Setting) -> Plan:
     enough = _is_enough(job, pods, done, active)
     if failure or enough:
         last = _finished(job, _counts(job, pods, done, failed), failure or _DONE, setting)
-        return Plan(_ends(active) or _write(job, last))
+        return Plan(_ends(active) or _write(job, last), spec.get("ttlSecondsAfterFinished"))
     pause_s = _pause_s(pods, failed, setting)
     steps = _scaled(job, pods, active, done, setting) if pause_s <= 0 else []
     if steps:
