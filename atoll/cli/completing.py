@@ -10,18 +10,18 @@ from contextlib import suppress
 import click
 
 from atoll.cli.discovering import Kinds
+from atoll.cli.known import CLUSTERS
 from atoll.cli.reaching import find_plane
 from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient
 from atoll.errors import AtollError
 
 _PATIENCE_S = 1.5
-_CLUSTERS = Collection("cluster.karmada.io/v1alpha1", "Cluster", "clusters", namespaced=False)
 
 
 def cluster_names(context: click.Context) -> list[str]:
     """The names of all clusters."""
-    return _asked(context, lambda client: _names(client, _CLUSTERS, ""))
+    return _asked(context, lambda client: _names(client, CLUSTERS, ""))
 
 
 def complete_clusters(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

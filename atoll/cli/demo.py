@@ -18,11 +18,10 @@ from atoll.cli.amounts import hourly, monthly
 from atoll.cli.applying import apply, documents, remove, wait
 from atoll.cli.discovering import Kinds, Resource
 from atoll.cli.failing import CommandFailed
-from atoll.cli.places import CLUSTERS
+from atoll.cli.known import BINDINGS, CLUSTERS, EXPLANATIONS
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
 from atoll.cli.timeline import Sight, happened
-from atoll.cli.why import BINDINGS, EXPLANATIONS
 from atoll.client.refusals import Missing
 from atoll.dialects.karmada.names import binding_name
 

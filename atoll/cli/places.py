@@ -13,13 +13,12 @@ from typing import Any, TypeVar
 import click
 
 from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.known import CLUSTERS
 from atoll.cli.reaching import Plane
-from atoll.client.collection import Collection
 
 F = TypeVar("F", bound=Callable[..., object])
 Object = Mapping[str, Any]
 
-CLUSTERS = Collection("cluster.karmada.io/v1alpha1", "Cluster", "clusters", namespaced=False)
 CONTROL = "(control)"
 PLANE, MEMBERS, ALL = "karmada", "members", "all"
 _FIELDS = ("provider", "region", "zone")

@@ -13,6 +13,14 @@ import click
 
 from atoll.cli.amounts import hourly
 from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.known import (
+    BINDINGS,
+    CLUSTERS,
+    EXPLANATIONS,
+    PRICES,
+    WIDE_BINDINGS,
+    WIDE_EXPLANATIONS,
+)
 from atoll.cli.output import (
     DATA,
     JSON,
@@ -24,14 +32,10 @@ from atoll.cli.output import (
     show_table,
     terminal_width,
 )
-from atoll.cli.places import CLUSTERS
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
 from atoll.cli.tables import Column, bar
-from atoll.cli.why import BINDINGS, EXPLANATIONS, WIDE_BINDINGS, WIDE_EXPLANATIONS
-from atoll.client.collection import Collection
 from atoll.client.refusals import Refused
-from atoll.dialects import prices
 from atoll.dialects.karmada import annotations
 from atoll.errors import Invalid
 from atoll.model.price import NANO
@@ -40,7 +44,6 @@ from atoll.model.quantity import parse
 Object = Mapping[str, Any]
 
 UNKNOWN = "<unknown>"
-_PRICES = Collection(prices.API_VERSION, prices.KIND, "clusterprices", namespaced=False)
 _GIB = 1 << 30
 _BAR, _ROOMY = 20, 120
 _NODE_VIEW = "node view"
@@ -213,7 +216,7 @@ def _fits(plane: Plane, size: dict[str, str]) -> tuple[Mapping[str, int], Mappin
 def _prices(plane: Plane) -> dict[str, str]:
     """By cluster, the price of a CPU-hour that is in force."""
     try:
-        found = plane.client.list(_PRICES)
+        found = plane.client.list(PRICES)
     except Refused:
         return {}
     told = {}

@@ -13,6 +13,14 @@ import click
 from atoll.cli.completing import complete_types
 from atoll.cli.discovering import Kinds
 from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.known import (
+    BINDINGS,
+    EXPLANATIONS,
+    POLICIES,
+    WIDE_BINDINGS,
+    WIDE_EXPLANATIONS,
+    WIDE_POLICIES,
+)
 from atoll.cli.output import JSON, YAML, output_option, show_data, terminal_width
 from atoll.cli.picture import Seen, part_of, picture, short
 from atoll.cli.places import unknown_cluster
@@ -26,20 +34,6 @@ from atoll.effects import system_now
 Object = Mapping[str, Any]
 
 UNPLACED = 4
-_WORK, _PLACEMENT = "work.karmada.io/v1alpha2", "placement.atoll.io/v1alpha1"
-_POLICY = "policy.karmada.io/v1alpha1"
-BINDINGS = Collection(_WORK, "ResourceBinding", "resourcebindings", namespaced=True)
-WIDE_BINDINGS = Collection(
-    _WORK, "ClusterResourceBinding", "clusterresourcebindings", namespaced=False
-)
-EXPLANATIONS = Collection(_PLACEMENT, "Explanation", "explanations", namespaced=True)
-WIDE_EXPLANATIONS = Collection(
-    _PLACEMENT, "ClusterExplanation", "clusterexplanations", namespaced=False
-)
-_POLICIES = Collection(_POLICY, "PropagationPolicy", "propagationpolicies", namespaced=True)
-_WIDE_POLICIES = Collection(
-    _POLICY, "ClusterPropagationPolicy", "clusterpropagationpolicies", namespaced=False
-)
 _DIRECTLY = ("ResourceBinding", "ClusterResourceBinding", "Explanation", "ClusterExplanation")
 _EXAMPLES = """\b
 Examples:
@@ -185,9 +179,9 @@ def _policy(plane: Plane, binding: Object) -> Object | None:
     metadata = binding["metadata"]
     marks = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
     if names.POLICY_NAME in marks:
-        path = _POLICIES.path(marks.get(names.POLICY_NAMESPACE, ""), marks[names.POLICY_NAME])
+        path = POLICIES.path(marks.get(names.POLICY_NAMESPACE, ""), marks[names.POLICY_NAME])
     elif names.CLUSTER_POLICY_NAME in marks:
-        path = _WIDE_POLICIES.path(name=marks[names.CLUSTER_POLICY_NAME])
+        path = WIDE_POLICIES.path(name=marks[names.CLUSTER_POLICY_NAME])
     else:
         return None
     try:

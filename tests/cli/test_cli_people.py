@@ -306,6 +306,7 @@ HEAVY = ("aiohttp", "numpy", "rich", "asyncio", "apsw", "cryptography", "uvloop"
 PLAIN = [
     ["get", "deploy", "-n", "shop"],
     ["get", "clusters", "-o", "json"],
+    ["get", "nodes", "-C", "idc-*"],
     ["top"],
     ["top", "workloads"],
     ["why", "deploy/web", "-n", "shop"],
