@@ -41,6 +41,7 @@ class _Watched:
     discovery: Discovery
     streak: Streak | None = None
     apis: Discovered | None = None
+    is_new: bool = True
 
 
 class ClusterStatus:
@@ -89,14 +90,14 @@ class ClusterStatus:
         """One round: look at a member, and write down what is new."""
         member, now = watched.site, self._effects.now
         found = await health(member.api)
-        is_first = watched.streak is None
         watched.streak = seen_now(watched.streak, found, now().timestamp())
         told, apis = None, None
         if found.is_ok:
             told, apis = await version(member.api), await watched.discovery.read()
             self._note_kinds(watched, apis)
-            if is_first:
+            if watched.is_new:
                 await self._until_counted(watched)
+                watched.is_new = False
         for _ in range(_TRIES):
             try:
                 await self._write(watched, found, told, apis)
