@@ -1,7 +1,8 @@
 """A transport over the network: HTTP/1.1 with TLS, as whom an Endpoint says, by aiohttp.
 
-Takes an Endpoint and gives a Transport. It does not retry, cache or interpret anything; what goes
-wrong on the way is Unreachable, whatever the library calls it.
+Takes an Endpoint and gives a Transport. It caches and interprets nothing, and repeats only what was
+refused for credentials that can be renewed; what goes wrong on the way is Unreachable, whatever the
+library calls it.
 """
 
 import asyncio
