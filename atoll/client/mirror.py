@@ -18,6 +18,8 @@ Listener = Callable[[Wire | None, Wire | None], None]
 Sorter = Callable[[Wire], Iterable[Hashable]]
 
 _PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 8.0
+_LASTED_S = 30.0
 
 
 class Mirror:
@@ -82,14 +84,22 @@ class Mirror:
             self._drop(there)
 
     async def run(self) -> None:
-        """Follow the collection for ever; what is refused or out of reach is tried again."""
+        """Follow the collection for ever; what is refused or out of reach is tried again.
+
+        The pauses grow while it does not last: to list anew is work for both sides.
+        """
+        clock, pause_s = asyncio.get_running_loop().time, _PAUSE_S
         while True:
+            begun = clock()
             try:
                 version = await self._list()
                 while True:
                     version = await self._watch(version)
             except (Refused, Unreachable):
-                await asyncio.sleep(_PAUSE_S)
+                if clock() - begun >= _LASTED_S:
+                    pause_s = _PAUSE_S
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _list(self) -> str:
         present: set[Key] = set()
