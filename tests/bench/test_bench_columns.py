@@ -1,0 +1,11 @@
+"""The bench of following nodes and pods counts what it says it counts."""
+
+from bench.columns import measure
+
+
+def test_a_small_cluster_costs_as_little_each_as_a_large_one() -> None:
+    costs = measure(nodes=50, pods=1_000)
+    assert 100 < costs.node_bytes < 4_000
+    assert 50 < costs.pod_bytes < 1_000
+    assert costs.node_us > 0
+    assert costs.pod_us > 0
