@@ -4,12 +4,14 @@ is interrupted.
 
 import asyncio
 from collections import Counter, defaultdict
+from contextlib import asynccontextmanager
 
 import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_talk import APPS, BATCH, ask, job, workload
 
+from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.fleets import Pool
 from atoll.simulated.kubelet import Pace
 from atoll.simulated.member import build, running
@@ -100,6 +102,18 @@ async def _settled(member):
     assert member.store.revision == revision, "it goes on writing"
 
 
+@asynccontextmanager
+async def _until_it_crashes(member):
+    """Run a member that does not get to closing its store."""
+    async with Supervisor("store", member.effects.chance) as stores:
+        stores.start("commits", member.store.run)
+        async with Supervisor("member", member.effects.chance) as services:
+            await member.start()
+            for name, service in member.services.items():
+                services.start(name, service)
+            yield
+
+
 @settings(max_examples=40)
 @given(WISHES, PACES, st.lists(st.integers(0, 6), max_size=3), st.integers(0, 1000))
 def test_in_the_end_there_are_exactly_the_wanted_pods_wherever_it_was_interrupted(
@@ -113,17 +127,19 @@ def test_in_the_end_there_are_exactly_the_wanted_pods_wherever_it_was_interrupte
             lives.append([])
 
     async def main(world):
+        faults = []
         for number, life in enumerate(lives):
             member = build("m", world.effects(f"m {number}"), log=log, fleet=FLEET, pace=pace)
-            async with running(member):
+            async with _until_it_crashes(member):
                 Room(member)
                 for wish in life:
                     await _wish(member, wish)
                     await asyncio.sleep(wish[-1])
                 if life is lives[-1]:
                     await _settled(member)
-                    return list(_faults(member))
+                    faults = list(_faults(member))
                 log.crash(kept=number % 2 == 0)
+        return faults
 
     assert simulate(main, seed).value == []
 
