@@ -8,6 +8,7 @@ import os
 import sys
 
 import click
+from click.shell_completion import CompletionItem
 
 from atoll import __version__
 from atoll.cli.failing import ERROR, INTERRUPTED, CommandFailed
@@ -38,10 +39,49 @@ COMMANDS = {
     "version": "atoll.cli.version",
 }
 
+# What is said of them in a list, so that a list of all needs none of them.
+ABOUT = {
+    "up": "Start the server, or find it running, and say how to use it.",
+    "status": "Say if the instance is running; exit code 1 if it is not.",
+    "down": "Stop the server; data is kept, unless --purge is given.",
+    "top": "Show how full clusters are, or what workloads take.",
+    "demo": "Apply a small example, shown as YAML, and see where it goes.",
+    "get": "Show objects of the plane, or of members with -C or -s.",
+    "why": "Say why an object is where it is, and not elsewhere.",
+    "join": "Make a cluster a member of the plane.",
+    "unjoin": "Have the plane forget a cluster.",
+    "cordon": "Let nothing new be placed on clusters; what is there stays.",
+    "uncordon": "Let clusters be used again that were cordoned.",
+    "taint": "Set or remove taints of clusters.",
+    "kubeconfig": "Show where the kubeconfig is, or what is in it.",
+    "fleet": "Show the fleets of simulated clusters, or check one of your own.",
+    "chaos": "Let simulated clusters fail, and heal them.",
+    "backup": "Copy all objects to a file, while the server runs or not.",
+    "restore": "Put a backup in the place of the instance's objects.",
+    "interpret": "Run or check scripts of customizations on objects from files.",
+    "completion": "Print the completion script of a shell.",
+    "version": "Show the version.",
+}
+
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._about(ctx, name)) for name in COMMANDS])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=self._about(ctx, name)) for name in names]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def _about(self, ctx: click.Context, name: str) -> str:
+        if name in ABOUT:
+            return ABOUT[name]
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str() if command else ""
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:

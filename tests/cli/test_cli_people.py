@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from click.shell_completion import ShellComplete
 from running import Result, Shell
 
-from atoll.cli.app import app, run
+from atoll.cli.app import ABOUT, COMMANDS, app, run
 
 HYBRID = ["ali-hz", "aws-use1", "azr-weu", "idc-bj", "idc-sh"]
 DEMOS = Path(__file__).parents[2] / "atoll" / "cli" / "demos"
@@ -332,6 +333,17 @@ def test_plain_commands_import_nothing_heavy(hybrid: Shell) -> None:
     done = subprocess.run(command, env=hybrid.env(), capture_output=True, text=True, check=True)
     told = [line for line in done.stdout.splitlines() if line.startswith("heavy: ")]
     assert told == [f"heavy: {words} 0 []" for words in PLAIN], done.stderr
+
+
+def test_all_commands_are_listed_with_what_is_true_of_them(shell: Shell) -> None:
+    told = shell.atoll("--help").out
+    assert ABOUT.keys() <= COMMANDS.keys()
+    for name, said in ABOUT.items():
+        command = app.get_command(click.Context(app), name)
+        assert command is not None
+        assert command.name == name
+        assert f"\n  {name} " in told
+        assert said.split(" ")[0] == (command.help or "").split(" ")[0], name
 
 
 COMPLETE = """\
