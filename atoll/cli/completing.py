@@ -16,7 +16,7 @@ from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient
 from atoll.errors import AtollError
 
-_PATIENCE_S = 1.5
+_PATIENCE_S = 4.0
 
 
 def cluster_names(context: click.Context) -> list[str]:

@@ -16,6 +16,7 @@ import click
 
 from atoll.cli.amounts import hourly, monthly
 from atoll.cli.applying import apply, documents, remove, wait
+from atoll.cli.choosing import chosen
 from atoll.cli.discovering import Kinds, Resource
 from atoll.cli.failing import CommandFailed
 from atoll.cli.known import BINDINGS, CLUSTERS, EXPLANATIONS
@@ -81,6 +82,8 @@ def demo(plane: Plane, name: str, dry_run: str, timeout: float, *, cleanup: bool
         telling.clean_up(documents(written))
         return
     telling.check_clusters()
+    if name == "failover":
+        _check_simulated()
     show(written)
     telling.apply(documents(written))
     if name == "failover":
@@ -90,6 +93,16 @@ def demo(plane: Plane, name: str, dry_run: str, timeout: float, *, cleanup: bool
     if name == "stateful":
         telling.show_ordinals()
     telling.say_next(name)
+
+
+def _check_simulated() -> None:
+    """The plane's clusters may be let fail: they are simulated, and of this very instance."""
+    params = click.get_current_context().params
+    named = params.get("kubeconfig") or params.get("karmada_context")
+    if named or not chosen(params.get("data_dir")).fleet_note.exists():
+        what = "this demo lets a simulated cluster fail, and here are none"
+        attempt = "atoll up --fleet hybrid --data-dir DIR, for a plane that has some"
+        raise CommandFailed(what, "", attempt)
 
 
 def read_demo(name: str) -> str:

@@ -71,6 +71,12 @@ class TestDemo:
         shown = hybrid.atoll("demo", name, "--dry-run=client").out
         assert len(list(yaml.safe_load_all(shown))) >= 3
 
+    def test_lets_nothing_fail_that_is_not_simulated(self, hybrid: Shell) -> None:
+        named = hybrid.atoll("kubeconfig", "path").out.strip()
+        told = hybrid.atoll("demo", "failover", "--kubeconfig", named)
+        assert (told.code, told.out) == (1, "")
+        assert told.err.startswith("error: this demo lets a simulated cluster fail, and here are")
+
     def test_every_ordinal_of_a_split_set_is_in_one_cluster(self, hybrid: Shell) -> None:
         told = hybrid.atoll("demo", "stateful", timeout=120)
         assert told.code == 0, told.err
