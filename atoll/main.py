@@ -186,6 +186,8 @@ class Control:
             await asyncio.sleep(0)  # others have their turn between two of them
         from atoll.controllers.running import controlling
 
+        if self.fleet is not None:
+            await self.fleet.started()  # nobody is to be taken for lost who has not begun
         transport = InProcess(self.plane.server.handle, CONTROLLERS)
         try:
             async with controlling(

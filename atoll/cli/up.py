@@ -28,6 +28,8 @@ from atoll.config import USUAL_TIMES, Config, Times
 from atoll.errors import Damaged, NotDurable
 
 LOG_LINES_SHOWN = 5
+START_WITHIN_S = 60.0
+START_WITHIN_EACH_S = 1.0
 NAMES_SHOWN = 8
 
 
@@ -48,14 +50,18 @@ NAMES_SHOWN = 8
 )
 @times_options
 @click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
-@click.option("--timeout", default=60.0, show_default=True, help="Seconds to wait for the start.")
+@click.option(
+    "--timeout",
+    type=float,
+    help="Seconds to wait for the start [default: 60, and 1 for each simulated cluster].",
+)
 @click.option("--notify-fd", type=int, hidden=True)
 def up(
     data_dir: str | None,
     port: int | None,
     host: str | None,
     fleet: str | None,
-    timeout: float,
+    timeout: float | None,
     *,
     feature_gates: str,
     times: Times,
@@ -72,7 +78,7 @@ def up(
     elif foreground:
         _be_foreground_server(config)
     else:
-        _start(config, timeout)
+        _start(config, _patience_s(config) if timeout is None else timeout)
 
 
 def _checked_fleet(asked: str | None) -> str | None:
@@ -83,6 +89,15 @@ def _checked_fleet(asked: str | None) -> str | None:
 
     find_fleet(asked)
     return asked if asked in PRESETS else str(Path(asked).absolute())
+
+
+def _patience_s(config: Config) -> float:
+    """How long a start may take before one would rather know."""
+    if config.fleet is None:
+        return START_WITHIN_S
+    from atoll.simulated.choosing_fleet import find_fleet
+
+    return START_WITHIN_S + START_WITHIN_EACH_S * len(find_fleet(config.fleet).clusters)
 
 
 def _say_running(config: Config, note: Note) -> None:

@@ -7,6 +7,7 @@ a member has is in a directory of its own, so it is the same after a restart.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 
 from atoll.apiserver.door import Door
 from atoll.client.api import ApiClient, Collection, Taken, Wire
@@ -28,6 +29,14 @@ _NAMESPACES = Collection("v1", "Namespace", "namespaces", namespaced=False)
 _DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """What members have in common: not all start at a time, but all end at once."""
+
+    starting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(STARTING_MAX))
+    ending: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 @asynccontextmanager
 async def hosting(
     descriptions: Sequence[Description], config: Config, effects: Effects
@@ -36,14 +45,14 @@ async def hosting(
 
     Their files are below the plane's. If one cannot start, or fails, all end, with its reason.
     """
-    loop, limit = asyncio.get_running_loop(), asyncio.Semaphore(STARTING_MAX)
+    loop, together = asyncio.get_running_loop(), _Together()
     try:
         async with Supervisor("fleet", effects.chance, stop_within_s=STOP_WITHIN_S) as members:
             awaited: list[asyncio.Future[Gate]] = []
             for one in descriptions:
                 awaited.append(loop.create_future())
-                life = _live(one, config.member(one.name), effects, limit, awaited[-1])
-                members.start(one.name, life)
+                life = _live(one, config.member(one.name), effects, together, awaited[-1])
+                members.start(one.name, life, ask_to_stop=together.ending.set)
             gates = [await each for each in awaited]
             yield {gate.member.name: gate for gate in gates}
     except TaskFailed as failed:
@@ -54,20 +63,20 @@ def _live(
     description: Description,
     config: Config,
     effects: Effects,
-    limit: asyncio.Semaphore,
+    together: _Together,
     opened: asyncio.Future[Gate],
 ) -> Callable[[], Awaitable[None]]:
-    """One member's life: until it is cancelled, or fails. Once it can be reached, `opened`."""
+    """One member's life, until all end or it fails. Once it can be reached, `opened`."""
 
     async def live() -> None:
         async with AsyncExitStack() as stack:
             try:
-                async with limit:
+                async with together.starting:
                     gate = await _open(description, config, effects, stack)
             except (Damaged, NotDurable) as error:
                 raise _cannot_start(description.name, config, error) from error
             opened.set_result(gate)
-            await asyncio.Event().wait()
+            await together.ending.wait()
 
     return live
 

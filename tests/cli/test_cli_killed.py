@@ -107,4 +107,6 @@ def test_what_was_killed_again_and_again_in_the_middle_converges(shell: Shell) -
     assert {key: after[key] for key in seen} == seen, "nothing was made anew"
     assert len(shell.request("GET", BINDINGS)["items"]) == COUNT
     works = shell.request("GET", "/apis/work.karmada.io/v1alpha1/works")["items"]
-    assert len(works) == len(CLUSTERS) * COUNT
+    manifests = [one for each in works for one in each["spec"]["workload"]["manifests"]]
+    deployed = [one for one in manifests if one["kind"] == "Deployment"]
+    assert len(deployed) == len(CLUSTERS) * COUNT
