@@ -145,8 +145,8 @@ class Scene:
                 yield from _untinted(there, fleet[cluster], overrides, where)
         if kind == "Deployment" and not unsent:
             told = [*targets, *leaving(binding)]
-            parts = [objects[each] for each in told if each in objects]
-            yield from _missummed(name, template, parts)
+            held = [objects[each] for each in told if each in objects]
+            yield from _missummed(name, template, held)
 
     def _is_needed(self, binding: Wire, cluster: str) -> bool:
         """Whether something that needs it is still there; whether that should be is told of it."""

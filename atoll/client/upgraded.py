@@ -5,11 +5,13 @@ between the server and whoever is at the other end, and does not look into them.
 """
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
 
 from atoll.exchange import Duplex, Upgrade
+from atoll.runtime.children import Children
 
 _PIECE_BYTES = 64 * 1024
 
@@ -31,15 +33,12 @@ def upgrade_of(answer: aiohttp.ClientResponse) -> Upgrade:
     writer = asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())
 
     async def upgrade(other: Duplex) -> None:
+        over = asyncio.Event()
         try:
-            async with asyncio.TaskGroup() as group:
-                both = [
-                    group.create_task(_from_server(reader, other)),
-                    group.create_task(_to_server(other, writer)),
-                ]
-                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-                for one in both:
-                    one.cancel()
+            async with Children("an upgraded connection") as children:
+                children.spawn(_from_server(reader, other, over), "from the server")
+                children.spawn(_to_server(other, writer, over), "to the server")
+                await over.wait()
         finally:
             answer.close()
 
@@ -56,22 +55,21 @@ class _Early:
         self.data += data
         return False, b""
 
-    def feed_eof(self) -> None:
-        """Whoever reads will be told."""
 
-
-async def _from_server(reader: asyncio.StreamReader, other: Duplex) -> None:
+async def _from_server(reader: asyncio.StreamReader, other: Duplex, over: asyncio.Event) -> None:
     try:
-        while piece := await reader.read(_PIECE_BYTES):
-            await other.write(piece)
-    except OSError:
-        return
+        with suppress(OSError):
+            while piece := await reader.read(_PIECE_BYTES):
+                await other.write(piece)
+    finally:
+        over.set()
 
 
-async def _to_server(other: Duplex, writer: asyncio.StreamWriter) -> None:
+async def _to_server(other: Duplex, writer: asyncio.StreamWriter, over: asyncio.Event) -> None:
     try:
-        while piece := await other.read():
-            writer.write(piece)
-            await writer.drain()
-    except OSError:
-        return
+        with suppress(OSError):
+            while piece := await other.read():
+                writer.write(piece)
+                await writer.drain()
+    finally:
+        over.set()

@@ -15,6 +15,7 @@ from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
 from atoll.estimator.grpc import Bytes, Trust, client_tls
 from atoll.estimator.messages import path, read_answer, write_request
 from atoll.estimator.protobuf import Malformed
+from atoll.runtime.children import Children
 
 UNKNOWN = -1
 PAUSE_S, PAUSE_AT_MOST_S = 1.0, 60.0
@@ -64,8 +65,12 @@ class Estimators:
         self, method: str, requests: Mapping[str, Mapping[str, Any]]
     ) -> dict[str, int]:
         """The answers of several clusters' estimators at once; the slowest takes `timeout_s`."""
-        asked = (self.ask(method, cluster, request) for cluster, request in requests.items())
-        return dict(zip(requests, await asyncio.gather(*asked), strict=True))
+        async with Children("estimators") as children:
+            asked = {
+                cluster: children.spawn(self.ask(method, cluster, request), cluster)
+                for cluster, request in requests.items()
+            }
+            return {cluster: await task for cluster, task in asked.items()}
 
     def _line(self, cluster: str) -> _Line | None:
         address, known = self.address(cluster), self._lines.get(cluster)

@@ -120,9 +120,11 @@ def test_a_cluster_whose_agent_is_silent_is_unknown_and_comes_back_with_it() -> 
             it = far.it
             async with far.agent():
                 await until(lambda: _ready(it.hub), within_s=60)
+                assert _condition(it) == "True"
             await until(lambda: _condition(it) == "Unknown", within_s=60)
             async with far.agent():
                 await until(lambda: _ready(it.hub), within_s=60)
+                assert _condition(it) == "True"
 
     asyncio.run(main())
 

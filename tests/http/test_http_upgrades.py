@@ -93,6 +93,7 @@ def test_whoever_speaks_is_told_of_the_end(
                 await it.server.stop()
             await until(lambda: handler.over == 1)
             await until(lambda: it.server.connection_count == 0)
+            assert handler.begun == 1
 
     run(loop_kind, main())
 

@@ -4,7 +4,6 @@ A request and a way to ask each cluster come in; lists are put together into one
 for where it is. Clusters that do not answer, or have no such thing, are left out.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from atoll.apiserver.routing import ResourceRoute, route
 from atoll.apiserver.status import ApiError, method_not_allowed, unknown_resource
 from atoll.client.transport import closing, whole
 from atoll.exchange import Request, Response
+from atoll.runtime.children import Children
 
 CACHED_FROM = "resource.karmada.io/cached-from-cluster"
 Ask = Callable[[str], Awaitable[Response]]
@@ -28,8 +28,10 @@ async def ask_all(clusters: Sequence[str], request: Request, ask: Ask) -> Respon
     if request.method != "GET" or "watch=1" in request.query or "watch=true" in request.query:
         raise method_not_allowed()
     names = sorted(clusters)
-    answers = await asyncio.gather(*(_answer(ask, name) for name in names))
-    found = {name: one for name, one in zip(names, answers, strict=True) if one is not None}
+    async with Children("all clusters") as children:
+        asked = {name: children.spawn(_answer(ask, name), name) for name in names}
+        answers = {name: await task for name, task in asked.items()}
+    found = {name: one for name, one in answers.items() if one is not None}
     if not found:
         raise ApiError(404, "NotFound", "no cluster has it, or lets you see it", details={})
     if not target.name:
