@@ -86,7 +86,7 @@ async def pipeline(world: World, virtual_s: float = 3.0) -> Pipeline:
             name,
             world.effects(name),
             fleet=(Pool(count=1),),
-            pace=Pace(start_s=chance.choice((0.0, 0.5, 5.0))),
+            pace=Pace(start_s=chance.choice((0.0, 0.5, 5.0)), end_s=chance.choice((0.0, 0.5, 5.0))),
         )
         for name in MEMBERS
     }
