@@ -25,6 +25,7 @@ check: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench.members
 
 # Builds the real etcd, kube-apiserver and kubectl once; says so in one line where it cannot.
 testenv: $(INSTALLED)
