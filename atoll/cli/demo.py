@@ -28,6 +28,7 @@ from atoll.dialects.karmada.names import binding_name
 
 Object = Mapping[str, Any]
 
+_MARK = "atoll.io/demo"
 _WITHIN_S, _EXPLAINED_WITHIN_S = 300.0, 10.0
 
 
@@ -78,6 +79,7 @@ def demo(plane: Plane, name: str, dry_run: str, timeout: float, *, cleanup: bool
         show(written.rstrip("\n"))
         return
     telling = Telling(plane, story, Kinds.of(plane.client), timeout)
+    telling.check_namespace()
     if cleanup:
         telling.clean_up(documents(written))
         return
@@ -122,6 +124,18 @@ class Telling:
     @property
     def _resource(self) -> Resource:
         return self.kinds.find(self.story.kind)
+
+    def check_namespace(self) -> None:
+        """Nobody else's objects are changed, or removed: the namespace is a demo's, or new."""
+        name = self.story.namespace
+        try:
+            found = self.plane.client.get(self.kinds.find("namespaces").collection.path(name=name))
+        except Missing:
+            return
+        if _MARK not in (found["metadata"].get("labels") or {}):
+            what = f'the namespace "{name}" is there already, and no demo has made it'
+            attempt = "atoll up --fleet hybrid --data-dir DIR, for a plane to play with"
+            raise CommandFailed(what, "", attempt)
 
     def check_clusters(self) -> None:
         """The plane has clusters that the story can be told with; CommandFailed if not."""

@@ -71,6 +71,14 @@ class TestDemo:
         shown = hybrid.atoll("demo", name, "--dry-run=client").out
         assert len(list(yaml.safe_load_all(shown))) >= 3
 
+    def test_touches_no_namespace_that_is_not_a_demos(self, hybrid: Shell) -> None:
+        hybrid.request("POST", "/api/v1/namespaces", {"metadata": {"name": "render"}})
+        for words in ([], ["--cleanup"]):
+            told = hybrid.atoll("demo", "burst", *words)
+            assert (told.code, told.out) == (1, "")
+            assert 'the namespace "render" is there already, and no demo has made it' in told.err
+        hybrid.request("DELETE", "/api/v1/namespaces/render")
+
     def test_lets_nothing_fail_that_is_not_simulated(self, hybrid: Shell) -> None:
         named = hybrid.atoll("kubeconfig", "path").out.strip()
         told = hybrid.atoll("demo", "failover", "--kubeconfig", named)
