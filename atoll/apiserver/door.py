@@ -20,7 +20,8 @@ from atoll.apiserver.certificates import (
 )
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
-from atoll.client.kubeconfig import Endpoint, write_kubeconfig
+from atoll.client.endpoint import Endpoint
+from atoll.client.kubeconfig import write_kubeconfig
 from atoll.config import Config
 from atoll.errors import UsageError
 
@@ -63,6 +64,13 @@ class Door:
     async def open(self, server: HttpServer) -> None:
         """Let clients in."""
         await server.start(self._listener, self._tls)
+
+    def hold(self, *, is_silent: bool) -> None:
+        """Keep the port after the server on it has ended: who comes is refused, or not answered."""
+        self._listener.close()
+        self._listener = listen(self._config.host, self.port)
+        if is_silent:
+            self._listener.listen()
 
     async def keep_fresh(self) -> None:
         """Renew certificates in time, also in a server that runs for years."""
