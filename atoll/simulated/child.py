@@ -23,6 +23,7 @@ from atoll.simulated.enrolment import enrol
 from atoll.simulated.fleets import Fleet
 
 END_WITHIN_S = 8.0
+LINE_BYTES_MAX = 1024 * 1024
 
 
 class FleetEnded(AtollError):
@@ -81,7 +82,7 @@ class FleetProcess:
 
     async def _heard(self, pipe: IO[bytes]) -> Mapping[str, str]:
         """Where the members are, once the process says that it is ready, or why it never will."""
-        reader = asyncio.StreamReader()
+        reader = asyncio.StreamReader(limit=LINE_BYTES_MAX)
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), pipe
         )
@@ -89,7 +90,8 @@ class FleetProcess:
             line = await reader.readline()
         finally:
             transport.close()
-        message: dict[str, Any] = json.loads(line) if line else {}
+        # One that is killed has told nothing, or only half of it.
+        message: dict[str, Any] = json.loads(line) if line.endswith(b"\n") else {}
         if "ready" not in message:
             why = str(message.get("error") or f"look into {self.config.fleet_log}")
             if not self._told.is_set():
