@@ -52,6 +52,11 @@ def as_yaml(answer: object) -> str:
     return written
 
 
+def versioned(kind: str, **fields: object) -> Object:
+    """An answer of a command's own making, in a form that programs can rely on."""
+    return {"apiVersion": "cli.atoll.io/v1alpha1", "kind": kind, **fields}
+
+
 def listed(objects: Iterable[Object]) -> Object:
     """Objects of any kind as one list, the way kubectl gives them."""
     items = list(objects)

@@ -31,6 +31,7 @@ from atoll.cli.output import (
     show_data,
     show_table,
     terminal_width,
+    versioned,
 )
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
@@ -124,7 +125,7 @@ def _show_clusters(plane: Plane, size: dict[str, str], output: str | None) -> No
     priced = _prices(plane)
     told = [_cluster(each, priced, fitting, by) for each in clusters]
     if output in DATA:
-        show_data({"kind": "ClusterUse", "size": size, "clusters": told}, output)
+        show_data(versioned("ClusterUse", size=size, clusters=told), output)
         return
     if not told:
         tell(f"There are no clusters yet; try: {plane.command('join --help')}")
@@ -255,7 +256,7 @@ def _show_workloads(plane: Plane, namespace: str, output: str | None) -> None:
         costs |= _costs(plane.client.list(WIDE_EXPLANATIONS))
     told = [_workload(each, costs) for each in bindings]
     if output in DATA:
-        show_data({"kind": "WorkloadUse", "workloads": told}, output)
+        show_data(versioned("WorkloadUse", workloads=told), output)
     elif output == NAME:
         for one in told:
             show(f"{one['kind'].lower()}/{one['name']}")

@@ -227,6 +227,7 @@ class TestTop:
     def test_counts_what_fits_of_any_size(self, hybrid: Shell) -> None:
         small = hybrid.atoll("top", "--fits", "500m,1Gi", "-o", "json").json
         large = hybrid.atoll("top", "--fits", "4,16Gi", "-o", "json").json
+        assert (small["apiVersion"], small["kind"]) == ("cli.atoll.io/v1alpha1", "ClusterUse")
         assert small["size"] == {"cpu": "500m", "memory": "1Gi"}
         for one, other in zip(small["clusters"], large["clusters"], strict=True):
             assert one["fits"] > other["fits"] >= 0
