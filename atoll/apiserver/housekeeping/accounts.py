@@ -8,7 +8,6 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import msgspec
 import orjson
 
 from atoll.apiserver.access.accounts import (
@@ -24,7 +23,7 @@ from atoll.apiserver.housekeeping.acting import call_on, delete_one, ensure, rev
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.housekeeping.namespaces import COLLECTION as NAMESPACES
 from atoll.apiserver.objects.metadata import metadata
-from atoll.apiserver.objects.view import metadata_of
+from atoll.apiserver.objects.view import metadata_of, secret_type
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
@@ -34,13 +33,6 @@ Plan = Literal["fill", "delete"] | None
 
 DEFAULT = "default"
 SECRETS = "secrets"
-
-
-class _Typed(msgspec.Struct, frozen=True):
-    type: str = ""
-
-
-_typed = msgspec.json.Decoder(_Typed)
 
 
 def plan(secret: Object, account: Account | None, wanted: Sequence[str]) -> Plan:
@@ -100,7 +92,7 @@ class Accounts:
             self._work.add((NAMESPACES, record.name))
 
     def _note_secret(self, record: Record) -> None:
-        if _typed.decode(record.value).type == TOKEN_SECRET:
+        if secret_type(record) == TOKEN_SECRET:
             self._work.add((SECRETS, record.name))
 
     def _note_removed(self, account: Record) -> None:

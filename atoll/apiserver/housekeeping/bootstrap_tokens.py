@@ -9,7 +9,6 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
 import orjson
 
 from atoll.apiserver.access.bootstrap_tokens import TYPE, BootstrapToken, read_token
@@ -17,6 +16,7 @@ from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.bodies import encode_yaml
 from atoll.apiserver.housekeeping.acting import call_on, delete_one, ensure, revise
 from atoll.apiserver.housekeeping.graph import node_of
+from atoll.apiserver.objects.view import secret_type
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
@@ -27,13 +27,6 @@ SECRETS, CONFIG_MAPS = "secrets", "configmaps"
 INFO = "kube-public/cluster-info"
 SIGNATURE = "jws-kubeconfig-"
 KUBECONFIG = "kubeconfig"
-
-
-class _Typed(msgspec.Struct, frozen=True):
-    type: str = ""
-
-
-_typed = msgspec.json.Decoder(_Typed)
 
 
 def kubeconfig(signing: Signing) -> str:
@@ -86,7 +79,7 @@ class Tokens:
                 self._work.add(INFO)
 
     def _note(self, record: Record) -> None:
-        if record.name.startswith("kube-system/") and _typed.decode(record.value).type == TYPE:
+        if record.name.startswith("kube-system/") and secret_type(record) == TYPE:
             self._work.add(record.name)
             self._work.add(INFO)
 

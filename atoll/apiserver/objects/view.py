@@ -61,3 +61,15 @@ def view_of(record: Record) -> View:
 
 def metadata_of(record: Record) -> Metadata:
     return view_of(record).metadata
+
+
+class _Typed(msgspec.Struct, frozen=True):
+    type: str = ""
+
+
+_typed = msgspec.json.Decoder(_Typed)
+
+
+def secret_type(record: Record) -> str:
+    """What kind of Secret this is, without decoding what it holds."""
+    return _typed.decode(record.value).type
