@@ -78,10 +78,10 @@ class Membership:
         """Have the way to a cluster that its Cluster and Secret name by now; or know why not."""
         secret, ref = None, secret_of(cluster)
         if ref is not None:
-            secrets = self._following("v1", "Secret", ref.namespace)
-            if not secrets.ready.is_set():
+            credentials = self._following("v1", "Secret", ref.namespace)
+            if not credentials.ready.is_set():
                 return
-            secret = secrets.get(ref.namespace, ref.name)
+            secret = credentials.get(ref.namespace, ref.name)
         way = membership.way(cluster, secret)
         if self._ways.get(name) == way:
             return

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 
-from atoll.client.transport import Transport, Unreachable, closing
+from atoll.client.transport import Transport, Unreachable, closing, whole
 from atoll.effects import Effects
 from atoll.exchange import Request, Response
 from atoll.members.breaker import Breaker
@@ -95,15 +95,19 @@ class Connection:
 
     async def send(self, request: Request) -> Response:
         lane = lane_of(request)
-        for _ in range(_TRIES):
+        tries = 1 if lane is Lane.PROBE else _TRIES
+        while True:
             response = await self._once(request, lane)
             pause_s = asked_to_wait(response.status, response.headers)
             if pause_s is None:
-                break
+                return response
             self._bucket = self._bucket.held(_clock(), pause_s)
-            if lane is Lane.PROBE:
-                break
-        return response
+            tries -= 1
+            if not tries:
+                return response
+            await whole(response)  # so that its connection is free
+            if lane is Lane.FOLLOW:  # others wait for their token
+                await asyncio.sleep(pause_s)
 
     async def close(self) -> None:
         await self._inner.close()
@@ -146,24 +150,22 @@ class Connection:
             return
 
     async def _attempt(self, request: Request, lane: Lane, *, is_trial: bool) -> Response:
-        begun = _clock()
+        begun, is_told = _clock(), False
         try:
             async with asyncio.timeout(self._limits.answer_s):
                 response = await self._inner.send(request)
+            is_told = True
         except TimeoutError:
-            why = f"no answer within {self._limits.answer_s:g} s"
+            is_told, why = True, f"no answer within {self._limits.answer_s:g} s"
             self._note_failure(why)
             raise Unreachable(f"cluster {self._name}: {why}") from None
         except Unreachable as failed:
+            is_told = True
             self._note_failure(str(failed))
             raise
-        except BaseException:
-            waited_s = _clock() - begun
-            if waited_s >= _IMPATIENT_S:
-                self._note_failure(f"no answer within {waited_s:.0f} s")
-            elif is_trial:
-                self._turn(self._breaker.given_up())
-            raise
+        finally:
+            if not is_told:
+                self._note_leaving(_clock() - begun, is_trial=is_trial)
         self._heard_at = self._effects.now()
         draw = self._draws.random()
         self._turn(self._breaker.answered(_clock(), _clock() - begun, draw))
@@ -171,6 +173,13 @@ class Connection:
             return response
         limit_s = self._limits.silence_s if lane is Lane.FOLLOW else self._limits.answer_s
         return replace(response, stream=_Stream(self, response.stream, limit_s))
+
+    def _note_leaving(self, waited_s: float, *, is_trial: bool) -> None:
+        """Somebody went away without having heard anything."""
+        if waited_s >= _IMPATIENT_S:
+            self._note_failure(f"no answer within {waited_s:.0f} s")
+        elif is_trial:
+            self._turn(self._breaker.given_up())
 
     def _note_failure(self, why: str) -> None:
         self._turn(self._breaker.failed(_clock(), why, self._draws.random()))

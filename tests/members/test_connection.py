@@ -257,6 +257,14 @@ def test_one_who_is_asked_to_come_later_does_and_so_do_others():
     assert asked == [0.0, 5.0]
 
 
+def test_followers_who_are_asked_to_come_later_do_so_too():
+    async def tell(member, connection):
+        member.answers = [Response(429, {"retry-after": "5"})]
+        return (await connection.send(LIST)).status, member.asked
+
+    assert story(tell)[0] == (200, [0.0, 5.0])
+
+
 def test_one_who_is_always_asked_to_come_later_is_told_so_in_the_end():
     async def tell(member, connection):
         member.answers = [Response(429, {"retry-after": "1"})] * 10
