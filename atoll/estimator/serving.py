@@ -66,7 +66,8 @@ async def serving(
     """Serve for the length of the block; gives the port, for 0 means any that is free."""
     tls = server_tls(trust or Trust())
     try:
-        listener = socket.create_server((host, port))
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise UsageError(f"cannot listen on {host}:{port}; {why}; try another port") from error
