@@ -160,9 +160,8 @@ class Promises:
         binding = self._find(BINDINGS, of) if of else None
         if binding is None or _is_going(binding) or cluster is None:
             return
-        space = self._find(NAMESPACES, _namespace(work))
-        if space is None or _is_going(space):
-            return  # whoever removed its cluster asked for this
+        if self._is_removed(cluster):
+            return
         key = _template(binding)
         entered = self._entered[key].get(cluster)
         recently = entered is None or entered > _now() - RECENT_S
@@ -170,6 +169,11 @@ class Promises:
         is_waited_for = self._moved.get(key, 0.0) > _now() - MOVE_LIMIT_S
         if entered is None and is_waited_for and key[0] != "StatefulSet":
             self._moves.check(of, cluster)
+
+    def _is_removed(self, cluster: str) -> bool:
+        """Whether somebody removed a cluster, and what found no other place goes with it."""
+        space = self._find(NAMESPACES, names.execution_namespace(cluster))
+        return space is None or _is_going(space)
 
     def _work_of(self, binding: str, cluster: str) -> Wire | None:
         """The Work of a binding for a cluster."""
@@ -238,6 +242,8 @@ class Promises:
         if _annotations(gone).get(names.TEMPLATE_UID) != template["metadata"]["uid"]:
             return  # it was of an earlier one of that name
         since = _now() - RECENT_S
+        if self._is_removed(cluster):
+            return
         if self._nowhere.get(key, since) > since:
             return  # its users asked for clusters that cannot have it
         if self._moved.get(key, 0.0) < _now() - MOVE_LIMIT_S or key[0] == "StatefulSet":
