@@ -25,7 +25,7 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient, Collection, Wire
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
-from atoll.config import Times
+from atoll.config import USUAL_TIMES, Times
 from atoll.controllers.hub import Hub
 from atoll.controllers.running import controlling
 from atoll.effects import Effects, system_effects
@@ -53,8 +53,8 @@ FLAP_S = 1.5
 PAUSE_S = 0.6  # so that what is told of one does not hold up the next
 READY_WITHIN_S = 120.0
 ALLOWED = 1.2
-# Short, so that what comes and goes is believed to, and the plane acts on it, all the time.
-TIMES = Times(
+# Those who come and go are believed to, and the plane acts on it, all the time.
+EAGER = Times(
     cluster_status_update_frequency=2.0,
     cluster_failure_threshold=4.0,
     cluster_success_threshold=4.0,
@@ -132,7 +132,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
+async def scene(times: Times) -> AsyncIterator[Scene]:
     """A plane in memory with thirty members that are ready."""
     effects = system_effects()
     members = [build(f"m{number:02}", effects) for number in range(GOOD + HANGING + FLAPPING)]
@@ -144,7 +144,7 @@ async def scene() -> AsyncIterator[Scene]:
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(*members))
         plane = await _served(effects, stack)
-        hub = await stack.enter_async_context(controlling(plane, effects, reach=reach, times=TIMES))
+        hub = await stack.enter_async_context(controlling(plane, effects, reach=reach, times=times))
         user = ApiClient(plane)
         for each in members:
             each.keeper.give_way(hub.turns)
@@ -225,10 +225,10 @@ async def _flap(member: Member, pause_s: float) -> None:
         await asyncio.sleep(pause_s)
 
 
-async def measure(sizes: Sizes, say: Callable[[str], None]) -> Measured:
+async def measure(sizes: Sizes, times: Times, say: Callable[[str], None]) -> Measured:
     """Rounds of calm and trouble in turns; before them, one that does not count."""
     measured, number = Measured(), 0
-    async with scene() as it:
+    async with scene(times) as it:
         arrivals = Arrivals(it.good)
         settle_memory()
 
@@ -262,10 +262,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.members", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="less exact")
     parser.add_argument("-o", dest="output", choices=["table", "json"], default="table")
+    parser.add_argument("--eager", action="store_true", help="believe every change in seconds")
     options = parser.parse_args(arguments)
+    times = EAGER if options.eager else USUAL_TIMES
     logging.disable(logging.CRITICAL)  # that members do not answer is what is wanted here
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        measured = runner.run(measure(QUICK if options.quick else FULL, _say))
+        measured = runner.run(measure(QUICK if options.quick else FULL, times, _say))
     ratios = {"p50": measured.ratio(0.5), "p99": measured.ratio(0.99)}
     if options.output == "json":
         print(orjson.dumps({"rounds": asdict(measured), "ratios": ratios}).decode())
