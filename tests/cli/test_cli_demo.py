@@ -31,7 +31,7 @@ def test_the_demo_tells_its_whole_story(tmp_path: Path) -> None:
     story = [
         r"Ready=False",
         r"taint not-ready:NoExecute",
-        rf"evict \d+ from {victim}",
+        rf"schedule [^\n]*{victim} \d+→0",
         "12/12 ready",
     ]
     assert re.search(".*".join(story), said, re.DOTALL), said
