@@ -108,6 +108,11 @@ class Config:
         return Config(self.members_dir / name, self.host)
 
     @property
+    def agents_dir(self) -> Path:
+        """Kubeconfigs of agents that are run on this machine."""
+        return self.data_dir / "agents"
+
+    @property
     def passing_dir(self) -> Path:
         """For files that live as long as one request; emptied at every start."""
         return self.data_dir / "passing"

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 # RFC 9562: four bits say the version, two the variant; the other 122 are free.
 _FREE_BITS = ((1 << 128) - 1) & ~(0xF << 76) & ~(0x3 << 62)
 _VERSION_4 = (0x4 << 76) | (0x2 << 62)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def system_now() -> datetime:
@@ -55,6 +56,11 @@ class Effects:
 def new_secret() -> str:
     """A token nobody can guess. Never from `Chance`: a seed, once known, must not lead to it."""
     return secrets.token_urlsafe(32)
+
+
+def new_word(letters: int) -> str:
+    """So many small letters and digits nobody can guess, where others say how a secret looks."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(letters))
 
 
 def system_effects() -> Effects:

@@ -132,31 +132,39 @@ def _entries(path: Path, document: Mapping[str, Any], kind: str) -> dict[str, En
 
 def write_kubeconfig(path: Path, name: str, endpoint: Endpoint) -> None:
     """Write a kubeconfig with this one context, in one step, readable by its owner only."""
+    write_privately(path, kubeconfig_text(name, f"{name}-admin", name, endpoint))
+
+
+def write_privately(path: Path, text: str) -> None:
+    """Replace a file in one step by one that only its owner may read."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "w") as file:
         os.fchmod(file.fileno(), 0o600)
-        yaml.safe_dump(_document(name, endpoint), file, sort_keys=False)
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
 
 
-def _document(name: str, endpoint: Endpoint) -> dict[str, Any]:
+def kubeconfig_text(name: str, user: str, context: str, endpoint: Endpoint) -> str:
+    """A kubeconfig with one context, by these names."""
     cluster = {"server": endpoint.server, **_encoded("certificate-authority-data", endpoint.ca)}
-    user = {
+    credentials = {
         **_encoded("client-certificate-data", endpoint.certificate),
         **_encoded("client-key-data", endpoint.key),
         **({"token": endpoint.token} if endpoint.token else {}),
     }
-    return {
+    document = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": name, "cluster": cluster}],
-        "users": [{"name": f"{name}-admin", "user": user}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": f"{name}-admin"}}],
-        "current-context": name,
+        "users": [{"name": user, "user": credentials}],
+        "contexts": [{"name": context, "context": {"cluster": name, "user": user}}],
+        "current-context": context,
     }
+    written: str = yaml.safe_dump(document, sort_keys=False)
+    return written
 
 
 def _encoded(key: str, data: bytes | None) -> dict[str, str]:

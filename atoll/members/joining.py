@@ -13,16 +13,17 @@ from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.errors import UsageError
 from atoll.members.granting import Credentials, bundle_of, grant, try_out
 from atoll.members.objects import (
-    CLUSTER_VERSION,
     CLUSTERS,
     IMPERSONATOR,
     NAMESPACES,
     SECRETS,
     account_of,
+    cluster_of,
     clusters_of,
     identity,
     make,
     named,
+    own_secrets,
     plane_identity,
     put,
     role_of,
@@ -164,28 +165,10 @@ def _keep_cluster(
     name = description.name
     if known is None:
         said = {key: value for key, value in spec.items() if value is not None}
-        known = plane.create(CLUSTERS, _cluster(name, said))
+        known = plane.create(CLUSTERS, cluster_of(name, said))
     else:
         known = plane.patch(CLUSTERS.path(name=name), {"spec": spec})
-    owner = {
-        "apiVersion": CLUSTER_VERSION,
-        "kind": "Cluster",
-        "name": name,
-        "uid": known["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    for secret in secrets:
-        plane.patch(SECRETS.path_of(secret), {"metadata": {"ownerReferences": [owner]}})
-
-
-def _cluster(name: str, spec: Wire) -> Wire:
-    return {
-        "apiVersion": CLUSTER_VERSION,
-        "kind": "Cluster",
-        "metadata": {"name": name},
-        "spec": spec,
-    }
+    own_secrets(plane, known, secrets)
 
 
 def _spec(member: PlainClient, description: Description) -> Wire:

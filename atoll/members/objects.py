@@ -3,7 +3,7 @@
 Used on both sides. Whatever is there already is not an error.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from atoll.client.collection import Collection
@@ -79,6 +79,25 @@ def named(api_version: str, kind: str, name: str, namespace: str = "") -> Wire:
     if namespace:
         metadata["namespace"] = namespace
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+def cluster_of(name: str, spec: Wire) -> Wire:
+    metadata = {"name": name}
+    return {"apiVersion": CLUSTER_VERSION, "kind": "Cluster", "metadata": metadata, "spec": spec}
+
+
+def own_secrets(plane: PlainClient, cluster: Wire, secrets: Iterable[Wire]) -> None:
+    """Let Secrets of a Cluster go when it goes."""
+    owner = {
+        "apiVersion": CLUSTER_VERSION,
+        "kind": "Cluster",
+        "name": cluster["metadata"]["name"],
+        "uid": cluster["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    for secret in secrets:
+        plane.patch(SECRETS.path_of(secret), {"metadata": {"ownerReferences": [owner]}})
 
 
 def make(client: PlainClient, collection: Collection, wire: Wire) -> None:

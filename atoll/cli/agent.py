@@ -1,0 +1,180 @@
+"""`atoll agent`: look after a cluster that pulls, from inside or from where it can be reached."""
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from atoll.cli.choosing import chosen
+from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.timing import Span, times_options
+from atoll.client.endpoint import Endpoint
+from atoll.config import Times
+from atoll.dialects.karmada import names
+
+if TYPE_CHECKING:
+    from atoll.agent.announcing import Announcement
+
+_HELP = """Look after a cluster that pulls, until stopped.
+
+Registering the cluster prints this command. The agent fetches what the plane has for the cluster,
+sees to it that the cluster has it, and reports how it is; nobody needs to reach the cluster for
+that. It may be stopped and started at any time, and waits for a plane that does not answer. Its
+certificate is renewed in time.
+
+\b
+atoll agent --cluster-name edge --karmada-kubeconfig edge.kubeconfig --kubeconfig ~/.kube/config
+"""
+_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@click.command(help=_HELP)
+@click.option("--cluster-name", required=True, help="The name of the cluster in the plane.")
+@click.option(
+    "--karmada-kubeconfig",
+    required=True,
+    metavar="FILE",
+    help="The agent's way to the plane, as registering wrote it.",
+)
+@click.option("--karmada-context", metavar="NAME", help="Its context [default: the current one].")
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    help="The way to the cluster [default: $KUBECONFIG, else the account of the agent's pod].",
+)
+@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
+@click.option(
+    "--cluster-api-endpoint",
+    default="",
+    metavar="URL",
+    help="Where others would reach the cluster [default: where the agent does].",
+)
+@click.option("--cluster-provider", default="", help="Who runs it, for spreading by provider.")
+@click.option("--cluster-region", default="", help="Where it is, for spreading by region.")
+@click.option("--cluster-zones", multiple=True, help="Its zones, with commas between them.")
+@click.option(
+    "--proxy-server-address", default="", metavar="URL", help="Through which others reach it."
+)
+@click.option(
+    "--report-secrets",
+    multiple=True,
+    default=["KubeCredentials", "KubeImpersonator"],
+    show_default=True,
+    help="The Secrets by which others may speak to the cluster through the plane, or None.",
+)
+@click.option(
+    "--cluster-namespace",
+    default=names.CLUSTER_NAMESPACE,
+    show_default=True,
+    help="Where these Secrets are in the plane.",
+)
+@click.option(
+    "--karmada-kubeconfig-namespace",
+    default=names.SYSTEM_NAMESPACE,
+    show_default=True,
+    help="Where the cluster keeps the agent's kubeconfig too.",
+)
+@click.option(
+    "--cert-rotation-checking-interval",
+    type=Span(lasting=True),
+    default="5m",
+    show_default=True,
+    metavar="DURATION",
+    help="How often it is looked whether the certificate is to be renewed.",
+)
+@click.option(
+    "--cert-rotation-remaining-time-threshold",
+    type=click.FloatRange(0, 1),
+    default=0.2,
+    show_default=True,
+    help="It is renewed when this part of its time is left.",
+)
+@click.option("--feature-gates", metavar="NAME=true,...", default="", help="As those of the plane.")
+@times_options
+def agent(
+    karmada_kubeconfig: str,
+    karmada_context: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+    *,
+    times: Times,
+    feature_gates: str,
+    **said: object,
+) -> None:
+    chosen(None, feature_gates=feature_gates)
+    announcement = _announcement(said)
+    member = _member(kubeconfig, context)
+    from atoll.agent.process import Errand, run
+    from atoll.agent.renewing import Kept
+    from atoll.cli.logs import log_to_terminal
+    from atoll.effects import system_effects
+    from atoll.scheduling.features import PLANE_USUAL, Features
+
+    log_to_terminal()
+    file = Path(karmada_kubeconfig).expanduser().absolute()
+    errand = Errand(
+        announcement=announcement,
+        kept=Kept(file, karmada_context, str(said["karmada_kubeconfig_namespace"])),
+        member=member,
+        features=Features.of(feature_gates, PLANE_USUAL),
+        times=times,
+        check_s=float(str(said["cert_rotation_checking_interval"])),
+        left=float(str(said["cert_rotation_remaining_time_threshold"])),
+    )
+    run(errand, system_effects(), time.sleep)
+
+
+def _announcement(said: dict[str, object]) -> "Announcement":
+    from atoll.agent.announcing import REPORTED, Announcement
+
+    reported = _split(said["report_secrets"])
+    for each in reported:
+        if each not in (*REPORTED, "None"):
+            what = f'there is no Secret "{each}" to report'
+            raise CommandFailed(what, "", f"{', '.join(REPORTED)} or None", code=USAGE)
+    return Announcement(
+        str(said["cluster_name"]),
+        str(said["cluster_api_endpoint"]),
+        str(said["cluster_provider"]),
+        str(said["cluster_region"]),
+        _split(said["cluster_zones"]),
+        str(said["proxy_server_address"]),
+        frozenset(reported) - {"None"},
+        str(said["cluster_namespace"]),
+    )
+
+
+def _split(listed: object) -> tuple[str, ...]:
+    assert isinstance(listed, tuple)
+    return tuple(each.strip() for each in ",".join(listed).split(",") if each.strip())
+
+
+def _member(kubeconfig: str | None, context: str | None) -> Endpoint:
+    """The way to the cluster: as said, else as the environment says, else that of a pod in it."""
+    named = kubeconfig or os.environ.get("KUBECONFIG")
+    host, port = (os.environ.get(f"KUBERNETES_SERVICE_{each}") for each in ("HOST", "PORT"))
+    if not named and host and port:
+        return _own_cluster(host, port)
+    if not named:
+        why = "this is no pod of a cluster"
+        raise CommandFailed("which cluster is it?", why, "--kubeconfig FILE", code=USAGE)
+    from atoll.client.kubeconfig import read_kubeconfigs
+
+    return read_kubeconfigs(named).endpoint(context, os.environ)
+
+
+def _own_cluster(host: str, port: str) -> Endpoint:
+    try:
+        authority = (_ACCOUNT / "ca.crt").read_bytes()
+    except OSError as error:
+        why = f"{error.filename}: {error.strerror}"
+        raise CommandFailed("the pod has no service account", why) from error
+    where = f"[{host}]" if ":" in host else host
+    return Endpoint(
+        f"https://{where}:{port}",
+        ca=authority,
+        token_file=_ACCOUNT / "token",
+        origin="the account of this pod",
+    )
