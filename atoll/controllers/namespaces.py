@@ -5,7 +5,7 @@ from functools import partial
 from atoll.client.api import Wire
 from atoll.controllers.hub import WORK, Hub, meant_otherwise
 from atoll.controllers.loop import Controller, Loop
-from atoll.controllers.propagation import means, override_policies
+from atoll.controllers.propagation import gets_otherwise, means, override_policies
 from atoll.dialects.karmada import names
 from atoll.model.action import Ref
 from atoll.planning import namespacing
@@ -28,8 +28,12 @@ def namespaces(hub: Hub) -> Loop[str]:
             for namespace in hub.plane.all("v1", "Namespace"):
                 loop.wake(namespace["metadata"]["name"])
 
+    def cluster_changed(before: Wire | None, after: Wire | None) -> None:
+        if gets_otherwise(before, after):
+            all_again(None, after)
+
     hub.hear("Namespace", changed)
-    hub.hear("Cluster", all_again)
+    hub.hear("Cluster", cluster_changed)
     hub.hear("ClusterOverridePolicy", all_again)
     return loop
 

@@ -105,12 +105,28 @@ def _override_changed(
 
 def _cluster_changed(hub: Hub, sending: Loop[Ref], before: Wire | None, after: Wire | None) -> None:
     """What a target gets depends on its labels too, and on its being there at all."""
-    if meant_otherwise(before, after):
+    if gets_otherwise(before, after):
         name = (after or before or {})["metadata"]["name"]
         for kind in BINDING_KINDS:
             mirror = hub.plane.mirror(hub.plane.collection(BINDING, kind))
             for binding in mirror.by(_target_names, name):
                 sending.wake(Ref.of(binding))
+
+
+def gets_otherwise(before: Wire | None, after: Wire | None) -> bool:
+    """Whether what is sent to a cluster may be otherwise: overrides look at where and what it is.
+
+    Taints are not looked at, and those of a cluster that comes and goes change all the time.
+    """
+    return _looked_at(before) != _looked_at(after)
+
+
+def _looked_at(cluster: Wire | None) -> tuple[object, ...] | None:
+    if cluster is None:
+        return None
+    metadata, spec = cluster["metadata"], cluster.get("spec") or {}
+    where = (spec.get(each) for each in ("provider", "region", "zone", "zones"))
+    return (metadata.get("labels"), bool(metadata.get("deletionTimestamp")), *where)
 
 
 def _target_names(binding: Wire) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.model.decision import Verdict
-from atoll.planning.placing.queue import Queue
+from atoll.planning.placing.queue import LATE, Queue
 
 UNSCHEDULABLE, ERROR, NO_FIT = (
     Verdict.UNSCHEDULABLE,
@@ -229,3 +229,32 @@ def test_who_fails_again_and_again_keeps_nobody_from_their_turn() -> None:
         now += 0.1
     assert served == [f"k{place}" for place in range(20)]
     assert now < 3
+
+
+def test_what_is_put_back_comes_at_once_and_has_not_failed() -> None:
+    queue: Queue[str] = Queue()
+    queue.add("a", 0, 0.0)
+    assert queue.next(0.0) == "a"
+    queue.add("a", 0, 1.0)
+    queue.put_back("a", 2.0)
+    assert drained(queue, 2.0) == ["a"]
+    assert queue.wake(2.0) is None
+
+
+def test_who_is_there_for_a_changed_cluster_lets_who_is_new_go_first_for_a_while() -> None:
+    queue: Queue[str] = Queue()
+    queue.cluster_changed({"old": 0, "older": 0}, 0.0)
+    queue.add("new", 0, LATE - 0.1)
+    assert queue.next(LATE - 0.1) == "new"
+    queue.add("newer", 0, LATE + 0.1)
+    assert [queue.next(LATE + 0.1) for _ in range(3)] == ["old", "older", "newer"]
+
+
+def test_who_is_new_does_not_wait_because_a_cluster_changed_as_well() -> None:
+    queue: Queue[str] = Queue()
+    queue.cluster_changed({"other": 0}, 0.0)
+    queue.add("new", 0, 1.0)
+    queue.cluster_changed({"new": 0}, 1.0)
+    assert queue.next(1.0) == "new"
+    queue.succeeded("new", 1.0)
+    assert queue.next(1.0) == "other"

@@ -1,7 +1,8 @@
 """What waits to be scheduled, and in which order. Time comes with every call.
 
 Keys come in with their priority; the next to look at comes out: the highest priority first, and of
-equal ones who waits longest. Who failed backs off, from 1 s doubling to 10 s; who found no room
+equal ones who waits longest; who is there because a cluster changed lets the others go first, for a
+while. Who failed backs off, from 1 s doubling to 10 s; who found no room
 waits until clusters change, 5 minutes at most. A key that was handed out is not handed out again
 until its outcome is told. What is done with a key, and what a key is, is for others to know.
 """
@@ -15,6 +16,8 @@ from typing import Generic, TypeVar
 from atoll.model.decision import Verdict
 
 BACK_OFF_FIRST, BACK_OFF_MOST = 1.0, 10.0
+LATE = 2.0
+"""Seconds by which who is only looked at again lets others go first."""
 WAIT_MOST = 300.0
 
 K = TypeVar("K", bound=Hashable)
@@ -28,6 +31,7 @@ class _Entry(Generic[K]):
     priority: int
     due: float
     for_room: bool = False
+    late: float = 0.0
     dropped: bool = False
 
 
@@ -59,6 +63,13 @@ class Queue(Generic[K]):
         since = waiting.due if waiting and waiting.due < now else now
         self._wait(_Entry(key, priority, since), now)
 
+    def _look_again(self, key: K, priority: int, now: float) -> None:
+        """Let a key be looked at once those who are new have been."""
+        if key in self._taken:
+            self._again.setdefault(key, _Entry(key, priority, now, late=LATE))
+        elif key not in self._waiting or self._waiting[key].due > now:
+            self._wait(_Entry(key, priority, now, late=LATE), now)
+
     def add_later(self, key: K, priority: int, due: float, now: float) -> None:
         """Let a key be looked at then, unless it waits already."""
         if key not in self._waiting and key not in self._taken:
@@ -69,7 +80,7 @@ class Queue(Generic[K]):
         for key, priority in priorities.items():
             _, until = self._failures.get(key, (0, now))
             if key in self._taken or until <= now:
-                self.add(key, priority, now)
+                self._look_again(key, priority, now)
             else:
                 self._wait(_Entry(key, priority, until), now)
 
@@ -120,6 +131,12 @@ class Queue(Generic[K]):
         if again is not None:
             self._wait(again, now)
 
+    def put_back(self, key: K, now: float) -> None:
+        """Tell that nothing could be said yet of a key that was taken: it comes again at once."""
+        priority = self._taken.pop(key)
+        again = self._again.pop(key, None)
+        self._wait(again or _Entry(key, priority, now), now)
+
     def forget(self, key: K) -> None:
         """Forget a key that is no more; if it is taken, its outcome is still to be told."""
         waiting = self._waiting.pop(key, None)
@@ -144,7 +161,7 @@ class Queue(Generic[K]):
 
     def _make_ready(self, entry: _Entry[K]) -> None:
         rank = -entry.priority if self.by_priority else 0
-        heappush(self._ready, (rank, entry.due, next(self._places), entry))
+        heappush(self._ready, (rank, entry.due + entry.late, next(self._places), entry))
 
     def _ripen(self, now: float) -> None:
         while self._later and self._later[0][0] <= now:
