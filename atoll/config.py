@@ -30,6 +30,25 @@ class Times:
 USUAL_TIMES = Times()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimatorChoice:
+    """Whether the scheduler asks the estimators of clusters, and how it finds and trusts them."""
+
+    enabled: bool = False
+    timeout: float = 3.0
+    namespace: str = "karmada-system"
+    service_prefix: str = "karmada-scheduler-estimator"
+    port: int = 10352
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    skip_verification: bool = False
+    disabled_in_pull_mode: bool = False
+
+
+NO_ESTIMATORS = EstimatorChoice()
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One instance: where its data is, and where it listens.
@@ -46,6 +65,7 @@ class Config:
     feature_gates: str = ""
     """As the user wrote them: `Name=true,Other=false`."""
     times: Times = USUAL_TIMES
+    estimators: EstimatorChoice = NO_ESTIMATORS
 
     @property
     def store_file(self) -> Path:

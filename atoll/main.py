@@ -28,7 +28,14 @@ from atoll.apiserver.karmada.proxy import with_proxy
 from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
-from atoll.config import DEFAULT_PORT, USUAL_TIMES, Config, Times
+from atoll.config import (
+    DEFAULT_PORT,
+    NO_ESTIMATORS,
+    USUAL_TIMES,
+    Config,
+    EstimatorChoice,
+    Times,
+)
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.model.action import Object
@@ -119,7 +126,7 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         plane = build(effects, SqliteLog(config.store_file), tokens, door.signing)
         _prepare_files(config, door)
         features = Features.of(config.feature_gates, PLANE_USUAL)
-        control = Control(plane, effects, features, config.times)
+        control = Control(plane, effects, features, config.times, config.estimators)
         started = effects.now().isoformat(timespec="seconds")
         async with AsyncExitStack() as stack:
             services = await run(plane, effects, stack)
@@ -162,6 +169,7 @@ class Control:
     effects: Effects
     features: Features = PLANE_USUAL
     times: Times = USUAL_TIMES
+    estimators: EstimatorChoice = NO_ESTIMATORS
     fleet: "FleetProcess | None" = None
     hub: "Hub | None" = None
     _clusters_changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -195,6 +203,7 @@ class Control:
                 self.effects,
                 features=self.features,
                 times=self.times,
+                estimators=self.estimators,
             ) as self.hub:
                 self.hub.hear("Cluster", lambda _before, _after: self._clusters_changed.set())
                 self._clusters_changed.set()

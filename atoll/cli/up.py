@@ -19,12 +19,14 @@ import click
 
 import atoll
 from atoll.cli.choosing import chosen, data_dir_option
+from atoll.cli.estimating import as_words as estimator_words
+from atoll.cli.estimating import estimator_options
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, claim, running, write_note
 from atoll.cli.notifying import notifying
 from atoll.cli.printing import done, seconds, show, size, tell
 from atoll.cli.timing import as_words, times_options
-from atoll.config import USUAL_TIMES, Config, Times
+from atoll.config import NO_ESTIMATORS, USUAL_TIMES, Config, EstimatorChoice, Times
 from atoll.errors import Damaged, NotDurable
 
 LOG_LINES_SHOWN = 5
@@ -49,6 +51,7 @@ NAMES_SHOWN = 8
     help="Open or close feature gates, by Karmada's names, as long as this server runs.",
 )
 @times_options
+@estimator_options
 @click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
 @click.option(
     "--timeout",
@@ -65,12 +68,13 @@ def up(
     *,
     feature_gates: str,
     times: Times,
+    estimators: EstimatorChoice,
     notify_fd: int | None,
     foreground: bool,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
-    config = replace(config, times=times)
+    config = replace(config, times=times, estimators=estimators)
     if notify_fd is not None:
         _be_background_server(config, notify_fd)
     elif (note := running(config)) is not None:
@@ -113,10 +117,11 @@ def _say_running(config: Config, note: Note) -> None:
             f'without the fleet "{config.fleet}"',
             command(config, "down"),
         )
-    if config.feature_gates or config.times != USUAL_TIMES:
+    usual = config.times == USUAL_TIMES and config.estimators == NO_ESTIMATORS
+    if config.feature_gates or not usual:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
-            "so its feature gates and times cannot be changed",
+            "so its feature gates, times and estimators cannot be changed",
             command(config, "down"),
         )
     where = f" at {note.url}" if note.url else ", and still starting"
@@ -227,7 +232,7 @@ def _spawn(config: Config, notify_fd: int) -> subprocess.Popen[bytes]:
     words += ["--port", str(config.port)] if config.port is not None else []
     words += ["--fleet", config.fleet] if config.fleet is not None else []
     words += ["--feature-gates", config.feature_gates] if config.feature_gates else []
-    words += as_words(config.times)
+    words += [*as_words(config.times), *estimator_words(config.estimators)]
     # The server must find this very package, and nothing that lies around where it runs.
     root = str(Path(atoll.__file__).parent.parent)
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -6,8 +6,10 @@ and only then is the decision written, several at a time. Prices are looked at b
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from atoll.client.api import Refused, Wire
 from atoll.client.transport import Unreachable
@@ -21,11 +23,13 @@ from atoll.dialects.karmada.binding import neighbour
 from atoll.dialects.wire import instant
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref, Tell, Update
+from atoll.model.assumed import Assumed
 from atoll.model.decision import Verdict
 from atoll.model.neighbour import Neighbour
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
 from atoll.planning.placing.assuming import ASSUMED_MOST, Ledger
+from atoll.planning.placing.inquiring import ESTIMATOR, Inquiry, inquiry
 from atoll.planning.placing.preempting.making_room import Others
 from atoll.planning.placing.preempting.notes import given_away
 from atoll.planning.placing.queue import Queue
@@ -35,11 +39,16 @@ from atoll.runtime.worklist import Worklist
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
 
+if TYPE_CHECKING:
+    from atoll.controllers.estimation import Estimation
+
 log = logging.getLogger("atoll.controllers")
 
 _LOOK_AT_LEAST_EVERY_S = 60.0
 _EXPIRE_EVERY_S = 1.0
 _LET_GO_EVERY_S = 5.0
+_GOOD_S = 2.0
+"""So long what an estimator said is good for others who would ask the same."""
 _OTHERS_FIRST = 9.0
 """So many times as long as it takes to see who gives way, nobody else may ask for it."""
 
@@ -49,8 +58,11 @@ class Placement:
 
     name = "scheduler"
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, estimation: "Estimation | None" = None) -> None:
         self._hub = hub
+        self._estimation = estimation
+        self._asked_since: dict[Ref, float] = {}
+        """Since when estimators are asked for a binding: what they said since is good for it."""
         self._ledger: Ledger[Ref] = Ledger()
         self._setting = Setting(features=hub.features)
         self._queue: Queue[Ref] = Queue(by_priority=hub.features.PriorityBasedScheduling)
@@ -59,6 +71,7 @@ class Placement:
         self._expired_at = 0.0
         self._room_at = 0.0
         self._nodes_known = 0
+        self._watched: dict[Ref, tuple[Wire, affected.Watching[Ref] | None]] = {}
         self._deciding: dict[Ref, Object] = {}
         """Bindings as they are being written, for those who look at their neighbours meanwhile."""
         self.prices = Prices(hub, self._more.set)
@@ -119,6 +132,11 @@ class Placement:
             ),
         )
         placed = placing.plan(seen, now)
+        if self._estimation is not None:
+            asked = self._with_estimates(self._estimation, key, seen, placed)
+            if asked is None:
+                return
+            seen, placed = asked
         if placed.asks:
             placed = self._with_room(seen, placed)
         held = self._ledger.held(key)
@@ -151,6 +169,42 @@ class Placement:
             due = now + placed.plan.again_in
             self._queue.add_later(key, self._priority(key), due, now)
 
+    def _with_estimates(
+        self, estimation: "Estimation", key: Ref, seen: placing.SeenBinding, placed: placing.Placing
+    ) -> tuple[placing.SeenBinding, placing.Placing] | None:
+        """The plan by what estimators say of all clusters that it is about; None if they must be
+        asked first: then the binding comes again, and others have their turn meanwhile.
+        """
+        around, now, answers = seen.surroundings, self._hub.now, dict[str, int]()
+        while (asked := inquiry(placed.decision, answers)) is not None:
+            since = min(now - _GOOD_S, self._asked_since.get(key, now))
+            found = estimation.known(asked, around.assumed, since)
+            if found is None:
+                since = self._asked_since.setdefault(key, now)
+                asking = self._ask(estimation, key, asked, around.assumed, since)
+                self._hub.children.spawn(asking, f"estimators for {key}")
+                return None
+            answers |= found
+            estimates = {**around.estimates, ESTIMATOR: answers}
+            seen = replace(seen, surroundings=replace(around, estimates=estimates))
+            placed = placing.plan(seen, now)
+        self._asked_since.pop(key, None)
+        return seen, placed
+
+    async def _ask(
+        self,
+        estimation: "Estimation",
+        key: Ref,
+        asked: Inquiry,
+        assumed: Sequence[Assumed],
+        since: float,
+    ) -> None:
+        try:
+            await estimation.find_out(asked, assumed, since)
+        finally:
+            self._queue.put_back(key, self._hub.now)
+            self._more.set()
+
     def _expire(self, now: float) -> None:
         self._expired_at = now
         known, self._nodes_known = self._nodes_known, self._hub.nodes.changes()
@@ -180,6 +234,7 @@ class Placement:
         if after is None:
             self._ledger.release(key)
             self._queue.forget(key)
+            self._asked_since.pop(key, None)
             self.explanations.forget(key)
             return
         if before is None:
@@ -223,8 +278,15 @@ class Placement:
             self._wake(affected.by_price(self._watching(), clusters))
 
     def _watching(self) -> list[affected.Watching[Ref]]:
-        watched = (affected.watched(Ref.of(wire), wire) for wire in self._bindings())
-        return [each for each in watched if each is not None]
+        """All bindings that clusters may matter to; each is read once in every version it has."""
+        known, self._watched = self._watched, {}
+        for wire in self._bindings():
+            key = Ref.of(wire)
+            read = known.get(key)
+            if read is None or read[0] is not wire:
+                read = wire, affected.watched(key, wire)
+            self._watched[key] = read
+        return [each for _, each in self._watched.values() if each is not None]
 
     def _with_room(self, seen: placing.SeenBinding, placed: placing.Placing) -> placing.Placing:
         """Plan with others giving way; where that was asked a moment ago, it is put off a little.

@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atoll.client.transport import Transport
-from atoll.config import USUAL_TIMES, Times
+from atoll.config import NO_ESTIMATORS, USUAL_TIMES, EstimatorChoice, Times
 from atoll.controllers.access import access
 from atoll.controllers.cluster_status import ClusterStatus
 from atoll.controllers.dependencies import dependencies
@@ -30,6 +30,9 @@ from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
 
+if TYPE_CHECKING:
+    from atoll.controllers.estimation import Estimation
+
 WORKERS = 4
 
 
@@ -42,11 +45,12 @@ async def controlling(
     reach: Reach = over_network,
     times: Times = USUAL_TIMES,
     limits: Limits = USUAL_LIMITS,
+    estimators: EstimatorChoice = NO_ESTIMATORS,
 ) -> AsyncIterator[Hub]:
     """Run all controllers of a plane for the length of the block.
 
     `reach` gives the ways to members, `limits` say how much they are asked; `times`, how soon what
-    is seen of them is believed.
+    is seen of them is believed; `estimators`, whether others are asked how much fits.
     """
     async with Children("hub") as children:
         hub = Hub(
@@ -58,7 +62,7 @@ async def controlling(
             times=times,
             limits=limits,
         )
-        services = await start(hub)
+        services = await start(hub, estimators)
         async with Supervisor("controllers", effects.chance) as supervisor:
             for name, service in services.items():
                 supervisor.start(name, service)
@@ -67,9 +71,12 @@ async def controlling(
             await children.cancel()
 
 
-async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
+async def start(
+    hub: Hub, estimators: EstimatorChoice = NO_ESTIMATORS
+) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
-    placement, execution = Placement(hub), Execution(hub)
+    estimation = _estimation(hub, estimators)
+    placement, execution = Placement(hub, estimation), Execution(hub)
     status = ClusterStatus(
         *(hub.plane, hub.performer, hub.effects, hub.times),
         observations=hub.observations,
@@ -101,9 +108,20 @@ async def start(hub: Hub) -> dict[str, Callable[[], Awaitable[None]]]:
         "execution": execution.run,
         "interpreters": interpretation.run,
     }
+    if estimation is not None:
+        services["estimators"] = estimation.run
     for worker in range(WORKERS):
         services[f"{placement.name} {worker}"] = placement.run
     for loop in loops:
         for worker in range(WORKERS):
             services[f"{loop.name} {worker}"] = loop.run
     return services
+
+
+def _estimation(hub: Hub, choice: EstimatorChoice) -> "Estimation | None":
+    """Whoever asks estimators; what that takes is loaded only where it is wanted."""
+    if not choice.enabled:
+        return None
+    from atoll.controllers.estimation import Estimation
+
+    return Estimation(hub, choice)

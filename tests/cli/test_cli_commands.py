@@ -309,4 +309,5 @@ def test_times_reach_the_server_as_they_were_meant(times: Times) -> None:
 def test_gates_of_a_running_server_stay_as_they_are(running_shell: Shell) -> None:
     result = running_shell.atoll("up", "--feature-gates", "WorkloadAffinity=true")
     assert result.code == 1
-    assert "so its feature gates and times cannot be changed; try: atoll down" in result.err
+    said = "so its feature gates, times and estimators cannot be changed; try: atoll down"
+    assert said in result.err

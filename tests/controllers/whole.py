@@ -13,7 +13,7 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient, Stale
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
-from atoll.config import Times
+from atoll.config import NO_ESTIMATORS, EstimatorChoice, Times
 from atoll.controllers.hub import Hub
 from atoll.controllers.running import controlling
 from atoll.effects import Effects, system_effects
@@ -84,13 +84,14 @@ async def whole(
     log: Log | None = None,
     effects: Effects | None = None,
     gates: str = "",
+    estimators: EstimatorChoice = NO_ESTIMATORS,
 ) -> AsyncIterator[Whole]:
     effects = effects or system_effects()
     members = {name: build(name, effects) for name in names}
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(*members.values()))
         yield await stack.enter_async_context(
-            plane_over(members, log or MemoryLog(), effects, gates)
+            plane_over(members, log or MemoryLog(), effects, gates, estimators=estimators)
         )
 
 
@@ -111,6 +112,8 @@ async def plane_over(
     effects: Effects,
     gates: str = "",
     way: Callable[[Transport], Transport] = lambda transport: transport,
+    *,
+    estimators: EstimatorChoice = NO_ESTIMATORS,
 ) -> AsyncIterator[Whole]:
     """A plane over a log, with members that go on by themselves when it ends.
 
@@ -121,7 +124,12 @@ async def plane_over(
         features = Features.of(gates, PLANE_USUAL)
         hub = await stack.enter_async_context(
             controlling(
-                way(transport), effects, features=features, reach=by_name(members), times=QUICK
+                way(transport),
+                effects,
+                features=features,
+                reach=by_name(members),
+                times=QUICK,
+                estimators=estimators,
             )
         )
         for name in members:
