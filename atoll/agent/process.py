@@ -135,8 +135,11 @@ async def _until_removed(hub: Hub, name: str) -> None:
             await hub.plane.api.get(CLUSTERS.path(name=name))
         except Missing:
             return
-        except (Refused, Unreachable):
+        except (Refused, Unreachable) as problem:
+            # Soon after its Cluster an agent's rights go.
+            if getattr(problem, "code", None) == 403 and changed.is_set():
+                return
             await asyncio.sleep(_FIRST_PAUSE_S)
         else:
-            await changed.wait()
             changed.clear()
+            await changed.wait()

@@ -72,7 +72,12 @@ class Membership:
             news=news,
             is_needed=is_leaving(cluster) and self._is_needed(name),
             trouble=self._troubles.get(name, ""),
+            works=tuple(self._works(name)) if is_leaving(cluster) and is_pulled(cluster) else (),
         )
+
+    def _works(self, name: str) -> list[Wire]:
+        mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
+        return mirror.within(names.execution_namespace(name))
 
     def _attend(self, name: str, cluster: Object) -> None:
         """Have the way to a cluster that its Cluster and Secret name by now; or know why not."""
@@ -124,8 +129,8 @@ class Membership:
         plane = self._hub.plane
         mirrors = (plane.mirror(plane.collection(BINDING, kind)) for kind in BINDING_KINDS)
         named = [each for mirror in mirrors for each in mirror.by(targets, name)]
-        works = plane.mirror(plane.collection(WORK, "Work")).within(names.execution_namespace(name))
-        refs = [ref for work in works if is_applied(work) for ref in work_bindings(work)]
+        works = filter(is_applied, self._works(name))
+        refs = [ref for work in works for ref in work_bindings(work)]
         running = [each for each in map(plane.find, refs) if each is not None]
         return any(may_move(each, name) for each in (*named, *running))
 

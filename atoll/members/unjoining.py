@@ -36,7 +36,7 @@ WORKS = Collection("work.karmada.io/v1alpha1", "Work", "works", namespaced=True)
 PROBE_S = 5.0
 _STEP_S = 0.5
 # For one that is not there, the plane itself needs no longer than this.
-_GONE_WAIT_S = 10.0
+GONE_WAIT_S = 10.0
 # Tried so often to take a finalizer off that somebody else writes to at the same time.
 _ATTEMPTS = 5
 
@@ -62,13 +62,13 @@ class Parting:
 
 
 def find(plane: PlainClient, name: str) -> Wire:
-    """The Cluster of a name that may be let go; UsageError if there is none, or it is pulled."""
+    """The Cluster of a name that may be let go; UsageError if there is none, or it has an agent."""
     try:
         cluster = plane.get(CLUSTERS.path(name=name))
     except Missing as error:
         raise UsageError(f'there is no cluster "{name}" in the plane') from error
     if (cluster.get("spec") or {}).get("syncMode") == "Pull":
-        raise UsageError(f'cluster "{name}" has an agent, which is to leave by: atoll unregister')
+        raise UsageError(f'cluster "{name}" has an agent, so it leaves by: atoll unregister {name}')
     return cluster
 
 
@@ -95,16 +95,16 @@ def unjoin(plane: PlainClient, member: PlainClient | None, wish: Wish, pause: Pa
             f"{_address(cluster)} does not answer; what the plane cannot take back stays there"
         )
     plane.delete(CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
-    wait_s = wish.wait_s if answers else min(wish.wait_s, _GONE_WAIT_S)
-    parting.is_gone = _wait(plane, cluster, wait_s, pause)
+    wait_s = wish.wait_s if answers else min(wish.wait_s, GONE_WAIT_S)
+    parting.is_gone = wait_gone(plane, cluster, wait_s, pause)
     if not parting.is_gone and wish.is_forced:
-        parting.notes += _force(plane, wish.name)
-        parting.is_gone = _wait(plane, cluster, _GONE_WAIT_S, pause)
+        parting.notes += force(plane, wish.name)
+        parting.is_gone = wait_gone(plane, cluster, GONE_WAIT_S, pause)
     if parting.is_gone:
-        parting.notes += _clear(member if answers else None, wish, plane_identity(plane))
+        parting.notes += clear(member if answers else None, wish, plane_identity(plane))
     else:
         # The plane needs its account in the member for as long as it takes things back.
-        parting.notes += _in_the_plane(plane, wish.name)
+        parting.notes += in_the_plane(plane, wish.name)
     return parting
 
 
@@ -140,7 +140,7 @@ def _answers(member: PlainClient | None) -> bool:
 # In the plane.
 
 
-def _wait(plane: PlainClient, cluster: Wire, wait_s: float, pause: Pause) -> bool:
+def wait_gone(plane: PlainClient, cluster: Wire, wait_s: float, pause: Pause) -> bool:
     """Wait until the plane has forgotten a cluster; gives whether it has."""
     path, uid = CLUSTERS.path_of(cluster), cluster["metadata"]["uid"]
     waited_s = 0.0
@@ -156,7 +156,7 @@ def _wait(plane: PlainClient, cluster: Wire, wait_s: float, pause: Pause) -> boo
         waited_s += _STEP_S
 
 
-def _force(plane: PlainClient, name: str) -> list[str]:
+def force(plane: PlainClient, name: str) -> list[str]:
     """Take off what holds a cluster in the plane, from the inside out."""
     space = names.execution_namespace(name)
     works = plane.list(WORKS, space)
@@ -186,7 +186,7 @@ def _let_loose(plane: PlainClient, path: str, finalizer: str) -> None:
             return
 
 
-def _in_the_plane(plane: PlainClient, name: str) -> list[str]:
+def in_the_plane(plane: PlainClient, name: str) -> list[str]:
     """What of a cluster is still there."""
     space = names.execution_namespace(name)
     works = plane.list(WORKS, space)
@@ -201,7 +201,7 @@ def _counted(works: list[Wire]) -> str:
 # In the member.
 
 
-def _clear(member: PlainClient | None, wish: Wish, plane: str) -> list[str]:
+def clear(member: PlainClient | None, wish: Wish, plane: str) -> list[str]:
     """Remove what joining made in a member; gives what is left there."""
     role, space, account = role_of(wish.name), wish.namespace, account_of(wish.name)
     parts = {
@@ -215,13 +215,13 @@ def _clear(member: PlainClient | None, wish: Wish, plane: str) -> list[str]:
         needed = str(error)
     if needed:
         return [f"in the cluster there is still: {', '.join(parts.values())}; {needed}"]
-    left = [what for path, what in parts.items() if member is None or not _remove(member, path)]
+    left = [what for path, what in parts.items() if member is None or not remove(member, path)]
     if member is None or not left:
-        left += _clear_namespace(member, space)
+        left += clear_namespace(member, space)
     return [f"in the cluster there is still: {', '.join(left)}"] if left else []
 
 
-def _clear_namespace(member: PlainClient | None, space: str) -> list[str]:
+def clear_namespace(member: PlainClient | None, space: str) -> list[str]:
     """Remove the namespace too, unless another plane has an account in it."""
     if member is None:
         return [f"Namespace {space}"]
@@ -235,10 +235,10 @@ def _clear_namespace(member: PlainClient | None, space: str) -> list[str]:
     strangers = [name for name in others if name not in (IMPERSONATOR, "default")]
     if strangers or labels.get(names.SYSTEM) != "true":
         return [f"Namespace {space}, which is not ours alone"]
-    return [] if _remove(member, NAMESPACES.path(name=space)) else [f"Namespace {space}"]
+    return [] if remove(member, NAMESPACES.path(name=space)) else [f"Namespace {space}"]
 
 
-def _remove(member: PlainClient, path: str) -> bool:
+def remove(member: PlainClient, path: str) -> bool:
     try:
         member.delete(path)
     except Missing:

@@ -47,7 +47,8 @@ class SeenCluster:
     """A Cluster and what is known of it.
 
     `space` is its execution namespace; `is_needed`, whether something in it may yet find another
-    place; `trouble` says why it cannot be reached from here, empty if it can, or need not.
+    place; `trouble` says why it cannot be reached from here, empty if it can, or need not. `works`
+    are what an agent has to take back before its rights go with the space.
     """
 
     cluster: Object
@@ -55,6 +56,7 @@ class SeenCluster:
     news: News
     is_needed: bool = False
     trouble: str = ""
+    works: tuple[Object, ...] = ()
 
 
 def is_pulled(cluster: Object) -> bool:
@@ -155,6 +157,8 @@ def _hold(cluster: Object) -> list[Action]:
 def _let_go(seen: SeenCluster, now: float, times: Times) -> Plan:
     """First what runs there moves; then the space goes with all Works; then the cluster may.
 
+    Of a cluster that pulls, Works go before the space: the rights of its agent are kept in there.
+
     Whoever removes a cluster wants it gone: what finds no other place in time goes with it.
     """
     cluster, space = seen.cluster, seen.space
@@ -164,6 +168,9 @@ def _let_go(seen: SeenCluster, now: float, times: Times) -> Plan:
     left_s = since + times.graceful_eviction_timeout - now
     if seen.is_needed and left_s > 0:
         return Plan(again_in=left_s)
+    if seen.works:
+        staying = (each for each in seen.works if not is_leaving(each))
+        return Plan(tuple(Delete(Ref.of(each), each["metadata"]["uid"]) for each in staying))
     if space is not None:
         return Plan((Delete(Ref.of(space), space["metadata"]["uid"]),))
     finalizers = cluster["metadata"].get("finalizers") or []

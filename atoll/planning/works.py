@@ -249,6 +249,8 @@ def _sent(
         work = standing.get(found.work)
         if work is not None and not is_of(work, marks):
             failures[cluster] = _taken(work)
+        elif work is None and seen.clusters[cluster].deleting:
+            pass  # what is taken back from a cluster that leaves is not sent there anew
         elif work is None or not is_going(work):
             sending = Sending(cluster, binding, found, (ordinals or {}).get(cluster))
             wanted = sending.work(work, f"{seen.new_id}-{index}")

@@ -214,3 +214,19 @@ def test_a_cluster_names_its_secret_or_none():
     found = secret_of(wire)
     assert found is not None
     assert (found.kind, found.namespace, found.name) == ("Secret", "karmada-cluster", "m1")
+
+
+def test_an_agent_takes_back_what_it_delivered_before_its_rights_go_with_the_space():
+    def work(name: str, **more: Any) -> dict[str, Any]:
+        metadata = {"name": name, "namespace": "karmada-es-m1", "uid": f"{name}-uid", **more}
+        return {"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "metadata": metadata}
+
+    leaving = cluster("Pull", READY, **LEAVING)
+    works = (work("one"), work("two", **LEAVING))
+    (taken,) = plan(seen(leaving, works=works), NOW, TIMES).actions
+    assert isinstance(taken, Delete)
+    assert (taken.ref.name, taken.uid) == ("one", "one-uid")
+    assert plan(seen(leaving, works=works[1:]), NOW, TIMES) == NOTHING
+    (gone,) = plan(seen(leaving), NOW, TIMES).actions
+    assert isinstance(gone, Delete)
+    assert gone.uid == "space-uid"

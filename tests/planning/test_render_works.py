@@ -1,9 +1,12 @@
 """The Works of a binding: every target has the right one, and a move sends before it withdraws."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rendering_world import (
+    CLUSTERS,
     MADE,
     MADE_S,
     Plane,
@@ -339,6 +342,16 @@ def test_a_work_that_is_going_is_made_anew_when_it_is_gone():
     plane.world.remove(Ref.of(plane.work("a")))
     assert plane.plan() == NOTHING
     plane.deliver()
+    assert kinds(plane.perform()) == ["create karmada-es-a"]
+
+
+def test_what_is_taken_back_from_a_cluster_that_leaves_is_not_sent_there_anew():
+    plane = settled(["a"])
+    plane.world.remove(Ref.of(plane.work("a")))
+    plane.deliver()
+    plane.fleet = {**CLUSTERS, "a": replace(CLUSTERS["a"], deleting=True)}
+    assert plane.plan() == NOTHING
+    plane.fleet = CLUSTERS
     assert kinds(plane.perform()) == ["create karmada-es-a"]
 
 

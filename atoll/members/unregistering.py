@@ -1,0 +1,115 @@
+"""Letting a cluster go whose agent comes to the plane: its rights go last, and its home after that.
+
+Clients and a wish come in; what is left, and where, goes out, in lines for the user. The agent
+takes back what it delivered, as policies say, while it still may. One that is dead is waited for
+until the plane sees it; then what it delivered stays. A cluster that registered, and whose agent
+never came, may be let go as well.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from atoll.client.collection import Collection
+from atoll.client.plain import PlainClient, Wire
+from atoll.client.refusals import Missing, Refused
+from atoll.client.transport import Unreachable
+from atoll.dialects.karmada import names
+from atoll.errors import UsageError
+from atoll.members.agent_home import parts_of
+from atoll.members.agent_rights import rights
+from atoll.members.objects import CLUSTERS, NAMESPACES, plane_identity
+from atoll.members.unjoining import (
+    GONE_WAIT_S,
+    Parting,
+    Pause,
+    Wish,
+    clear,
+    clear_namespace,
+    confirm,
+    force,
+    in_the_plane,
+    remove,
+    wait_gone,
+)
+
+LEASES = Collection("coordination.k8s.io/v1", "Lease", "leases", namespaced=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A cluster that may be let go; `cluster` is None where its agent never came."""
+
+    name: str
+    cluster: Wire | None
+
+
+def find(plane: PlainClient, name: str) -> Registered:
+    """A cluster that registered by this name; UsageError if there is none, or it has no agent."""
+    try:
+        cluster = plane.get(CLUSTERS.path(name=name))
+    except Missing as error:
+        collection, role, _ = next(rights(name, ""))
+        if plane.request("GET", collection.path_of(role)).status == 404:
+            raise UsageError(f'there is no cluster "{name}" in the plane') from error
+        return Registered(name, None)
+    if (cluster.get("spec") or {}).get("syncMode") != "Pull":
+        raise UsageError(f'cluster "{name}" has no agent, so it leaves by: atoll unjoin {name}')
+    return Registered(name, cluster)
+
+
+def unregister(
+    plane: PlainClient, member: PlainClient | None, wish: Wish, home: str, pause: Pause
+) -> Parting:
+    """Have the plane forget a cluster and its agent's rights; in the member, its agent's home."""
+    found, parting = find(plane, wish.name), Parting(is_gone=True)
+    if found.cluster is not None:
+        if member is not None:
+            confirm(found.cluster, member)
+        _let_go(plane, found.cluster, wish, pause, parting)
+    if not parting.is_gone:
+        # The agent needs its rights for as long as it takes things back.
+        parting.notes += in_the_plane(plane, wish.name)
+        return parting
+    parting.notes += _withdraw(plane, wish)
+    parting.notes += _clear_home(member, wish, home, plane_identity(plane))
+    return parting
+
+
+def _let_go(plane: PlainClient, cluster: Wire, wish: Wish, pause: Pause, parting: Parting) -> None:
+    if not _is_ready(cluster):
+        parting.notes.append("its agent does not report; what it cannot take back stays there")
+    plane.delete(CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
+    parting.is_gone = wait_gone(plane, cluster, wish.wait_s, pause)
+    if not parting.is_gone and wish.is_forced:
+        parting.notes += force(plane, wish.name)
+        parting.is_gone = wait_gone(plane, cluster, GONE_WAIT_S, pause)
+
+
+def _is_ready(cluster: Wire) -> bool:
+    conditions = (cluster.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def _withdraw(plane: PlainClient, wish: Wish) -> list[str]:
+    """Take an agent's rights away; gives what of them is left."""
+    left = []
+    for collection, wire, _ in rights(wish.name, wish.namespace):
+        if not remove(plane, collection.path_of(wire)):
+            left.append(f"{collection.kind} {wire['metadata']['name']}")
+    with suppress(Refused, Unreachable):
+        plane.delete(LEASES.path(names.CLUSTER_NAMESPACE, wish.name))
+    # Where no agent ever came, nobody else does it.
+    remove(plane, NAMESPACES.path(name=names.execution_namespace(wish.name)))
+    return [f"in the plane there is still: {', '.join(left)}"] if left else []
+
+
+def _clear_home(member: PlainClient | None, wish: Wish, home: str, plane: str) -> list[str]:
+    """Remove what registering and the agent made in a member; gives what is left there."""
+    parts = parts_of(home)
+    if member is None:
+        left = [*parts.values(), f"Namespace {home}"]
+        return [f"in the cluster there is still: {', '.join(left)}"]
+    left = [what for path, what in parts.items() if not remove(member, path)]
+    left += [] if left else clear_namespace(member, home)
+    notes = [f"in the cluster there is still: {', '.join(left)}"] if left else []
+    return notes + clear(member, wish, plane)
