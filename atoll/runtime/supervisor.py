@@ -140,7 +140,8 @@ class Supervisor:
         deadline = loop.time() + self._stop_within_s
         for task, ask_to_stop in reversed(list(self._running.items())):
             await _end(task, ask_to_stop, max(SHORTEST_STOP_S, deadline - loop.time()))
-        for task in self._running:
+        # One that ended by itself at this very moment is only not struck off yet.
+        for task in (each for each in self._running if not each.done()):
             report_immortal(f"{self._name}: {task.get_name()}", self._stop_within_s)
 
     async def __aenter__(self) -> Self:

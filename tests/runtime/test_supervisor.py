@@ -236,6 +236,20 @@ def test_stopping_takes_no_longer_than_promised_and_names_who_would_not_end(capl
     ]
 
 
+def test_a_task_that_ends_at_the_moment_of_stopping_is_not_said_to_run_on(caplog):
+    async def main(world):
+        over = asyncio.Event()
+        async with Supervisor("plane", world.effects("hub").chance) as plane:
+            task = plane.start("briefly", over.wait)
+            await asyncio.sleep(1)
+            over.set()
+            while not task.done():
+                await asyncio.sleep(0)
+
+    simulate(main, seed=0)
+    assert not caplog.records
+
+
 def test_a_failure_while_stopping_is_not_lost():
     async def main(world):
         async def fail_at_the_end():
