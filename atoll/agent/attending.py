@@ -1,8 +1,8 @@
 """The agent of one cluster: it does from inside what the plane does from outside for others.
 
 Works of the cluster come from the plane, what they say is done here, and how it is goes back; so do
-the cluster's status and its Lease. Of the plane it sees the Works and the Cluster that are its own,
-and how users explain their kinds.
+the cluster's status, its nodes and its Lease. Of the plane it sees the Works and the Cluster that
+are its own, and how users explain their kinds.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from atoll.agent.heartbeat import Heartbeat
+from atoll.agent.publishing import Publishing
 from atoll.client.collection import Collection
 from atoll.client.transport import Transport
 from atoll.config import USUAL_TIMES, Times
@@ -79,5 +80,6 @@ async def _start(hub: Hub, cluster: str) -> dict[str, Callable[[], Awaitable[Non
         "events": hub.performer.run,
         "execution": execution.run,
         "interpreters": interpretation.run,
+        "nodes": Publishing(cluster, hub).run,
         "heartbeat": Heartbeat(cluster, hub.plane.api, hub.effects, hub.times).run,
     }

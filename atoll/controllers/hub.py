@@ -38,6 +38,7 @@ BINDING = "work.karmada.io/v1alpha2"
 WORK = "work.karmada.io/v1alpha1"
 CLUSTER = "cluster.karmada.io/v1alpha1"
 APPS = "apps.karmada.io/v1alpha1"
+PUBLISHED = "ClusterNodes"
 OWN_KINDS = (
     (CLUSTER, "Cluster"),
     (POLICY, "PropagationPolicy"),
@@ -50,6 +51,7 @@ OWN_KINDS = (
     (WORK, "Work"),
     (APPS, "WorkloadRebalancer"),
     (prices.API_VERSION, prices.KIND),
+    (prices.API_VERSION, PUBLISHED),
 )
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
@@ -126,7 +128,7 @@ class Hub:
         self.nodes = NodeCapacity(self.observations)
         self._by_name: tuple[Fleet, Mapping[str, Cluster]] = (self.fleet, {})
         self._wanted: dict[tuple[str, str], None] = {}
-        self._hearers: dict[str, list[Hear]] = {}
+        self._hearers: dict[str, list[Hear]] = {PUBLISHED: [self._published]}
         self._of_templates: list[Hear] = []
         self._of_members: list[Hear] = []
         self._of_ways: list[Callable[[str], None]] = []
@@ -289,6 +291,10 @@ class Hub:
         tell_each(self._hearers.get(kind, ()), before, after)
         if (_api_version(before, after), kind) not in OWN_KINDS:
             tell_each(self._of_templates, before, after)
+
+    def _published(self, before: Wire | None, after: Wire | None) -> None:
+        name = str((after or before or {})["metadata"]["name"])
+        self.nodes.published(name, after, self.now)
 
     def _told_by_member(self, site: Site, before: Wire | None, after: Wire | None) -> None:
         _note_kinds(site, before, after)

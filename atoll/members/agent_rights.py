@@ -36,6 +36,8 @@ def _everywhere(cluster: str) -> list[Wire]:
         _rule("", ["namespaces"], ["get"]),
         _rule("coordination.k8s.io", ["leases"], ["get", "create", "update"]),
         _rule("certificates.k8s.io", ["certificatesigningrequests"], ["get", "create"]),
+        _rule("placement.atoll.io", ["clusternodes"], ["get", "update"], cluster),
+        _rule("placement.atoll.io", ["clusternodes"], ["create"]),
         _rule("", ["services"], ["list", "watch"]),
         _rule("", ["events"], ["patch", "create", "update"]),
     ]

@@ -1,13 +1,20 @@
 """Which members the scheduler sees to the node, and how often it looks."""
 
+from typing import Any
+
+import pytest
+
 from atoll.client.api import ApiClient
 from atoll.client.transport import Unreachable
-from atoll.controllers.capacity import FRESH_S, NodeCapacity
+from atoll.controllers.capacity import FRESH_S, STALE_S, NodeCapacity
+from atoll.dialects.cluster_nodes import encode, wire
 from atoll.exchange import Request, Response
 from atoll.members.observing import Observation
 from atoll.members.reading import NodeFacts, PodFacts
 from atoll.model.cluster import Cluster
+from atoll.model.node import Node
 from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.nodes.table import NodeTable
 
 FACTS = NodeFacts({}, (), unschedulable=False, ready=True, allocatable=(("cpu", 4000),), slots=10)
 NOW = 1_000_000.0
@@ -85,3 +92,47 @@ def test_nodes_that_come_or_change_are_noticed_and_pods_are_not() -> None:
     assert capacity.changes() == first
     seen.columns.put_node("n1", FACTS._replace(unschedulable=True))
     assert capacity.changes() != first
+
+
+def published(cpu: int, **labels: str) -> dict[str, Any]:
+    node = Node(name="n1", labels=labels, allocatable={"cpu": cpu}, slots=10)
+    of = {"apiVersion": "v1", "kind": "Cluster", "metadata": {"name": "east", "uid": "u"}}
+    return wire(of, encode(NodeTable.of([node])), 1, "2026-01-01T00:00:00Z")
+
+
+def test_what_an_agent_publishes_is_seen_while_its_cluster_is_ready_and_it_goes_on() -> None:
+    capacity = NodeCapacity({})
+    capacity.published("east", published(3000), NOW)
+    assert free(capacity, NOW) == 3000
+    assert not capacity.view(fleet(east=False), NOW).rooms
+    assert not capacity.view(EAST, NOW + STALE_S).rooms
+    capacity.published("east", published(2000), NOW + STALE_S)
+    assert free(capacity, NOW + STALE_S + FRESH_S) == 2000
+    capacity.published("east", None, NOW + STALE_S)
+    assert not capacity.view(fleet(east=True), NOW + STALE_S).rooms
+
+
+def test_what_is_watched_counts_more_than_what_was_published() -> None:
+    capacity = NodeCapacity({"east": observed()})
+    capacity.published("east", published(1), NOW)
+    assert free(capacity, NOW) == 4000
+
+
+def test_of_published_nodes_only_other_nodes_are_news() -> None:
+    capacity = NodeCapacity({})
+    capacity.published("east", published(3000), NOW)
+    first = capacity.changes()
+    capacity.published("east", published(2000), NOW)
+    assert capacity.changes() == first
+    capacity.published("east", published(2000, zone="a"), NOW)
+    assert capacity.changes() != first
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"traits": "x", "room": "y"}, {"traits": 7}], ids=["none", "bad", "no text"]
+)
+def test_what_cannot_be_read_has_no_say(spec: dict[str, Any]) -> None:
+    capacity = NodeCapacity({})
+    capacity.published("east", {"spec": spec}, NOW)
+    assert not capacity.view(EAST, NOW).rooms
+    assert not capacity.view(fleet(east=True), NOW).rooms

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from placing_world import EVEN, NOW, World, make_binding, make_cluster
 
 from atoll.dialects import json
+from atoll.dialects.compressed import deflated
 from atoll.model.action import NOTHING, Create, Delete, Plan, Update
 from atoll.model.neighbour import Neighbour
 from atoll.planning.placing.explaining import KEPT, compact, expanded, keep, problems, untold
-from atoll.planning.placing.telling import deflated, note, read_record
+from atoll.planning.placing.telling import note, read_record
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import explain
 from atoll.scheduling.question import Surroundings

@@ -1,1 +1,1 @@
-"""Atoll's own kinds on the embedded API server: explanations and prices."""
+"""Atoll's own kinds on the embedded API server: explanations, prices, nodes."""

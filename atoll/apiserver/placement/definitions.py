@@ -2,7 +2,7 @@
 
 Out: a definition for each kind, every field with its sentence. What the embedded server serves and
 what `make crds` prints for a real one come from here; what the objects mean is known to `planning`
-(explaining) and `dialects` (prices).
+(explaining) and `dialects` (prices, cluster_nodes).
 """
 
 from functools import cache
@@ -40,10 +40,12 @@ def own_definitions() -> tuple[Object, ...]:
     namespaced = ("explanations", "Explanation", "Namespaced", ["why"])
     wide = ("clusterexplanations", "ClusterExplanation", "Cluster", ["cwhy"])
     prices = ("clusterprices", "ClusterPrice", "Cluster", ["price", "prices"])
+    nodes = ("clusternodes", "ClusterNodes", "Cluster", ["cnodes"])
     return (
         _definition(namespaced, _explanation("ResourceBinding"), _TOLD, {}),
         _definition(wide, _explanation("ClusterResourceBinding"), _TOLD, {}),
         _definition(prices, _cluster_price(), _PRICED, {"subresources": {"status": {}}}),
+        _definition(nodes, _cluster_nodes(), _PUBLISHED, {}),
     )
 
 
@@ -96,6 +98,32 @@ _PRICED = [
     _column("Source", ".spec.source", priority=1),
     _column("Age", ".metadata.creationTimestamp", "date"),
 ]
+
+_PUBLISHED = [
+    _column("Nodes", ".spec.nodes", "integer"),
+    _column("As-Of", ".spec.asOf", "date"),
+    _column("Age", ".metadata.creationTimestamp", "date"),
+]
+
+
+def _cluster_nodes() -> Schema:
+    spec = fields(
+        "The nodes, as they were at a moment.",
+        ("traits", "room"),
+        nodes=number("How many nodes there are."),
+        asOf=moment("When the agent wrote this; it does so when something changed, and at times."),
+        traits=prose(
+            "The nodes' names, labels and taints, in columns, compressed; for Atoll's scheduler"
+            " alone."
+        ),
+        room=prose("What is free on each of the nodes, in the same form."),
+    )
+    return fields(
+        "The nodes of a cluster that pulls, published by its agent, so that the scheduler knows"
+        " what fits on each. It has the cluster's name, and goes with it.",
+        ("spec",),
+        spec=spec,
+    )
 
 
 def _explanation(kind: str) -> Schema:

@@ -4,7 +4,7 @@ An explanation is stored small and shown whole; it is read by whoever may read i
 names other bindings only to those who may read them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from types import ModuleType
@@ -20,6 +20,7 @@ from atoll.apiserver.resource import Object, Reading, Resource, unconverted
 from atoll.apiserver.status import invalid
 from atoll.dialects import prices
 from atoll.effects import Effects
+from atoll.errors import Invalid
 
 _BINDINGS = "work.karmada.io"
 _EXPLAINED = {
@@ -100,7 +101,20 @@ def _check(seen: Admission) -> None:
     new, resource = seen.object, seen.resource
     if new is None or seen.subresource or resource.group != prices.GROUP:
         return
-    of = prices.problems if resource.kind == prices.KIND else _explaining().problems
-    errors = [invalid_field(one.field, one.value, one.problem) for one in of(new)]
+    problems = _problems(resource.kind, new)
+    errors = [invalid_field(one.field, one.value, one.problem) for one in problems]
     if errors:
         raise invalid(resource.kind, resource.group, seen.name, errors)
+
+
+def _problems(kind: str, new: Object) -> Iterable[Invalid]:
+    """What is wrong with an object of one of our own kinds."""
+    if kind == prices.KIND:
+        return prices.problems(new)
+    if kind in _EXPLAINED:
+        found: Iterable[Invalid] = _explaining().problems(new)
+        return found
+    # Loaded with the first of them, for the same reason.
+    from atoll.dialects import cluster_nodes
+
+    return cluster_nodes.problems(new)

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from atoll.dialects import json
+from atoll.dialects.compressed import deflated, inflated
 from atoll.dialects.prices import API_VERSION
 from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Ref, Update
 from atoll.planning.placing.standing import written_time
-from atoll.planning.placing.telling import RECORD, Note, deflated, inflated, says, told
+from atoll.planning.placing.telling import RECORD, Note, says, told
 
 NAMESPACED, CLUSTER_WIDE = "Explanation", "ClusterExplanation"
 KEPT = 10
@@ -89,7 +90,7 @@ def _read(earlier: Any) -> list[Any] | None:
     if not isinstance(earlier, str):
         return None
     try:
-        found = json.read(inflated(earlier).decode())
+        found = json.read(inflated(earlier, _EARLIER).decode())
     except (Invalid, UnicodeDecodeError):
         return None
     good = isinstance(found, list) and all(isinstance(each, dict) for each in found)

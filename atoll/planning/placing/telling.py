@@ -5,9 +5,6 @@ comes what is told. Other bindings are named in `others` and nowhere else, so th
 be kept from who may not read them.
 """
 
-import zlib
-from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from atoll.errors import Invalid
+from atoll.dialects.compressed import deflated, inflated
 from atoll.model.price import NANO
 from atoll.planning.placing.preempting.notes import Part
 from atoll.planning.placing.shortages import shortages
@@ -35,8 +32,6 @@ from atoll.scheduling.units import unit_costs
 
 Told = Mapping[str, Any]
 RECORD = "record"
-_LARGEST = 16 * 2**20
-"""More bytes than ten decisions ever have: so far what is compressed is read, and no further."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,23 +241,6 @@ def _give_way(gives: Iterable[Part]) -> Iterable[Told]:
 
 def read_record(written: str) -> Record:
     """The record of a decision, from the form it has in an explanation."""
-    names, _, rest = inflated(written).partition(b"\0")
+    names, _, rest = inflated(written, RECORD).partition(b"\0")
     listed = names.decode().split("\n") if names else []
     return stored.decode(rest, np.array(listed, dtype=object))
-
-
-def deflated(data: bytes) -> str:
-    """Bytes, compressed, as text."""
-    return b64encode(zlib.compress(data, 6)).decode()
-
-
-def inflated(written: str) -> bytes:
-    """The bytes that were written so; Invalid if they were not."""
-    try:
-        unpacking = zlib.decompressobj()
-        data = unpacking.decompress(b64decode(written, validate=True), _LARGEST)
-    except (NotBase64, ValueError, zlib.error) as error:
-        raise Invalid("explanation", f"{len(written)} characters", "cannot be read") from error
-    if not unpacking.eof:
-        raise Invalid("explanation", f"{len(written)} characters", "is cut off, or far too large")
-    return data
