@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from atoll import __version__
 from atoll.cli.failing import ERROR, INTERRUPTED, CommandFailed
-from atoll.cli.printing import tell, tell_error
+from atoll.cli.printing import CannotWrite, tell, tell_error
 from atoll.errors import AtollError
 
 # In the order in which a user meets them.
@@ -121,28 +121,40 @@ def app(color: str) -> None:
 
 def run(arguments: list[str]) -> int:
     """Carry out a command line and give its exit code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever called us, who so wants to hear nothing
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
     try:
         code = app.main(arguments, prog_name="atoll", standalone_mode=False)
     except click.exceptions.Abort:
         tell("")
         return INTERRUPTED
     except click.ClickException as error:
-        _tell_usage(error)
+        _tell_usage(error, arguments)
         return error.exit_code
     except CommandFailed as error:
         tell_error(str(error))
         return error.code
-    except AtollError as error:
-        tell_error(str(error))
-        return ERROR
     except BrokenPipeError:
         # Whoever read our output has enough. Python must not try to flush it at exit.
         sys.stdout = None
         return ERROR
+    except AtollError as error:
+        if isinstance(error, CannotWrite):
+            sys.stdout = None  # as above
+        tell_error(str(error))
+        return ERROR
     return code if isinstance(code, int) else 0
 
 
-def _tell_usage(error: click.ClickException) -> None:
+def _tell_usage(error: click.ClickException, arguments: list[str]) -> None:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        tell(error.format_message())
+        return
     context = getattr(error, "ctx", None)
-    where = context.command_path if context else "atoll"
+    where = context.command_path if context else " ".join(["atoll", *_command(arguments)])
     tell_error(f"{error.format_message().rstrip('.')}; try: {where} --help")
+
+
+def _command(arguments: list[str]) -> list[str]:
+    return [each for each in arguments if each in COMMANDS][:1]

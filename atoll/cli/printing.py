@@ -10,15 +10,26 @@ from typing import TextIO
 
 import click
 
+from atoll.errors import AtollError
+
 _PLAIN = str.maketrans(
     {"✓": "+", "·": "-", "…": ".", "–": "-", "×": "x", "≈": "~", "→": "->", "≠": "!="}
     | {"█": "#", "░": "."}
 )
 
 
+class CannotWrite(AtollError):
+    """The answer has nowhere to go: the disk is full, for example."""
+
+
 def show(text: str) -> None:
-    """Print a line of the answer."""
-    _print(text, sys.stdout)
+    """Print a line of the answer; CannotWrite if that is in vain, but for a reader who left."""
+    try:
+        _print(text, sys.stdout)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CannotWrite(f"cannot write the answer: {error.strerror}") from error
 
 
 def tell(text: str) -> None:

@@ -152,6 +152,7 @@ def test_commands_on_nothing_say_so(words: list[str], error: str, shell: Shell) 
         pytest.param(["up", "--port", "x"], "try: atoll up --help\n", id="not-a-number"),
         pytest.param(["backup"], "error: Missing argument 'FILE'; try: ", id="missing-argument"),
         pytest.param(["status", "-o", "xml"], "try: atoll status --help\n", id="choice"),
+        pytest.param(["status", "-o"], "try: atoll status --help\n", id="option-without-value"),
     ],
 )
 def test_wrong_usage_is_exit_code_2_and_one_line(
@@ -168,6 +169,27 @@ def test_help_and_version_need_nothing(shell: Shell) -> None:
         result = shell.atoll(*words)
         assert "atoll" in result.out + result.err
         assert result.code == (0 if words else 2)
+        assert "error" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code", "said"),
+    [
+        pytest.param(">/dev/full", 1, "error: cannot write the answer: ", id="full"),
+        pytest.param(">&-", 0, "", id="closed"),
+        pytest.param("2>&-", 0, "", id="no-errors-wanted"),
+    ],
+)
+def test_an_answer_that_nobody_can_take_is_no_bug(
+    redirected: str, code: int, said: str, shell: Shell
+) -> None:
+    script = f'"{sys.executable}" -m atoll fleet list {redirected}'
+    done = subprocess.run(
+        ["sh", "-c", script], env=shell.env(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert done.stderr.startswith(said)
+    assert len(done.stderr.splitlines()) == bool(said)
     assert shell.atoll("version").out.startswith(f"atoll {__version__} (Python 3.")
     assert shell.atoll("version", "-o", "json").json["version"] == __version__
 
