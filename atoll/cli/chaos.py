@@ -119,15 +119,25 @@ def _do(data_dir: str | None, cluster: str, fault: str, said: str = "", **how: o
     show(f"cluster/{cluster} {said or _state(answer)} (simulated)")
     if fault in LASTING:
         tell(f"Heal it: {command(config, f'chaos heal {cluster}')}")
+    elif fault in ("lose-node", "heal") and answer["lostNodes"]:
+        found = f"chaos find-node {cluster} {how.get('node', answer['lostNodes'][0])}"
+        tell(f"Find it: {command(config, found)}")
 
 
 def _state(told: dict[str, Any]) -> str:
+    """Everything that is wrong with it."""
+    faults = []
     if told["flapSeconds"]:
-        return f"flaps every {told['flapSeconds']:g} s"
-    if told["answers"] != "yes":
-        return "does not answer" if told["answers"] == "silent" else "refuses connections"
-    slow_s = told["slowSeconds"]
-    return f"answers {slow_s:g} s late" if slow_s else "is well"
+        faults.append(f"flaps every {told['flapSeconds']:g} s")
+    elif told["answers"] != "yes":
+        faults.append("does not answer" if told["answers"] == "silent" else "refuses connections")
+    if told["slowSeconds"]:
+        faults.append(f"answers {told['slowSeconds']:g} s late")
+    if told["isFilled"]:
+        faults.append("is filled")
+    if told["lostNodes"]:
+        faults.append(f"has lost {', '.join(told['lostNodes'])}")
+    return "; ".join(faults) or "is well"
 
 
 def _not_simulated(data_dir: str | None, cluster: str, known: list[str]) -> CommandFailed:

@@ -17,6 +17,7 @@ from atoll.client.transport import closing
 from atoll.exchange import Request, Response
 from atoll.runtime.children import Children
 from atoll.simulated.member import Member
+from atoll.simulated.upsets import is_filled, lost_nodes
 
 
 @dataclass(slots=True)
@@ -85,6 +86,8 @@ class Gate:
             "answers": "yes" if is_up else "silent" if self.is_silent else "refuses",
             "slowSeconds": self.delay_s,
             "flapSeconds": self.flapping_s,
+            "isFilled": is_filled(self.member.keeper),
+            "lostNodes": lost_nodes(self.member.keeper),
         }
 
     async def _fall(self, *, hang: bool) -> None:

@@ -57,12 +57,31 @@ async def find_node(keeper: Keeper, name: str) -> None:
     await _tell(keeper, name, is_heard=True)
 
 
+def lost_nodes(keeper: Keeper) -> list[str]:
+    """The nodes that are not heard of now."""
+    nodes = {name: keeper.stored(NODES, name) or {} for name in keeper.hosts.places.nodes}
+    return [name for name, node in nodes.items() if any(map(_is_loss, _taints(node)))]
+
+
+def is_filled(keeper: Keeper) -> bool:
+    """If nodes are filled up on request now."""
+    return any(pod.labels.get("app") == FILLER for pod in keeper.hosts.census.within(NAMESPACE))
+
+
+def _taints(node: Object) -> list[Object]:
+    return (node.get("spec") or {}).get("taints") or []
+
+
+def _is_loss(taint: Object) -> bool:
+    return bool(taint["key"] == UNREACHABLE)
+
+
 async def _tell(keeper: Keeper, name: str, *, is_heard: bool) -> None:
     node, now = keeper.stored(NODES, name), keeper.api.timestamp()
     if node is None:
         known = ", ".join(keeper.hosts.places.nodes) or "none"
         raise UsageError(f'there is no node "{name}"; try: one of {known}')
-    kept = [one for one in node["spec"].get("taints") or () if one["key"] != UNREACHABLE]
+    kept = [each for each in _taints(node) if not _is_loss(each)]
     parts = {
         "spec": {"taints": kept if is_heard else [*kept, *lost_taints(now)]},
         "status": {**node["status"], "conditions": conditions(now, is_heard=is_heard)},

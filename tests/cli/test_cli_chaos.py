@@ -47,6 +47,10 @@ def test_every_fault_is_told_and_listed(pair: Shell) -> None:
         ("slow", "b", "0"): "cluster/b is well (simulated)\n",
         ("fill", "b", "50"): "cluster/b is filled to 50 % (simulated)\n",
         ("lose-node", "b", "node-1"): "cluster/b has lost node-1 (simulated)\n",
+        ("slow", "b", "2"): (
+            "cluster/b answers 2 s late; is filled; has lost node-1 (simulated)\n"
+        ),
+        ("heal", "b"): "cluster/b has lost node-1 (simulated)\n",
         ("find-node", "b", "node-1"): "cluster/b has found node-1 (simulated)\n",
         ("kill", "b", "--hang"): "cluster/b does not answer (simulated)\n",
         ("flap", "b", "--every", "1h"): "cluster/b flaps every 3600 s (simulated)\n",
