@@ -235,8 +235,12 @@ class Telling:
         return room[True], room[False]
 
     def clean_up(self, objects: list[Object]) -> None:
+        is_gone = True
         for line in remove(self.plane.client, self.kinds, objects):
             show(line)
+            is_gone = False
+        if is_gone:
+            tell("There was nothing to remove")
 
     def say_next(self, name: str) -> None:
         where = f"{self.story.word} -n {self.story.namespace}"

@@ -109,7 +109,10 @@ def _size(written: str) -> dict[str, str]:
         if value is None or value < 0:
             what = f'--fits "{written}": "{each}" is no quantity'
             raise CommandFailed(what, "", "--fits 500m,1Gi", code=USAGE)
-    return {key: each for key, each in found.items() if parse(each)}
+    asked = {key: each for key, each in found.items() if parse(each)}
+    if not asked:
+        raise CommandFailed(f'--fits "{written}" asks for nothing', "", "--fits 500m", code=USAGE)
+    return asked
 
 
 # Clusters.

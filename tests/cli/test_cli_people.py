@@ -97,6 +97,8 @@ class TestDemo:
             *("statefulset.apps/db", "deleted"),
             *("namespace/data", "deleted"),
         ]
+        again = hybrid.atoll("demo", "stateful", "--cleanup")
+        assert (again.code, again.out, again.err) == (0, "", "There was nothing to remove\n")
 
 
 class TestGet:
@@ -253,6 +255,9 @@ class TestTop:
         result = hybrid.atoll("top", "--fits", "lots")
         assert (result.code, result.out) == (2, "")
         assert '"lots" is no quantity; try: --fits 500m,1Gi' in result.err
+        nothing = hybrid.atoll("top", "--fits", "0,0")
+        assert (nothing.code, nothing.out) == (2, "")
+        assert nothing.err == 'error: --fits "0,0" asks for nothing; try: --fits 500m\n'
 
 
 class TestWhy:
