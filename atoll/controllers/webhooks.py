@@ -8,11 +8,12 @@ each time; meanwhile the cause is the answer.
 import asyncio
 import base64
 from collections import OrderedDict
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import orjson
 
-from atoll.client.api import Missing, Refused
+from atoll.client.api import Refused
 from atoll.client.endpoint import Endpoint
 from atoll.client.transport import Transport, Unreachable
 from atoll.controllers.hub import Hub
@@ -117,11 +118,10 @@ class Webhooks:
         service = config["service"]
         name, namespace = service["name"], service["namespace"]
         plane = self._hub.plane
-        try:
-            where = plane.collection("v1", "Service").path(namespace, name)
-            found: Wire | None = await plane.api.get(where)
-        except Missing:
-            found = None
+        # Listed, as agents may not do otherwise.
+        one = replace(plane.collection("v1", "Service"), within=namespace, named=name)
+        listed, _ = await plane.api.list(one)
+        found = listed[0] if listed else None
         host = _host(found, f"{name}.{namespace}.svc", service.get("port") or 443)
         path = "/" + (service.get("path") or "").removeprefix("/")
         return f"https://{host}", path, "", f"{name}.{namespace}.svc"
