@@ -68,7 +68,8 @@ class Loop(Generic[K]):
     ) -> None:
         self._controller = controller
         self._performer = performer
-        self._keys: Worklist[K] = Worklist(controller.name, turns)
+        # Which members do not answer is told by their connections, once, and not for every object.
+        self._keys: Worklist[K] = Worklist(controller.name, turns, passing=(Unreachable,))
         self._late: dict[K, float] = {}
         self._unsure: dict[K, Action] = {}
         self._asking = 0

@@ -7,6 +7,7 @@ it, who wait until it answers. Streams end when it goes silent: whoever follows 
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +19,8 @@ from atoll.effects import Effects
 from atoll.exchange import Request, Response
 from atoll.members.breaker import Breaker
 from atoll.members.rate import Bucket, asked_to_wait
+
+log = logging.getLogger("atoll.members")
 
 _PROBES = ("/readyz", "/healthz", "/livez", "/version")
 _TRIES = 3
@@ -195,9 +198,12 @@ class Connection:
         if before.is_open == after.is_open:
             return
         if after.is_open:
+            log.warning("Cluster %s does not answer: %s", self._name, after.why)
             broken, self._streams = self._streams, {}
             for each in broken:
                 each.reschedule(_clock())
+        else:
+            log.info("Cluster %s answers again", self._name)
         self._turned()
 
     def _silence(self, now: float) -> str:

@@ -85,10 +85,20 @@ class Turns:
 
 
 class Worklist(Generic[K]):
-    """Keys that wait, and those that wait for a second chance."""
+    """Keys that wait, and those that wait for a second chance.
 
-    def __init__(self, name: str, turns: Turns | None = None) -> None:
+    `passing`: failures that are nobody's fault here, and of which others tell.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        turns: Turns | None = None,
+        *,
+        passing: tuple[type[Exception], ...] = (),
+    ) -> None:
         self._name = name
+        self._passing = passing
         self._turns = turns or Turns()
         self._turns.join(self)
         self._waiting: list[dict[K, None]] = [{} for _ in range(_LEVELS)]
@@ -219,7 +229,10 @@ class Worklist(Generic[K]):
     def _retry(self, key: K, error: Exception) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         pause_s = min(_FIRST_PAUSE_S * 2 ** (failures - 1), _LONGEST_PAUSE_S)
-        report_failure(f"{self._name}: {key} (again in {pause_s:g} s)", error)
+        if isinstance(error, self._passing):
+            log.debug("%s: %s (again in %g s): %s", self._name, key, pause_s, error)
+        else:
+            report_failure(f"{self._name}: {key} (again in {pause_s:g} s)", error)
         self.add_later(key, pause_s)
 
 

@@ -4,6 +4,7 @@ All of it in virtual time, so that seconds can be counted.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -273,7 +274,8 @@ def test_one_who_is_always_asked_to_come_later_is_told_so_in_the_end():
     assert story(tell)[0] == (429, 3)
 
 
-def test_whoever_is_told_hears_of_every_turn():
+def test_whoever_is_told_hears_of_every_turn_and_so_does_the_log(caplog):
+    caplog.set_level(logging.INFO, logger="atoll.members")
     member, turns = Member(), []
 
     async def main(world):
@@ -288,4 +290,7 @@ def test_whoever_is_told_hears_of_every_turn():
 
     simulate(main, seed=2)
     assert turns == [True, False]
+    lost, back = caplog.messages
+    assert lost.startswith("Cluster m1 does not answer: ")
+    assert back == "Cluster m1 answers again"
     assert member.is_closed

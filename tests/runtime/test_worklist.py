@@ -12,11 +12,11 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def worked_on(add, work):
+def worked_on(add, work, **options):
     """What a worker did: the keys it took, with the time, while `add` was adding them."""
 
     async def main(world):
-        keys: Worklist[str] = Worklist("test")
+        keys: Worklist[str] = Worklist("test", **options)
         seen: list[tuple[str, float]] = []
 
         async def note_and_work(key):
@@ -79,6 +79,20 @@ def test_a_key_that_fails_comes_back_after_growing_pauses_and_holds_up_nobody(ca
     assert [round(at, 6) for _, at in seen[2:]] == [0.05, 0.15, 0.35, 60.0]
     assert len(caplog.messages) == 3
     assert caplog.messages[0].startswith("test: bad (again in 0.05 s) failed: ValueError: no")
+
+
+def test_failures_that_pass_are_not_reported_as_errors(caplog):
+    async def work(_key):
+        raise ConnectionError("nobody there")
+
+    async def add(keys):
+        keys.add("far away")
+        await asyncio.sleep(1)
+
+    with caplog.at_level(logging.INFO, logger="atoll.runtime"):
+        seen, _ = worked_on(add, work, passing=(ConnectionError,))
+    assert len(seen) > 2
+    assert not caplog.messages
 
 
 def test_pauses_have_a_longest():
