@@ -75,7 +75,8 @@ def _live(
                     gate = await _open(description, config, effects, stack)
             except (Damaged, NotDurable) as error:
                 raise _cannot_start(description.name, config, error) from error
-            opened.set_result(gate)
+            if not opened.cancelled():  # by whoever ends all of this before it has begun
+                opened.set_result(gate)
             await together.ending.wait()
 
     return live

@@ -177,6 +177,25 @@ def test_what_cannot_be_read_of_one_member_is_told_and_left_alone(tmp_path: Path
     assert config.member("b").store_file.read_bytes() == damaged
 
 
+def test_members_that_are_ended_while_they_start_end_in_good_order(tmp_path: Path) -> None:
+    config = Config(tmp_path)
+
+    async def run() -> None:
+        async with hosting([described("m")], config, system_effects()):
+            await asyncio.Event().wait()
+
+    async def main() -> None:
+        task = asyncio.create_task(run())
+        async with asyncio.timeout(60):
+            while not config.member("m").data_dir.exists():
+                await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+
+
 async def ask(faults: FaultRequests, method: str, path: str, **how: Any) -> tuple[int, Any]:
     sent = Request(method, path, "", {}, json.dumps(how).encode(), peer=ADMIN)
     answer = await faults.handle(sent)
