@@ -20,6 +20,7 @@ from atoll.scheduling.nodes.table import NodeTable
 log = logging.getLogger("atoll.agent")
 
 PUBLISHED = Collection(API_VERSION, cluster_nodes.KIND, "clusternodes", namespaced=False)
+_SOON_S = 1.0
 CHARACTERS_MOST = 900_000
 """More than that is not published: an object must fit into a store's megabyte."""
 RENEW_S = 300.0
@@ -47,7 +48,8 @@ class Publishing:
             if trouble and trouble != self._trouble:
                 log.warning("The nodes of %s: %s", self._cluster, trouble)
             self._trouble = trouble
-            await asyncio.sleep(self._hub.times.cluster_status_update_frequency)
+            every_s = self._hub.times.cluster_status_update_frequency
+            await asyncio.sleep(every_s if self._last or trouble else min(_SOON_S, every_s))
 
     async def publish(self) -> str:
         """Publish the nodes if there is news; what is in the way, or nothing."""

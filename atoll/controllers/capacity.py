@@ -64,18 +64,20 @@ class NodeCapacity:
 
     def published(self, name: str, wire: Wire | None, now: float) -> None:
         """The agent of a cluster has published its nodes, or they are gone."""
-        before = self._published.pop(name, None)
+        before, told = self._published.pop(name, None), self._told(name, wire, now)
+        if told is not None:
+            self._published[name] = told
+            if before is not None and before.columns.traits == told.columns.traits:
+                told.alike = before.alike if before.room is None else before.room.table
+                return
+        self._changed += 1
+
+    def _told(self, name: str, wire: Wire | None, now: float) -> _Published | None:
         try:
-            columns = None if wire is None else cluster_nodes.columns_of(wire)
+            return None if wire is None else _Published(cluster_nodes.columns_of(wire), now)
         except Invalid as problem:
             log.warning("The nodes of cluster %s are not known: %s", name, problem)
-            columns = None
-        same = before is not None and columns is not None and before.columns.traits == columns.traits
-        self._changed += not same
-        if columns is not None:
-            known = before if same else None
-            alike = None if known is None else known.room.table if known.room else known.alike
-            self._published[name] = _Published(columns, now, alike)
+            return None
 
     def _ready_rooms(self, fleet: Fleet, now: float) -> dict[str, NodeRoom]:
         for gone in [name for name in self._rooms if name not in self._observations]:

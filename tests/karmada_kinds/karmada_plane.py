@@ -32,9 +32,9 @@ class Asking:
         self._runner, self._handle = runner, handle
         self._transport = InProcess(handle, user)
 
-    def by(self, user: str | None) -> "Asking":
+    def by(self, user: str | None, *groups: str) -> "Asking":
         """As a user, or as nobody whom the transport vouches for."""
-        peer = None if user is None else Peer(user, ())
+        peer = None if user is None else Peer(user, groups)
         return Asking(self._runner, self._handle, peer)
 
     def first_frames(self, path: str, count: int) -> list[Object]:

@@ -6,6 +6,12 @@ import pytest
 from karmada_plane import TABLE, Asking
 from karmada_samples import BY_KIND, OWN_BY_KIND
 
+from atoll.apiserver.authentication import MASTERS
+from atoll.dialects.cluster_nodes import Columns, encode
+from atoll.dialects.cluster_nodes import wire as nodes_of
+from atoll.model.node import Node
+from atoll.scheduling.nodes.table import NodeTable
+
 PRICE, WHY = OWN_BY_KIND["ClusterPrice"], OWN_BY_KIND["Explanation"]
 
 
@@ -130,3 +136,29 @@ def test_an_annotation_of_ours_that_cannot_be_read_is_refused(
     (cause,) = refusal["details"]["causes"]
     assert cause["field"] == f"metadata.annotations[atoll.io/{key}]"
     assert said in cause["message"]
+
+
+NODES = "/apis/placement.atoll.io/v1alpha1/clusternodes"
+
+
+def published(name: str, columns: Columns) -> dict[str, Any]:
+    of = {"apiVersion": "v1", "kind": "Cluster", "metadata": {"name": name, "uid": "u"}}
+    return nodes_of(of, columns, 1, "2026-01-01T00:00:00Z")
+
+
+def test_published_nodes_are_printed_for_people_and_junk_is_refused(plane: Asking, name: str):
+    columns = encode(NodeTable.of([Node(name="n1", slots=3)]))
+    plane.done("POST", NODES, published(name, columns))
+    (row,) = plane.done("GET", f"{NODES}/{name}", accept=TABLE)["rows"]
+    assert row["cells"][:2] == [name, 1]
+    junk = published(f"{name}-2", columns._replace(room="junk"))
+    refusal = plane.refused("POST", NODES, junk, 422)
+    assert refusal["details"]["causes"][0]["field"] == "spec.room"
+
+
+def test_an_agent_publishes_the_nodes_of_its_own_cluster_only(plane: Asking, name: str):
+    agent = plane.by(f"system:karmada:agent:{name}", MASTERS, "system:karmada:agents")
+    columns = encode(NodeTable.of([Node(name="n1", slots=3)]))
+    agent.done("POST", NODES, published(name, columns))
+    refusal = agent.refused("POST", NODES, published(f"{name}-2", columns), 403)
+    assert "its own cluster only" in refusal["message"]

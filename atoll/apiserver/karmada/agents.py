@@ -9,6 +9,8 @@ from typing import Any
 RBAC = "rbac.authorization.k8s.io"
 TOKEN_GROUP = "system:bootstrappers:karmada:default-cluster-token"
 AGENTS = "system:karmada:agents"
+AGENT = "system:karmada:agent:"
+"""The user that the agent of a cluster is: this and the cluster's name."""
 
 Object = dict[str, Any]
 

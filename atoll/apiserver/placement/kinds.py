@@ -14,10 +14,11 @@ from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.fields.error import invalid as invalid_field
 from atoll.apiserver.karmada.admission import Rules
+from atoll.apiserver.karmada.agents import AGENT, AGENTS
 from atoll.apiserver.karmada.kinds import karmada_kinds
 from atoll.apiserver.placement.definitions import own_definitions
 from atoll.apiserver.resource import Object, Reading, Resource, unconverted
-from atoll.apiserver.status import invalid
+from atoll.apiserver.status import forbidden, invalid
 from atoll.dialects import prices
 from atoll.effects import Effects
 from atoll.errors import Invalid
@@ -27,6 +28,7 @@ _EXPLAINED = {
     "Explanation": "resourcebindings",
     "ClusterExplanation": "clusterresourcebindings",
 }
+_PUBLISHED = "ClusterNodes"
 _PLURALS = {"ResourceBinding": "resourcebindings"}
 _HIDDEN = "another binding"
 
@@ -101,10 +103,19 @@ def _check(seen: Admission) -> None:
     new, resource = seen.object, seen.resource
     if new is None or seen.subresource or resource.group != prices.GROUP:
         return
+    if resource.kind == _PUBLISHED and AGENTS in seen.identity.groups:
+        _keep_to_its_own(seen)
     problems = _problems(resource.kind, new)
     errors = [invalid_field(one.field, one.value, one.problem) for one in problems]
     if errors:
         raise invalid(resource.kind, resource.group, seen.name, errors)
+
+
+def _keep_to_its_own(seen: Admission) -> None:
+    """Roles cannot say by which name something may be made: an agent speaks of its own cluster."""
+    if seen.identity.name != f"{AGENT}{seen.name}":
+        why = "an agent publishes the nodes of its own cluster only"
+        raise forbidden(seen.resource.plural, seen.resource.group, seen.name, why)
 
 
 def _problems(kind: str, new: Object) -> Iterable[Invalid]:
