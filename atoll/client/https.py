@@ -6,6 +6,8 @@ library calls it.
 """
 
 import asyncio
+import os
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -82,8 +84,7 @@ class Https:
                 finally:
                     answer.release()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            why = str(error) or type(error).__name__
-            raise Unreachable(f"{self._endpoint.server} did not answer: {why}") from error
+            raise Unreachable(f"{self._endpoint.server} did not answer: {_why(error)}") from error
         except UsageError as error:
             # A file or a program that gives credentials may be mended while this goes on.
             raise Unreachable(f"{self._endpoint.server} was not asked: {error}") from error
@@ -151,6 +152,19 @@ def _each_value(request: Request) -> Iterator[tuple[str, str]]:
     for name, value in request.headers.items():
         for line in value.split("\n"):
             yield name, line
+
+
+def _why(error: Exception) -> str:
+    """What went wrong, in the words of the system: aiohttp's own repeat the address and more."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        distrust = error.certificate_error
+        return f"its certificate cannot be trusted: {getattr(distrust, 'verify_message', distrust)}"
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError):
+        number = cause.errno or 0  # below 0 are those of names that are not known
+        known = os.strerror(number) if number > 0 else cause.strerror
+        return known or str(cause) or type(cause).__name__
+    return str(cause) or type(cause).__name__
 
 
 def _is_stream(request: Request, answer: aiohttp.ClientResponse) -> bool:

@@ -259,8 +259,9 @@ def test_a_server_that_is_not_there_is_unreachable(credentials: Credentials) -> 
         port = listener.getsockname()[1]
         listener.close()
         transport = Https(endpoint(credentials, port))
-        with pytest.raises(Unreachable, match="did not answer"):
+        with pytest.raises(Unreachable) as failed:
             await transport.send(Request("GET", "/"))
+        assert str(failed.value) == f"https://127.0.0.1:{port} did not answer: Connection refused"
         await transport.close()
 
     asyncio.run(main())
@@ -295,7 +296,7 @@ def test_a_server_of_another_ca_is_not_trusted(credentials: Credentials, tmp_pat
             assert (await good.send(Request("GET", "/"))).status == 200
             server = good._endpoint.server  # type: ignore[attr-defined]
             transport = Https(Endpoint(server, ca=stranger.ca.read_bytes()))
-            with pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"):
+            with pytest.raises(Unreachable, match="its certificate cannot be trusted: "):
                 await transport.send(Request("GET", "/"))
             await transport.close()
 
