@@ -123,13 +123,24 @@ def may_move(binding: Object, cluster: str) -> bool:
 
 def plan(seen: SeenCluster, now: float, times: Times) -> Plan:
     """What to do next for a cluster."""
-    if is_leaving(seen.cluster):
+    if is_leaving(seen.cluster) and not is_pulled(seen.cluster):
         return _let_go(seen, now, times)
-    actions = [*_make_space(seen), *_hold(seen.cluster)]
     fresh, again_in = _found(seen, now, times)
+    if is_leaving(seen.cluster):
+        if fresh is not None:
+            # Nobody waits for an agent that is dead to take back what it delivered.
+            return Plan(tuple(_tell(seen.cluster, fresh, now)))
+        return _sooner(_let_go(seen, now, times), again_in)
+    actions = [*_make_space(seen), *_hold(seen.cluster)]
     if fresh is not None and not actions:
         actions += _tell(seen.cluster, fresh, now)
     return Plan(tuple(actions), again_in)
+
+
+def _sooner(found: Plan, again_in: float | None) -> Plan:
+    """A plan after which one looks again no later than so."""
+    spans = [each for each in (found.again_in, again_in) if each is not None]
+    return Plan(found.actions, min(spans)) if spans else found
 
 
 def _make_space(seen: SeenCluster) -> list[Action]:

@@ -226,7 +226,16 @@ def test_an_agent_takes_back_what_it_delivered_before_its_rights_go_with_the_spa
     (taken,) = plan(seen(leaving, works=works), NOW, TIMES).actions
     assert isinstance(taken, Delete)
     assert (taken.ref.name, taken.uid) == ("one", "one-uid")
-    assert plan(seen(leaving, works=works[1:]), NOW, TIMES) == NOTHING
+    assert not plan(seen(leaving, works=works[1:]), NOW, TIMES).actions
     (gone,) = plan(seen(leaving), NOW, TIMES).actions
     assert isinstance(gone, Delete)
     assert gone.uid == "space-uid"
+
+
+def test_an_agent_that_dies_while_its_cluster_leaves_is_missed_as_any_other():
+    leaving = cluster("Pull", READY, **LEAVING)
+    works = ({"kind": "Work", "metadata": {"name": "one", "uid": "one-uid", **LEAVING}},)
+    found = plan(seen(leaving, works=works), NOW, TIMES)
+    assert (found.actions, found.again_in) == ((), TIMES.cluster_monitor_grace_period)
+    found = plan(seen(leaving, works=works), NOW + 40, TIMES)
+    assert said(found) == ("Unknown", "ClusterStatusUnknown")
