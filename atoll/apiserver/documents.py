@@ -21,6 +21,13 @@ from atoll.exchange import Request, Response
 _HEALTH = frozenset(["healthz", "livez", "readyz"])
 _FOREVER = "public, immutable"
 
+# OpenAPI v2 is not served. But kubectl asks for it before it sends a file with a v1 List in it, and
+# refuses the file if there is none; what is not described there, it leaves to the server to check.
+# So in the form that kubectl reads there is one: a version, a title, and no kinds.
+_V2_ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_V2_TYPE = _V2_ASKED.replace("@", ".")  # which is no type that can be read, and yet is asked for
+_V2_BODY = b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07unknown\x42\x00"
+
 
 @dataclass(frozen=True, slots=True)
 class Documents:
@@ -50,6 +57,8 @@ class Documents:
                 return self._health(request, check)
             case ("api" | "apis", *_):
                 return self._discovery(request, parts)
+            case ("openapi", "v2") if _V2_ASKED in request.headers.get("accept", ""):
+                return Response(200, {"Content-Type": _V2_TYPE}, _V2_BODY)
             case ("openapi", "v3"):
                 return _document(self.openapi.index())
             case ("openapi", "v3", *rest):

@@ -20,6 +20,13 @@ spec:
       - {name: main, image: "nginx:1.0", ports: [{containerPort: 80}]}
       - {name: side, image: "side:1.0"}
 """
+LIST = """
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {color: red}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: two}, data: {color: red}}
+"""
 CHANGED = DEPLOYMENT.replace("nginx:1.0", "nginx:2.0").replace("replicas: 2", "replicas: 3")
 CRD = """
 apiVersion: apiextensions.k8s.io/v1

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from kubectl_files import CHANGED, CONFIGMAP, CRD, DEPLOYMENT, GADGET
+from kubectl_files import CHANGED, CONFIGMAP, CRD, DEPLOYMENT, GADGET, LIST
 from ours import Ours
 
 from atoll.client.endpoint import Endpoint
@@ -101,6 +101,12 @@ SESSIONS: dict[str, Session] = {
         ("delete cm settings", ""),
         ("delete cm settings", ""),
         ("delete cm settings --ignore-not-found", ""),
+    ],
+    "a list of objects in one file": [
+        ("create -f -", LIST),
+        ("apply -f -", LIST.replace("red", "blue")),
+        ("get cm -o name", ""),
+        ("delete -f -", LIST),
     ],
     "apply on the client's side": [
         ("apply -f -", DEPLOYMENT),
