@@ -44,15 +44,15 @@ async def _served(directory: Path, stack: AsyncExitStack) -> Endpoint:
     directory.mkdir()
     files = ensure_credentials(directory, datetime.now(UTC))
     effects = system_effects()
-    built = build(effects, MemoryLog(), None, read_signing(files))
-    await run(built, effects, stack)
     listener = listen("127.0.0.1", 0)
-    port = listener.getsockname()[1]
+    url = f"https://127.0.0.1:{listener.getsockname()[1]}"
+    built = build(effects, MemoryLog(), None, read_signing(files, url))
+    await run(built, effects, stack)
     server = HttpServer(built.server.handle, system_now)
     await server.start(listener, server_context(files.server, files.server_key, files.ca))
     stack.push_async_callback(server.break_off)
     return Endpoint(
-        f"https://127.0.0.1:{port}",
+        url,
         files.ca.read_bytes(),
         files.admin.read_bytes(),
         files.admin_key.read_bytes(),
