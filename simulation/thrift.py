@@ -34,7 +34,8 @@ class Thrift:
 
     def __init__(self) -> None:
         self._changes = 0
-        self._sent: dict[tuple[str, str], int] = {}
+        self._sent: dict[tuple[str, str, bool], int] = {}
+        """Changes known when a binding was last written, by its version; True: its status."""
         self._spent: dict[str, _Spent] = defaultdict(_Spent)
 
     def fleet_changed(self) -> None:
@@ -45,7 +46,8 @@ class Thrift:
         """A write is on its way: what was decided in it was decided by now."""
         if request.method == "PUT" and "/resourcebindings/" in request.path:
             metadata = orjson.loads(request.body)["metadata"]
-            self._sent[metadata["uid"], metadata["resourceVersion"]] = self._changes
+            of_status = request.path.endswith("/status")
+            self._sent[metadata["uid"], metadata["resourceVersion"], of_status] = self._changes
 
     def binding_changed(self, before: Wire | None, after: Wire) -> None:
         """A binding was written: not more often than there was something to write."""
@@ -54,11 +56,13 @@ class Thrift:
             self._spent[uid] = _Spent()
             return
         spent = self._spent[uid]
-        known = self._sent.get((uid, before["metadata"]["resourceVersion"]), self._changes)
+        version = before["metadata"]["resourceVersion"]
         if _decided(before) != _decided(after):
+            known = self._sent.get((uid, version, False), self._changes)
             assert known not in spent.decided, f"{name} is decided again and again for one reason"
             spent.decided.add(known)
         if _told(before) != _told(after):
+            known = self._sent.get((uid, version, True), self._changes)
             assert known not in spent.told, f"{name} is told again and again: {_told(after)}"
             spent.told.add(known)
 
