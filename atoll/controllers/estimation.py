@@ -78,7 +78,11 @@ class Estimation:
         for cluster in inquiry.clusters:
             key = cluster, inquiry.asked
             known = self._answers.get(key)
-            if key not in self._asking and (known is None or known.at < since):
+            if key in self._asking or (known is not None and known.at >= since):
+                continue
+            if cluster not in self._places or self._is_left_out(cluster):
+                self._note(key, UNKNOWN, ())
+            else:
                 learning = self._learn(key, inquiry, taken_in(cluster, assumed))
                 self._asking[key] = asyncio.Event()
                 self._hub.children.spawn(learning, f"estimator of {cluster}")
@@ -93,13 +97,14 @@ class Estimation:
             count = await self._ask(inquiry, key[0], taken)
         finally:
             self._asking.pop(key).set()
-            if len(self._answers) >= _KEPT_MOST:
-                self._answers.clear()
-            self._answers[key] = _Answer(count, taken, self._hub.now)
+            self._note(key, count, taken)
+
+    def _note(self, key: _Key, count: int, taken: Taken) -> None:
+        if len(self._answers) >= _KEPT_MOST:
+            self._answers.clear()
+        self._answers[key] = _Answer(count, taken, self._hub.now)
 
     async def _ask(self, inquiry: Inquiry, cluster: str, taken: Taken) -> int:
-        if cluster not in self._places or self._is_left_out(cluster):
-            return UNKNOWN
         asked = inquiry.asked
         request: dict[str, Any] = {}
         if taken:

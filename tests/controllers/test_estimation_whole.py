@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,18 +12,25 @@ from test_pipeline import condition, deployment, policy
 from test_room_whole import binding_ref, by_room, given, large, named
 from whole import ADMINISTRATOR, Whole, whole
 
+from atoll.client.api import Taken
 from atoll.client.inprocess import InProcess
 from atoll.config import EstimatorChoice
-from atoll.controllers.estimation import place
+from atoll.controllers.estimation import Estimation, place
+from atoll.controllers.hub import CLUSTER
 from atoll.effects import system_effects
-from atoll.estimator.asking import Estimators
-from atoll.estimator.messages import REPLICAS
+from atoll.estimator.asking import UNKNOWN, Estimators
+from atoll.estimator.messages import REPLICAS, SETS
 from atoll.estimator.running import estimating
 from atoll.estimator.serving import serving
-from atoll.planning.placing.inquiring import ESTIMATOR
+from atoll.model.action import Ref
+from atoll.model.amount import Amount
+from atoll.model.demand import Component, Demand
+from atoll.planning.placing.inquiring import ESTIMATOR, Inquiry
+from atoll.runtime.children import Children
 
 Object = dict[str, Any]
 HOST = "127.0.0.1"
+M2 = Ref(CLUSTER, "Cluster", "", "m2")
 ASKED = EstimatorChoice(enabled=True, timeout=10.0)
 SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-system"}}
 
@@ -61,7 +69,8 @@ async def asking(
     members: Sequence[str], says: dict[str, Saying], choice: EstimatorChoice = ASKED
 ) -> AsyncIterator[Whole]:
     async with whole(members, estimators=choice) as it, asyncio.timeout(120):
-        await it.create(SPACE)
+        with suppress(Taken):
+            await it.create(SPACE)
         await until(lambda: all(each.free for each in it.hub.fleet.clusters), 60)
         async with AsyncExitStack() as stack:
             for cluster, answers in says.items():
@@ -165,7 +174,8 @@ async def counted(port: int) -> None:
 def test_an_estimator_of_ours_answers_a_plane_of_ours() -> None:
     async def story() -> None:
         async with whole(["m1"], estimators=ASKED) as it, asyncio.timeout(120):
-            await it.create(SPACE)
+            with suppress(Taken):
+                await it.create(SPACE)
             await until(lambda: all(each.free for each in it.hub.fleet.clusters), 60)
             way = InProcess(it.members["m1"].server.handle, ADMINISTRATOR)
             async with estimating("m1", way, system_effects(), (HOST, 0)) as port:
@@ -204,3 +214,28 @@ def test_an_estimator_of_ours_answers_a_plane_of_ours() -> None:
 )
 def test_where_a_service_says_an_estimator_is(spec: Object, found: tuple[str, int] | None) -> None:
     assert place({"spec": spec}, 10352) == found
+
+
+def test_sets_of_components_are_asked_for_as_sets_and_clusters_that_pull_may_be_left_out() -> None:
+    async def story() -> None:
+        m1, m2 = Saying(4), Saying(5)
+        async with (
+            asking(["m1", "m2"], {"m1": m1, "m2": m2}) as it,
+            Children("estimators") as children,
+        ):
+            await it.change(M2, syncMode="Pull")
+            await until(lambda: it.hub.plane.find(M2)["spec"]["syncMode"] == "Pull", 60)
+            estimation = Estimation(it.hub, replace(ASKED, disabled_in_pull_mode=True))
+            children.spawn(estimation.run(), "estimators")
+            parts = (Component("job", 1, Demand((("cpu", Amount(1500)),))), Component("task", 3))
+            asked = Inquiry(parts, "shop", ("m1", "m2"))
+            assert estimation.known(asked, (), 0.0) is None
+            await estimation.find_out(asked, (), it.hub.now)
+            assert estimation.known(asked, (), 0.0) == {"m1": 4, "m2": UNKNOWN}
+            ((method, request),) = m1.asked
+            assert method == SETS
+            assert request["namespace"] == "shop"
+            assert [each["replicas"] for each in request["components"]] == [1, 3]
+            assert not m2.asked
+
+    asyncio.run(story())
