@@ -54,6 +54,8 @@ class Promises:
         self._promised: dict[Key, list[tuple[float, int]]] = defaultdict(list)
         self._nowhere: dict[Key, float] = {}
         self._edited: dict[Key, float] = {}
+        self._taken: dict[Key, float] = {}
+        """When a user took one away by hand: for a moment the plane does not know."""
         self._foreign: dict[tuple[str, Key], Wire] = {}
         self._joined: set[str] = set()
         self._ordinals = Ordinals()
@@ -217,7 +219,9 @@ class Promises:
                 assert not _is_ours(before) or _maker(before) == _maker(after), (
                     f"two Works own {key}"
                 )
-            if event.removed and after["metadata"]["uid"] not in self.by_hand:
+            if event.removed and after["metadata"]["uid"] in self.by_hand:
+                self._taken[key] = _now()
+            elif event.removed:
                 self.removed += 1
                 self._check_removal(cluster, key, after)
 
@@ -254,8 +258,9 @@ class Promises:
             if name != cluster
             and (record := member.store.get(TEMPLATES[key[0]], key[1])) is not None
         ]
-        assert elsewhere, f"{key} left {cluster} and is nowhere"
-        if key[0] == "Deployment" and self._edited.get(key, since) <= since:
+        is_taken = self._taken.get(key, since) > since
+        assert elsewhere or is_taken, f"{key} left {cluster} and is nowhere"
+        if key[0] == "Deployment" and not is_taken and self._edited.get(key, since) <= since:
             there = sum(each["spec"].get("replicas", 1) for each in elsewhere)
             history = self._promised[key]
             recent = [count for at, count in history if at >= since] or [history[-1][1]]
