@@ -70,3 +70,5 @@ class Kinds:
     """By group and plural: what else is served below the objects of a resource."""
     roles: Sequence[tuple[str, Object]] = ()
     """Roles and bindings that are there from the start, each with its collection."""
+    namespaces: Sequence[str] = ()
+    """Namespaces that are there from the start, beside those of every cluster."""

@@ -33,7 +33,7 @@ from atoll.apiserver.housekeeping.garbage import Collector
 from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
 from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.openapi import OpenApi
-from atoll.apiserver.resource import Branch, Object, Resource
+from atoll.apiserver.resource import Branch, Resource
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.server import ApiServer
 from atoll.apiserver.verbs.call import Api
@@ -67,14 +67,14 @@ class Assembly:
     api: Api
     services: dict[str, Service]
     _load: tuple[Callable[[], None], ...]
-    _roles: Sequence[tuple[str, Object]]
+    _kinds: Kinds
     _ready: asyncio.Event
 
     async def start(self) -> None:
         """Take in what the store has, make what every cluster has. The store must be running."""
         for load_one in self._load:
             load_one()
-        await bootstrap(self.api, self._roles)
+        await bootstrap(self.api, self._kinds)
         self._ready.set()
 
 
@@ -129,7 +129,7 @@ def assemble(
         api=api,
         services={name: keeper.run for name, keeper in keepers.items()} | dict(own.services),
         _load=tuple(follower.load for follower in followers),
-        _roles=own.roles,
+        _kinds=own,
         _ready=ready,
     )
 

@@ -106,3 +106,8 @@ def test_an_agent_renews_its_own_certificate_and_no_other(plane: Asking) -> None
     own = plane.done("POST", REQUESTS, asked_for(AGENT, AGENTS), **headers)
     assert status_of(plane, own["metadata"]["name"], "certificate")
     assert plane.done("GET", f"{REQUESTS}/{other['metadata']['name']}")["status"] == {}
+
+
+def test_karmadas_own_agents_find_the_namespace_in_which_they_agree(plane: Asking) -> None:
+    found = plane.done("GET", "/api/v1/namespaces/karmada-system")
+    assert found["status"]["phase"] == "Active"

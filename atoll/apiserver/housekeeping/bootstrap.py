@@ -1,9 +1,10 @@
 """What every cluster has from the start: namespaces, priorities and roles that clients expect."""
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from atoll.apiserver.access.default_roles import BINDINGS, ROLES, completed
+from atoll.apiserver.admission import Kinds
 from atoll.apiserver.housekeeping.acting import call_on, ensure, revise
 from atoll.apiserver.kinds.scheduling import SYSTEM
 from atoll.apiserver.verbs.call import Api
@@ -15,13 +16,13 @@ PRIORITIES = "priorityclasses.scheduling.k8s.io"
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
-async def bootstrap(api: Api, roles: Sequence[tuple[str, Object]] = ()) -> None:
-    """Create what is missing of what must be there, with roles and bindings of the server's own."""
-    spaces = [{"metadata": {"name": name}} for name in NAMESPACES]
+async def bootstrap(api: Api, kinds: Kinds) -> None:
+    """Create what is missing of what must be there, with what goes with the server's own kinds."""
+    spaces = [{"metadata": {"name": name}} for name in (*NAMESPACES, *kinds.namespaces)]
     await _together(ensure(api, "namespaces", space) for space in spaces)
     priorities = [{"metadata": {"name": name}, "value": value} for name, value in SYSTEM.items()]
     await _together(ensure(api, PRIORITIES, priority) for priority in priorities)
-    await _together(_complete(api, *one) for one in (*ROLES, *BINDINGS, *roles))
+    await _together(_complete(api, *one) for one in (*ROLES, *BINDINGS, *kinds.roles))
 
 
 async def _together(steps: Iterable[Coroutine[Any, Any, None]]) -> None:

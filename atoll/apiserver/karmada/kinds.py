@@ -15,7 +15,7 @@ from atoll.apiserver.karmada.customizations import Customizations
 from atoll.apiserver.karmada.definitions import definitions
 from atoll.apiserver.karmada.people import PEOPLE_ROLES
 from atoll.apiserver.resource import Resource, unconverted
-from atoll.dialects.karmada import older
+from atoll.dialects.karmada import names, older
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.effects import Effects
 from atoll.lua.pool import Pool
@@ -37,6 +37,8 @@ def karmada_kinds(effects: Effects) -> Kinds:
         ),
         {"scripts": scripts.keep},
         roles=(*AGENT_ROLES, *PEOPLE_ROLES),
+        # Where Karmada's own agents agree who of them is to work.
+        namespaces=(names.SYSTEM_NAMESPACE,),
     )
 
 

@@ -45,6 +45,7 @@ def plane_kinds(effects: Effects) -> Kinds:
         ),
         karmada.services,
         roles=karmada.roles,
+        namespaces=karmada.namespaces,
     )
 
 
