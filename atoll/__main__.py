@@ -2,11 +2,16 @@
 
 import sys
 
-from atoll.cli.app import run
-
 
 def main() -> None:
-    sys.exit(run(sys.argv[1:]))
+    """Carry out the command line; loading the code for it can be interrupted, too."""
+    try:
+        from atoll.cli.app import run
+
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

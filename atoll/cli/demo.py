@@ -25,6 +25,7 @@ from atoll.cli.reaching import Plane, plane_options
 from atoll.cli.timeline import Sight, happened
 from atoll.client.refusals import Missing
 from atoll.dialects.karmada.names import binding_name
+from atoll.members.objects import clusters_of
 
 Object = Mapping[str, Any]
 
@@ -139,7 +140,7 @@ class Telling:
 
     def check_clusters(self) -> None:
         """The plane has clusters that the story can be told with; CommandFailed if not."""
-        found = self.plane.client.list(CLUSTERS)
+        found = clusters_of(self.plane.client)
         own = [each for each in found if (each.get("spec") or {}).get("provider") == "onprem"]
         ready = [each for each in found if _is_ready(each)]
         attempt = "atoll up --fleet hybrid --data-dir DIR, for a plane with simulated clusters"

@@ -15,6 +15,7 @@ import click
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.known import CLUSTERS
 from atoll.cli.reaching import Plane
+from atoll.members.objects import clusters_of
 
 F = TypeVar("F", bound=Callable[..., object])
 Object = Mapping[str, Any]
@@ -62,7 +63,7 @@ def places(plane: Plane, chosen: str | None, scope: str | None) -> list[Place]:
             why = "-C is about members, and -s says not to look at them"
             raise CommandFailed(why, "", "-s members or -s all", code=USAGE)
         return [Place(CONTROL)]
-    found = plane.client.list(CLUSTERS)
+    found = clusters_of(plane.client)
     names = selected(found, chosen, plane) if chosen else [_name(each) for each in found]
     members = [Place(name, f"{CLUSTERS.path(name=name)}/proxy") for name in sorted(names)]
     return [Place(CONTROL), *members] if scope == ALL else members

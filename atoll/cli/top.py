@@ -15,7 +15,6 @@ from atoll.cli.amounts import hourly
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.known import (
     BINDINGS,
-    CLUSTERS,
     EXPLANATIONS,
     PRICES,
     WIDE_BINDINGS,
@@ -39,6 +38,7 @@ from atoll.cli.tables import Column, bar
 from atoll.client.refusals import Refused
 from atoll.dialects.karmada import annotations
 from atoll.errors import Invalid
+from atoll.members.objects import clusters_of
 from atoll.model.price import NANO
 from atoll.model.quantity import parse
 
@@ -119,7 +119,7 @@ def _size(written: str) -> dict[str, str]:
 
 
 def _show_clusters(plane: Plane, size: dict[str, str], output: str | None) -> None:
-    clusters = plane.client.list(CLUSTERS)
+    clusters = clusters_of(plane.client)
     if output == NAME:
         for each in clusters:
             show(f"cluster.cluster.karmada.io/{each['metadata']['name']}")

@@ -43,7 +43,7 @@ def refusal(code: int, body: bytes) -> Refused:
     try:
         status = json.loads(body)
     except ValueError:
-        status = {"message": body[:200].decode(errors="replace")}
+        status = {"message": body[:200].decode(errors="replace").strip()}
     return refused(code, status if isinstance(status, dict) else {})
 
 

@@ -172,6 +172,27 @@ def test_help_and_version_need_nothing(shell: Shell) -> None:
         assert "error" not in result.err
 
 
+def test_whoever_interrupts_while_code_is_loaded_sees_no_traceback(shell: Shell) -> None:
+    script = (
+        "import builtins, sys\n"
+        "import atoll.__main__ as command\n"
+        "load = builtins.__import__\n"
+        "def interrupted(name, *rest):\n"
+        "    if name == 'atoll.cli.app': raise KeyboardInterrupt\n"
+        "    return load(name, *rest)\n"
+        "builtins.__import__ = interrupted\n"
+        "command.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=shell.env(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.parametrize(
     ("redirected", "code", "said"),
     [

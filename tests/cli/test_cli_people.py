@@ -101,6 +101,14 @@ class TestDemo:
         assert (again.code, again.out, again.err) == (0, "", "There was nothing to remove\n")
 
 
+@pytest.mark.parametrize("words", [["top"], ["demo", "web"], ["get", "pods", "-s", "all"]])
+def test_a_server_that_is_no_plane_is_told_from_one(words: list[str], hybrid: Shell) -> None:
+    member = hybrid.atoll("kubeconfig", "path", "--cluster", "idc-bj").out.strip()
+    told = hybrid.atoll(*words, "--kubeconfig", member)
+    assert (told.code, told.out) == (1, "")
+    assert "is no plane, as it knows no Clusters; name one with --kubeconfig" in told.err
+
+
 class TestGet:
     def test_shows_what_the_server_lays_out(self, hybrid: Shell) -> None:
         found = lines(hybrid.atoll("get", "clusters"))
