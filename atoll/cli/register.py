@@ -147,7 +147,8 @@ def register(
     show(f"cluster({name}) is registered")
     if not registration.housing.image:
         path = _written(agent_kubeconfig, name, text)
-        way = {"kubeconfig": theirs.title, "context": context or theirs.current}
+        files = os.pathsep.join(str(each.absolute()) for each in theirs.files)
+        way = {"kubeconfig": files, "context": context or theirs.current}
         tell("Its agent is not running yet. Run it where it reaches both, for example here:")
         show(_command(name, path, {**way, **described}))
 
