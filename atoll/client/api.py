@@ -21,7 +21,7 @@ from atoll.client.refusals import Refused as Refused
 from atoll.client.refusals import Stale as Stale
 from atoll.client.refusals import Taken as Taken
 from atoll.client.refusals import refusal, refused
-from atoll.client.transport import Transport, closing, whole
+from atoll.client.transport import Transport, Unreachable, closing, whole
 from atoll.exchange import Request, Response
 
 Wire = dict[str, Any]
@@ -140,8 +140,10 @@ class ApiClient:
         query |= {"continue": rest} if rest else {}
         answer = await self._ask("GET", collection.path(), query=urlencode(query))
         kind = {"apiVersion": collection.api_version, "kind": collection.kind}
-        items = [{**kind, **item} for item in answer.get("items") or ()]
-        metadata = answer["metadata"]
+        found, metadata = answer.get("items") or [], answer.get("metadata") or {}
+        if not isinstance(found, list) or "resourceVersion" not in metadata:
+            raise _senseless("GET", collection.path(), "it is no list")
+        items = [{**kind, **item} for item in found]
         return Page(items, metadata["resourceVersion"], metadata.get("continue") or "")
 
     @asynccontextmanager
@@ -174,11 +176,21 @@ class ApiClient:
         )
         if response.status >= 300:
             raise refusal(response.status, response.body)
-        there = known(_headed.decode(response.body).metadata) if known is not None else None
-        if there is not None:
-            return there
-        answer: Wire = orjson.loads(response.body) if response.body else {}
+        try:
+            there = known(_headed.decode(response.body).metadata) if known is not None else None
+            if there is not None:
+                return there
+            answer = orjson.loads(response.body) if response.body else {}
+        except ValueError as error:
+            raise _senseless(method, path, str(error)) from error
+        if not isinstance(answer, dict):
+            raise _senseless(method, path, "it is no object")
         return answer
+
+
+def _senseless(method: str, path: str, why: str) -> Unreachable:
+    """For an answer that no API server gives: something else has answered in its place."""
+    return Unreachable(f"the answer to {method} {path} makes no sense: {why}")
 
 
 async def _changes(stream: AsyncIterator[bytes]) -> AsyncIterator[Change]:
@@ -187,7 +199,10 @@ async def _changes(stream: AsyncIterator[bytes]) -> AsyncIterator[Change]:
     async for piece in stream:
         *lines, rest = (rest + piece).split(b"\n")
         for line in filter(None, lines):
-            frame = _framed.decode(line)
+            try:
+                frame = _framed.decode(line)
+            except ValueError as error:
+                raise Unreachable(f"what a watch told makes no sense: {error}") from error
             change = Change(frame.type, frame.object.metadata, line)
             if change.kind == "ERROR":
                 status = change.decoded()

@@ -41,13 +41,16 @@ class Answer:
     body: bytes = b""
 
     def json(self) -> Any:
-        """What the body says; Refused if the status is no success, or the body no JSON."""
+        """The object in the body; Refused if the status is no success, or there is no object."""
         if self.status >= 300:
             raise refusal(self.status, self.body)
         try:
-            return json.loads(self.body) if self.body else {}
-        except ValueError as error:
+            found = json.loads(self.body) if self.body else {}
+        except (ValueError, RecursionError) as error:
             raise Refused(self.status, {"message": "the answer is not JSON"}) from error
+        if not isinstance(found, dict):
+            raise Refused(self.status, {"message": "the answer is no object"})
+        return found
 
 
 class PlainClient:

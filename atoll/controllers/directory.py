@@ -3,7 +3,8 @@
 `served` is also what a member cluster reports as its API enablements.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from atoll.client.api import ApiClient, Collection, Missing, Refused, Wire
@@ -19,13 +20,14 @@ def all_of(collection: Collection) -> Collection:
 
 
 class Directory:
-    """The collections of one server, by the kind's version and name.
+    """The collections of one server, by the kind's version and name; `of` is who it is in the log.
 
     `scope` may make a collection smaller: whoever may not see all of it looks at a part.
     """
 
-    def __init__(self, api: ApiClient, scope: Scope = all_of) -> None:
+    def __init__(self, api: ApiClient, of: str, scope: Scope = all_of) -> None:
         self._api = api
+        self._of = of
         self._scope = scope
         self._served: dict[tuple[str, str], Collection] = {}
         self._deletable: list[Collection] = []
@@ -44,12 +46,7 @@ class Directory:
 
         One that is refused keeps what was known of it.
         """
-        versions = ["v1"]
-        preferred = {"v1"}
-        groups = await insist("groups of kinds", partial(self._api.get, "/apis"))
-        for group in groups.get("groups") or ():
-            versions += [each["groupVersion"] for each in group["versions"]]
-            preferred.add(group["preferredVersion"]["groupVersion"])
+        versions, preferred = await insist(f"Groups of kinds of {self._of}", self._versions)
         found: dict[tuple[str, str], Collection] = {}
         deletable: list[Collection] = []
         is_whole = True
@@ -69,17 +66,32 @@ class Directory:
     def find(self, api_version: str, kind: str) -> Collection | None:
         return self._served.get((api_version, kind))
 
+    async def _versions(self) -> tuple[list[str], set[str]]:
+        """All versions of all groups, and which of them are preferred."""
+        versions, preferred = ["v1"], {"v1"}
+        groups = await self._api.get("/apis")
+        with _making_sense("/apis"):
+            for group in groups.get("groups") or ():
+                versions += [each["groupVersion"] for each in group["versions"]]
+                preferred.add(group["preferredVersion"]["groupVersion"])
+        return versions, preferred
+
     async def _resources(self, version: str) -> list[tuple[Collection, set[str]]] | None:
         """The collections of a version; none if it is gone, None if the server will not say."""
         path = f"/apis/{version}" if "/" in version else f"/api/{version}"
         try:
-            answer = await insist(path, partial(self._api.get, path), despite=(Unreachable,))
+            ask = partial(self._told, version, path)
+            return await insist(f"Kinds of {version} of {self._of}", ask, despite=(Unreachable,))
         except Missing:
             return []
         except Refused:
             return None
-        resources = answer.get("resources") or ()
-        return [_collection(version, each) for each in resources if "/" not in each["name"]]
+
+    async def _told(self, version: str, path: str) -> list[tuple[Collection, set[str]]]:
+        answer = await self._api.get(path)
+        with _making_sense(path):
+            resources = answer.get("resources") or ()
+            return [_collection(version, each) for each in resources if "/" not in each["name"]]
 
     def _known(self, version: str) -> list[tuple[Collection, set[str]]]:
         deletable = {"delete", "list", "watch"}
@@ -88,6 +100,15 @@ class Directory:
             for (found, _), each in self._served.items()
             if found == version
         ]
+
+
+@contextmanager
+def _making_sense(path: str) -> Iterator[None]:
+    """An answer that is not of the form that API servers give is none; there may be one later."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError) as error:
+        raise Unreachable(f"the answer to GET {path} makes no sense") from error
 
 
 def _collection(version: str, resource: Wire) -> tuple[Collection, set[str]]:

@@ -23,7 +23,7 @@ class Site:
         self.name = name
         self.children = children
         self.api = ApiClient(transport)
-        self.directory = Directory(self.api, scope)
+        self.directory = Directory(self.api, str(self), scope)
         self.kinds_changed = asyncio.Event()
         self._transport = transport
         self._mirrors: dict[Collection, Mirror] = {}

@@ -148,9 +148,17 @@ def test_what_goes_wrong_with_the_lines_elsewhere_is_not_the_servers_fault(serve
         show()
 
 
-def test_an_answer_that_is_no_json_is_a_refusal(serve: Serve) -> None:
-    client = serve(saying(Response(200, {}, b"<html>"))).client()
-    with pytest.raises(Refused, match="not JSON"):
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        pytest.param(b"<html>", "not JSON", id="a-page"),
+        pytest.param(b"[" * 200_000, "not JSON", id="deep"),
+        pytest.param(b"[1]", "no object", id="a-list"),
+    ],
+)
+def test_an_answer_that_is_no_object_is_a_refusal(said: bytes, why: str, serve: Serve) -> None:
+    client = serve(saying(Response(200, {}, said))).client()
+    with pytest.raises(Refused, match=why):
         client.get("/a")
     client.close()
 

@@ -1,11 +1,13 @@
 """Controllers begin and members join however many requests are lost or refused on the way."""
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
+import orjson
 import pytest
 from whole import ADMINISTRATOR
 
@@ -32,7 +34,7 @@ CRDS = Collection(
 
 
 class Unsteady:
-    """A way on which some requests are lost, some answers are, and some are refused."""
+    """A way on which requests and answers are lost, refused, or come from something else."""
 
     def __init__(self, inner: Transport, seed: int, share: float = 0.3) -> None:
         self._inner = inner
@@ -42,7 +44,7 @@ class Unsteady:
         self.refused = ""
 
     async def send(self, request: Request) -> Response:
-        trouble = self._draw.choice("abc") if self._draw.random() < self._share else ""
+        trouble = self._draw.choice("abcd") if self._draw.random() < self._share else ""
         self.failures += bool(trouble)
         if trouble == "a":
             raise Unreachable("the request was lost")
@@ -51,6 +53,8 @@ class Unsteady:
         response = await self._inner.send(request)
         if trouble == "c" and response.stream is None:
             raise Unreachable("the answer was lost")
+        if trouble == "d" and response.stream is None:
+            return Response(200, {}, self._draw.choice([b"<html>", b"null", b"[1]", b'"\xff']))
         return response
 
     async def close(self) -> None:
@@ -156,6 +160,41 @@ def test_all_begins_and_goes_on_behind_unsteady_ways(seed: int) -> None:
     assert simulate(main, seed=seed).value > 0
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(b"<html>please log in</html>", id="a-page"),
+        pytest.param(b"null", id="nothing"),
+        pytest.param(b"[" * 5000, id="deep"),
+        pytest.param(b'{"groups": [{"name": "apps"}]}', id="without-versions"),
+        pytest.param(b'{"groups": [null]}', id="no-group"),
+        pytest.param(b'{"groups": 7}', id="no-groups"),
+        pytest.param(b'{"resources": [{"name": 3}]}', id="odd-resources"),
+    ],
+)
+def test_kinds_are_read_as_soon_as_what_is_said_of_them_makes_sense(
+    said: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="atoll.controllers")
+
+    async def main(_world: World) -> set[tuple[str, str]]:
+        asked: set[str] = set()
+
+        async def handle(request: Request) -> Response:
+            if request.path not in asked and (request.path == "/apis" or b"groups" not in said):
+                asked.add(request.path)
+                return Response(200, {}, said)
+            resource = {"name": "pods", "kind": "Pod", "namespaced": True, "verbs": ["get"]}
+            return Response(200, {}, orjson.dumps({"resources": [resource]}))
+
+        directory = Directory(ApiClient(InProcess(handle, ADMINISTRATOR)), "m1")
+        assert await directory.read()
+        return {(each.api_version, each.kind) for each in directory.served}
+
+    assert simulate(main, seed=0).value == {("v1", "Pod")}
+    assert all(" of m1: the answer to GET " in each for each in caplog.messages)
+
+
 def test_a_group_that_is_refused_keeps_what_was_known_of_it() -> None:
     async def main(world: World) -> None:
         effects = world.effects("hub")
@@ -163,7 +202,7 @@ def test_a_group_that_is_refused_keeps_what_was_known_of_it() -> None:
         async with AsyncExitStack() as stack:
             await run(plane, effects, stack)
             way = Unsteady(InProcess(plane.server.handle, ADMINISTRATOR), 0, share=0.0)
-            directory = Directory(ApiClient(way))
+            directory = Directory(ApiClient(way), "the plane")
             assert await directory.read()
             known = set(directory.served)
             way.refused = "/apis/apps/v1"
