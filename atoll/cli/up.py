@@ -105,6 +105,10 @@ def _patience_s(config: Config) -> float:
 
 
 def _say_running(config: Config, note: Note) -> None:
+    if not note.url:  # nor can it be told yet where it is, or with which fleet
+        show(f"atoll is still starting · data in {config.data_dir}")
+        show(f"See how it goes: {command(config, 'status')}")
+        return
     if config.port not in (None, 0) and not note.url.endswith(f":{config.port}"):
         raise CommandFailed(
             f"atoll is already running at {note.url}",
@@ -124,8 +128,8 @@ def _say_running(config: Config, note: Note) -> None:
             "so its feature gates, times and estimators cannot be changed",
             command(config, "down"),
         )
-    where = f" at {note.url}" if note.url else ", and still starting"
-    show(f"atoll is already running{where} (process {note.pid}) · data in {config.data_dir}")
+    where = f"at {note.url} (process {note.pid})"
+    show(f"atoll is already running {where} · data in {config.data_dir}")
     show(f"Stop it: {command(config, 'down')}")
 
 

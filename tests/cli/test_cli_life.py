@@ -244,6 +244,11 @@ def test_a_lock_held_by_a_process_that_says_nothing_is_reported(shell: Shell) ->
     with (shell.data / "server.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert shell.atoll("status").out.startswith("atoll is starting")
+        once_more = shell.atoll("up", "--fleet", "tiny", "--port", "4711")
+        assert once_more.out.splitlines() == [
+            f"atoll is still starting · data in {shell.data}",
+            "See how it goes: atoll status",
+        ]
         down = shell.atoll("down")
         assert down.code == 1
         assert "error: cannot tell which process is running" in down.err
