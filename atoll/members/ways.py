@@ -45,10 +45,13 @@ def endpoint(cluster: Object, secret: Object | None) -> Endpoint:
     token = _data(secret, "token", name)
     if token is None:
         raise UsageError(f"{named} of cluster {name} has no token")
+    written = token.decode(errors="replace").strip()
+    if not written.isascii() or not written.isprintable():
+        raise UsageError(f"{named} of cluster {name} has a token with characters it may not have")
     return Endpoint(
         server=str(spec["apiEndpoint"]).rstrip("/"),
         ca=None if is_trusted else ca,
-        token=token.decode(errors="replace").strip(),
+        token=written,
         skip_verification=is_trusted,
         proxy=spec.get("proxyURL") or None,
         proxy_headers=spec.get("proxyHeader") or {},

@@ -47,6 +47,7 @@ def test_one_that_is_trusted_blindly_needs_no_authority():
         pytest.param({}, secret(caBundle=""), "insecureSkipTLSVerification", id="no authority"),
         pytest.param({}, secret(token=""), "has no token", id="no token"),
         pytest.param({}, secret(token="%%%"), "token in the Secret", id="no base64"),
+        pytest.param({}, secret(token="AAAA"), "may not have", id="no text"),
     ],
 )
 def test_what_is_missing_is_said(spec, found, problem):
