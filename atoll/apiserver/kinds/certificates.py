@@ -58,14 +58,22 @@ _BEGIN = b"-----BEGIN CERTIFICATE REQUEST-----"
 
 def request_of(csr: Object) -> x509.CertificateSigningRequest | None:
     """The request proper; None if it is not one, or not signed by the key it is about."""
+    raw = _decoded(text(csr, "spec", "request"))
+    if not raw.lstrip().startswith(_BEGIN):
+        return None
     try:
-        raw = base64.b64decode(text(csr, "spec", "request"))
-        if not raw.lstrip().startswith(_BEGIN):
-            return None
         found = x509.load_pem_x509_csr(raw)
-    except (ValueError, binascii.Error):
+    except ValueError:
         return None
     return found if found.is_signature_valid else None
+
+
+def _decoded(written: str) -> bytes:
+    """What is written in base64; nothing if it is not."""
+    try:
+        return base64.b64decode(written)
+    except binascii.Error:
+        return b""
 
 
 def has_condition(csr: Object, kind: str) -> bool:
@@ -114,7 +122,7 @@ def _signer_errors(name: str) -> list[FieldError]:
 def _status_errors(csr: Object) -> list[FieldError]:
     errors = []
     certificate = text(csr, "status", "certificate")
-    if certificate and _CERTIFICATE not in base64.b64decode(certificate):
+    if certificate and _CERTIFICATE not in _decoded(certificate):
         why = "must contain at least one CERTIFICATE PEM block"
         errors.append(invalid("status.certificate", "<certificate data>", why))
     conditions = parts(csr, "status", "conditions")
