@@ -5,7 +5,6 @@ their own, and each changes nothing but its own part.
 """
 
 import base64
-import binascii
 
 from cryptography import x509
 
@@ -72,7 +71,7 @@ def _decoded(written: str) -> bytes:
     """What is written in base64; nothing if it is not."""
     try:
         return base64.b64decode(written)
-    except binascii.Error:
+    except ValueError:
         return b""
 
 
