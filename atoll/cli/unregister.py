@@ -15,6 +15,7 @@ from atoll.cli.timing import Span
 from atoll.client.kubeconfig import read_kubeconfigs
 from atoll.client.plain import PlainClient
 from atoll.dialects.karmada import names
+from atoll.effects import system_now
 from atoll.members import unregistering
 from atoll.members.unjoining import Wish
 
@@ -87,7 +88,9 @@ def unregister(
     member = _member(cluster_kubeconfig, cluster_context)
     wish = Wish(name, cluster_namespace, wait_s, is_forced=force)
     try:
-        parting = unregistering.unregister(plane.client, member, wish, namespace, time.sleep)
+        parting = unregistering.unregister(
+            plane.client, member, wish, namespace, time.sleep, now=system_now
+        )
     finally:
         if member is not None:
             member.close()

@@ -6,8 +6,10 @@ until the plane sees it; then what it delivered stays. A cluster that registered
 never came, may be let go as well.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient, Wire
@@ -58,7 +60,13 @@ def find(plane: PlainClient, name: str) -> Registered:
 
 
 def unregister(
-    plane: PlainClient, member: PlainClient | None, wish: Wish, home: str, pause: Pause
+    plane: PlainClient,
+    member: PlainClient | None,
+    wish: Wish,
+    home: str,
+    pause: Pause,
+    *,
+    now: Callable[[], datetime],
 ) -> Parting:
     """Have the plane forget a cluster and its agent's rights; in the member, its agent's home."""
     found, parting = find(plane, wish.name), Parting(is_gone=True)
@@ -66,6 +74,9 @@ def unregister(
         if member is not None:
             confirm(found.cluster, member)
         _let_go(plane, found.cluster, wish, pause, parting)
+        if _is_silent(plane, wish.name, now()):
+            told = "its agent does not report; what it delivered stays in the cluster"
+            parting.notes.append(told)
     if not parting.is_gone:
         # The agent needs its rights for as long as it takes things back.
         parting.notes += in_the_plane(plane, wish.name)
@@ -76,8 +87,6 @@ def unregister(
 
 
 def _let_go(plane: PlainClient, cluster: Wire, wish: Wish, pause: Pause, parting: Parting) -> None:
-    if not _is_ready(cluster):
-        parting.notes.append("its agent does not report; what it cannot take back stays there")
     plane.delete(CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
     parting.is_gone = wait_gone(plane, cluster, wish.wait_s, pause)
     if not parting.is_gone and wish.is_forced:
@@ -85,9 +94,14 @@ def _let_go(plane: PlainClient, cluster: Wire, wish: Wish, pause: Pause, parting
         parting.is_gone = wait_gone(plane, cluster, GONE_WAIT_S, pause)
 
 
-def _is_ready(cluster: Wire) -> bool:
-    conditions = (cluster.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+def _is_silent(plane: PlainClient, name: str, now: datetime) -> bool:
+    """Whether an agent has not shown for longer than its Lease is good for that it lives."""
+    try:
+        spec = plane.get(LEASES.path(names.CLUSTER_NAMESPACE, name)).get("spec") or {}
+        renewed = datetime.fromisoformat(spec["renewTime"])
+        return (now - renewed).total_seconds() > float(spec["leaseDurationSeconds"])
+    except (Refused, LookupError, TypeError, ValueError):
+        return True
 
 
 def _withdraw(plane: PlainClient, wish: Wish) -> list[str]:

@@ -334,6 +334,7 @@ def test_a_certificate_is_renewed_in_its_file_and_in_its_secret(
     # Nobody waits for a dead agent to take back what it delivered.
     code, _, error = told("unregister", "farther", "--wait", "100s")
     assert code == 0, error
+    assert " ! its agent does not report; what it delivered stays in the cluster\n" in error
     assert works(plane, "farther") == []
 
 
