@@ -67,6 +67,7 @@ class Placement:
         self._setting = Setting(features=hub.features)
         self._queue: Queue[Ref] = Queue(by_priority=hub.features.PriorityBasedScheduling)
         self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
+        self._woken: Worklist[Ref] = Worklist("woken", hub.turns)
         self._more = asyncio.Event()
         self._expired_at = 0.0
         self._room_at = 0.0
@@ -87,12 +88,8 @@ class Placement:
             self._look_at_prices()
             key = self._queue.next(self._hub.now)
             if key is not None:
-                try:
-                    with self._hub.turns.holding(Level.ARRIVE):
-                        await self._place(key)
-                except Exception as error:  # noqa: BLE001 - one bad binding must not stop the others
-                    report_failure(f"{self.name}: {key}", error)
-                    self._queue.failed(key, Verdict.SCHEDULER_ERROR, self._hub.now)
+                with self._hub.turns.holding(Level.ARRIVE):
+                    await self._place_or_tell(key)
                 await asyncio.sleep(0)
                 continue
             now = self._hub.now
@@ -114,6 +111,27 @@ class Placement:
             self._add(key)
 
         await self._placed.run(add)
+
+    async def look_again(self) -> None:
+        """Look again at what changed clusters may matter to, when nothing presses more; for ever.
+
+        What is placed already can wait: clusters that come and go must not hold up what is new.
+        """
+
+        async def look(key: Ref) -> None:
+            now = self._hub.now
+            self._queue.cluster_changed({key: self._priority(key)}, now)
+            if self._queue.take(key, now):
+                await self._place_or_tell(key)
+
+        await self._woken.run(look)
+
+    async def _place_or_tell(self, key: Ref) -> None:
+        try:
+            await self._place(key)
+        except Exception as error:  # noqa: BLE001 - one bad binding must not stop the others
+            report_failure(f"{self.name}: {key}", error)
+            self._queue.failed(key, Verdict.SCHEDULER_ERROR, self._hub.now)
 
     async def _place(self, key: Ref) -> None:
         hub, now = self._hub, self._hub.now
@@ -313,9 +331,13 @@ class Placement:
         return [wire for kind in BINDING_KINDS for wire in self._hub.plane.all(BINDING, kind)]
 
     def _wake(self, keys: list[Ref]) -> None:
-        priorities = {key: self._priority(key) for key in keys}
-        self._queue.cluster_changed(priorities, self._hub.now)
+        """Look again at these: at once at who waits for a place, at others when there is time."""
+        waiting = {key: self._priority(key) for key in keys if key in self._queue}
+        self._queue.cluster_changed(waiting, self._hub.now)
         self._more.set()
+        for key in keys:
+            if key not in waiting:
+                self._woken.add(key, Level.SUM)
 
     def _add(self, key: Ref) -> None:
         self._queue.add(key, self._priority(key), self._hub.now)

@@ -102,6 +102,7 @@ async def start(
     await interpretation.start()
     services: dict[str, Callable[[], Awaitable[None]]] = {
         f"{placement.name}'s reports": placement.report,
+        f"{placement.name}'s second looks": placement.look_again,
         "events": hub.performer.run,
         placement.explanations.name: placement.explanations.run,
         placement.prices.loop.name: placement.prices.loop.run,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.model.decision import Verdict
-from atoll.planning.placing.queue import LATE, Queue
+from atoll.planning.placing.queue import Queue
 
 UNSCHEDULABLE, ERROR, NO_FIT = (
     Verdict.UNSCHEDULABLE,
@@ -241,20 +241,15 @@ def test_what_is_put_back_comes_at_once_and_has_not_failed() -> None:
     assert queue.wake(2.0) is None
 
 
-def test_who_is_there_for_a_changed_cluster_lets_who_is_new_go_first_for_a_while() -> None:
+def test_a_key_is_taken_out_of_turn_only_if_it_may_be_looked_at() -> None:
     queue: Queue[str] = Queue()
-    queue.cluster_changed({"old": 0, "older": 0}, 0.0)
-    queue.add("new", 0, LATE - 0.1)
-    assert queue.next(LATE - 0.1) == "new"
-    queue.add("newer", 0, LATE + 0.1)
-    assert [queue.next(LATE + 0.1) for _ in range(3)] == ["old", "older", "newer"]
-
-
-def test_who_is_new_does_not_wait_because_a_cluster_changed_as_well() -> None:
-    queue: Queue[str] = Queue()
-    queue.cluster_changed({"other": 0}, 0.0)
-    queue.add("new", 0, 1.0)
-    queue.cluster_changed({"new": 0}, 1.0)
-    assert queue.next(1.0) == "new"
-    queue.succeeded("new", 1.0)
-    assert queue.next(1.0) == "other"
+    queue.add("first", 0, 0.0)
+    queue.add("second", 0, 0.0)
+    queue.add_later("later", 0, 5.0, 0.0)
+    assert "later" in queue
+    assert [queue.take(each, 1.0) for each in ("second", "later", "nobody")] == [True, False, False]
+    assert "second" not in queue
+    assert not queue.take("second", 1.0)
+    assert drained(queue, 1.0) == ["first"]
+    queue.succeeded("second", 1.0)
+    assert drained(queue, 5.0) == ["later"]

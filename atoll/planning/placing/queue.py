@@ -1,8 +1,7 @@
 """What waits to be scheduled, and in which order. Time comes with every call.
 
 Keys come in with their priority; the next to look at comes out: the highest priority first, and of
-equal ones who waits longest; who is there because a cluster changed lets the others go first, for a
-while. Who failed backs off, from 1 s doubling to 10 s; who found no room
+equal ones who waits longest. Who failed backs off, from 1 s doubling to 10 s; who found no room
 waits until clusters change, 5 minutes at most. A key that was handed out is not handed out again
 until its outcome is told. What is done with a key, and what a key is, is for others to know.
 """
@@ -16,8 +15,6 @@ from typing import Generic, TypeVar
 from atoll.model.decision import Verdict
 
 BACK_OFF_FIRST, BACK_OFF_MOST = 1.0, 10.0
-LATE = 2.0
-"""Seconds by which who is only looked at again lets others go first."""
 WAIT_MOST = 300.0
 
 K = TypeVar("K", bound=Hashable)
@@ -31,7 +28,6 @@ class _Entry(Generic[K]):
     priority: int
     due: float
     for_room: bool = False
-    late: float = 0.0
     dropped: bool = False
 
 
@@ -53,6 +49,10 @@ class Queue(Generic[K]):
     def __len__(self) -> int:
         return len(self._waiting)
 
+    def __contains__(self, key: K) -> bool:
+        """Whether a key waits, for its turn or for something to change."""
+        return key in self._waiting
+
     def add(self, key: K, priority: int, now: float) -> None:
         """Let a key be looked at, at once; one that waits already keeps its place."""
         if key in self._taken:
@@ -62,13 +62,6 @@ class Queue(Generic[K]):
         waiting = self._waiting.get(key)
         since = waiting.due if waiting and waiting.due < now else now
         self._wait(_Entry(key, priority, since), now)
-
-    def _look_again(self, key: K, priority: int, now: float) -> None:
-        """Let a key be looked at once those who are new have been."""
-        if key in self._taken:
-            self._again.setdefault(key, _Entry(key, priority, now, late=LATE))
-        elif key not in self._waiting or self._waiting[key].due > now:
-            self._wait(_Entry(key, priority, now, late=LATE), now)
 
     def add_later(self, key: K, priority: int, due: float, now: float) -> None:
         """Let a key be looked at then, unless it waits already."""
@@ -80,9 +73,19 @@ class Queue(Generic[K]):
         for key, priority in priorities.items():
             _, until = self._failures.get(key, (0, now))
             if key in self._taken or until <= now:
-                self._look_again(key, priority, now)
+                self.add(key, priority, now)
             else:
                 self._wait(_Entry(key, priority, until), now)
+
+    def take(self, key: K, now: float) -> bool:
+        """Take this very key, out of turn, if it waits and may be looked at by now."""
+        entry = self._waiting.get(key)
+        if entry is None or entry.due > now:
+            return False
+        entry.dropped = True
+        del self._waiting[key]
+        self._taken[key] = entry.priority
+        return True
 
     def next(self, now: float) -> K | None:
         """Take the key to look at now, if there is one."""
@@ -161,7 +164,7 @@ class Queue(Generic[K]):
 
     def _make_ready(self, entry: _Entry[K]) -> None:
         rank = -entry.priority if self.by_priority else 0
-        heappush(self._ready, (rank, entry.due + entry.late, next(self._places), entry))
+        heappush(self._ready, (rank, entry.due, next(self._places), entry))
 
     def _ripen(self, now: float) -> None:
         while self._later and self._later[0][0] <= now:
