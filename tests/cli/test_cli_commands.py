@@ -170,6 +170,8 @@ def test_help_and_version_need_nothing(shell: Shell) -> None:
         assert "atoll" in result.out + result.err
         assert result.code == (0 if words else 2)
         assert "error" not in result.err
+    assert shell.atoll("version").out.startswith(f"atoll {__version__} (Python 3.")
+    assert shell.atoll("version", "-o", "json").json["version"] == __version__
 
 
 def test_whoever_interrupts_while_code_is_loaded_sees_no_traceback(shell: Shell) -> None:
@@ -211,8 +213,6 @@ def test_an_answer_that_nobody_can_take_is_no_bug(
     assert done.returncode == code
     assert done.stderr.startswith(said)
     assert len(done.stderr.splitlines()) == bool(said)
-    assert shell.atoll("version").out.startswith(f"atoll {__version__} (Python 3.")
-    assert shell.atoll("version", "-o", "json").json["version"] == __version__
 
 
 @pytest.mark.parametrize(
