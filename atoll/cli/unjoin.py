@@ -1,7 +1,6 @@
 """`atoll unjoin`: have the plane forget a cluster."""
 
 import os
-import re
 import sys
 import time
 
@@ -11,6 +10,7 @@ from atoll.cli.completing import complete_clusters
 from atoll.cli.failing import TIMEOUT, CommandFailed
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
+from atoll.cli.timing import Span
 from atoll.client.kubeconfig import read_kubeconfigs
 from atoll.client.plain import PlainClient
 from atoll.dialects.karmada import names
@@ -29,17 +29,6 @@ atoll unjoin prod --cluster-kubeconfig ~/.kube/prod
 atoll unjoin prod --wait 2m
 atoll unjoin prod --force
 """
-_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?")
-
-
-def _seconds(_: click.Context, __: click.Parameter, written: str) -> float:
-    """A span of time as Go and people write it: 90, 90s, 1m30s, 2h."""
-    found = _DURATION.fullmatch(written)
-    hours, minutes, rest = found.groups() if found else (None, None, None)
-    span = int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(rest or 0)
-    if found is None or span <= 0:
-        raise click.BadParameter(f"{written!r} is no span of time; write 90s or 2m")
-    return span
 
 
 @click.command(help=_HELP)
@@ -61,10 +50,10 @@ def _seconds(_: click.Context, __: click.Parameter, written: str) -> float:
 @click.option(
     "--wait",
     "wait_s",
+    type=Span(bare=True, lasting=True),
     metavar="TIME",
     default="60s",
     show_default=True,
-    callback=_seconds,
     help="Wait so long for the plane to be done with it.",
 )
 @click.option("--force", is_flag=True, help="After that, forget it without taking anything back.")

@@ -123,6 +123,8 @@ class Placement:
             self._queue.cluster_changed({key: self._priority(key)}, now)
             if self._queue.take(key, now):
                 await self._place_or_tell(key)
+            else:
+                self._more.set()  # it backs off, and its time is to be waited for
 
         await self._woken.run(look)
 

@@ -253,3 +253,14 @@ def test_a_key_is_taken_out_of_turn_only_if_it_may_be_looked_at() -> None:
     assert drained(queue, 1.0) == ["first"]
     queue.succeeded("second", 1.0)
     assert drained(queue, 5.0) == ["later"]
+
+
+@pytest.mark.parametrize("reason", [UNSCHEDULABLE, ERROR, NO_FIT])
+def test_who_found_no_place_is_known_to_look_for_one_until_it_did(reason: Verdict) -> None:
+    queue: Queue[str] = Queue()
+    queue.add("a", 0, 0.0)
+    fail(queue, reason, 0.0)
+    assert "a" in queue
+    queue.cluster_changed({"a": 0}, 5.0)
+    assert drained(queue, 5.0) == ["a"]
+    assert "a" not in queue

@@ -50,8 +50,8 @@ class Queue(Generic[K]):
         return len(self._waiting)
 
     def __contains__(self, key: K) -> bool:
-        """Whether a key waits, for its turn or for something to change."""
-        return key in self._waiting
+        """Whether a key has yet to find its place: it waits, or found none when it was tried."""
+        return key in self._waiting or key in self._failures
 
     def add(self, key: K, priority: int, now: float) -> None:
         """Let a key be looked at, at once; one that waits already keeps its place."""
