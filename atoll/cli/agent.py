@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atoll.cli.choosing import chosen
+from atoll.cli.describing import place_options
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.timing import Span, times_options
 from atoll.client.endpoint import Endpoint
@@ -51,9 +52,7 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     metavar="URL",
     help="Where others would reach the cluster [default: where the agent does].",
 )
-@click.option("--cluster-provider", default="", help="Who runs it, for spreading by provider.")
-@click.option("--cluster-region", default="", help="Where it is, for spreading by region.")
-@click.option("--cluster-zones", multiple=True, help="Its zones, with commas between them.")
+@place_options
 @click.option(
     "--proxy-server-address", default="", metavar="URL", help="Through which others reach it."
 )

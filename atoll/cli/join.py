@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import click
 
+from atoll.cli.describing import place_options
 from atoll.cli.failing import ERROR, USAGE, CommandFailed
 from atoll.cli.output import show_table
 from atoll.cli.printing import show, tell
@@ -43,9 +44,7 @@ _COLUMNS = (Column("CONTEXT"), Column("CLUSTER"), Column("SERVER", 1), Column("W
 )
 @click.option("--cluster-context", metavar="NAME", help="Its context [default: the current one].")
 @click.option("--all-contexts", is_flag=True, help="Join the clusters of all contexts.")
-@click.option("--cluster-provider", default="", help="Who runs it, for spreading by provider.")
-@click.option("--cluster-region", default="", help="Where it is, for spreading by region.")
-@click.option("--cluster-zones", multiple=True, help="Its zones, with commas between them.")
+@place_options
 @click.option(
     "--cluster-namespace",
     default=names.CLUSTER_NAMESPACE,

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from atoll.cli.choosing import chosen
+from atoll.cli.describing import place_options
 from atoll.cli.failing import USAGE, CommandFailed, unusable
 from atoll.cli.printing import show, tell
 from atoll.cli.timing import Span
@@ -77,9 +78,7 @@ atoll register … --cluster-name edge --kubeconfig edge.yaml --context edge --c
     show_default=True,
     help="Where the agent's Secrets are in the plane.",
 )
-@click.option("--cluster-provider", default="", help="Who runs it, for spreading by provider.")
-@click.option("--cluster-region", default="", help="Where it is, for spreading by region.")
-@click.option("--cluster-zones", multiple=True, help="Its zones, with commas between them.")
+@place_options
 @click.option(
     "--proxy-server-address", default="", metavar="URL", help="Through which others reach it."
 )
