@@ -33,6 +33,15 @@ SERVED = (
     ("discovery.k8s.io", "v1"),
     ("scheduling.k8s.io", "v1"),
     ("storage.k8s.io", "v1"),
+    ("autoscaling", "v1"),
+    ("autoscaling", "v2"),
+    ("admissionregistration.k8s.io", "v1"),
+    ("apiregistration.k8s.io", "v1"),
+    ("flowcontrol.apiserver.k8s.io", "v1"),
+    ("networking.k8s.io", "v1"),
+    ("node.k8s.io", "v1"),
+    ("policy", "v1"),
+    ("resource.k8s.io", "v1"),
 )
 # Documents about the server itself, whose types (APIGroupList, version.Info, ...) it also serves.
 GENERAL = ("api", "apis", "apis/apps", "version")
@@ -40,6 +49,10 @@ GENERAL = ("api", "apis", "apis/apps", "version")
 TARGET = Path(__file__).parents[1] / "atoll/apiserver/schemas/kubernetes.json"
 JSON = "application/json"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+# The group of APIServices has none itself: it comes right after the core group, which is apart.
+OWN_SERVICE = {
+    ("apiregistration.k8s.io", "v1"): {"groupPriorityMinimum": 17900, "versionPriority": 15},
+}
 REF = "#/components/schemas/"
 GVKS = "x-kubernetes-group-version-kind"
 
@@ -111,6 +124,7 @@ def _groups(get: Get, served: Mapping[tuple[str, str], dict[str, Json]]) -> list
     """The groups in discovery order, each with its versions, preferred first."""
     services = get("/apis/apiregistration.k8s.io/v1/apiservices", JSON)["items"]
     specs = {(s["spec"].get("group", ""), s["spec"]["version"]): s["spec"] for s in services}
+    specs |= OWN_SERVICE
     groups: dict[str, Json] = {}
     for group, version, _ in _discovered(get):
         spec = specs[group, version]

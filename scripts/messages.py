@@ -27,6 +27,7 @@ MODULES = {
     "io.k8s.api.": "k8s.io/api",
     "io.k8s.apimachinery.": "k8s.io/apimachinery",
     "io.k8s.apiextensions-apiserver.": "k8s.io/apiextensions-apiserver",
+    "io.k8s.kube-aggregator.": "k8s.io/kube-aggregator",
 }
 # Where a struct has the names of its protobuf form and JSON another form entirely.
 BY_HAND = frozenset(
