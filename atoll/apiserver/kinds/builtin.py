@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from atoll.apiserver.kinds import (
+    apiregistration,
     batch,
     certificates,
     coordination,
@@ -91,6 +92,9 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {
     },
     "apiextensions.k8s.io": {
         "CustomResourceDefinition": Kind(definitions.DEFINITION, (cells.NAME, cells.CREATED_AT)),
+    },
+    apiregistration.GROUP: {
+        "APIService": Kind(apiregistration.API_SERVICE, apiregistration.COLUMNS)
     },
     "coordination.k8s.io": {"Lease": Kind(coordination.LEASE, access.LEASE)},
     "authentication.k8s.io": dict.fromkeys(("SelfSubjectReview", "TokenReview"), _REVIEW),

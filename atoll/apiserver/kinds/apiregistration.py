@@ -1,0 +1,143 @@
+"""APIService, the one kind of apiregistration.k8s.io/v1: who serves a version of a group.
+
+One without a service is served here; the others by whoever is behind the service. Whether they
+answer, and how they are asked, is the business of `aggregation`.
+"""
+
+import binascii
+from base64 import b64decode
+
+from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
+from atoll.apiserver.kinds.columns.cells import AGE, NAME
+from atoll.apiserver.kinds.reading import Object, each, fill, given, grown, number, parts, text
+from atoll.apiserver.kinds.rules import port_errors
+from atoll.apiserver.objects.conditions import condition
+from atoll.apiserver.resource import Column, Strategy
+from atoll.dialects.kubernetes.names import (
+    path_segment_faults,
+    rfc1035_faults,
+    subdomain_faults,
+)
+
+GROUP = "apiregistration.k8s.io"
+
+_STATUSES = ("True", "False", "Unknown")
+_GROUP_PRIORITY_MAX = 20_000
+_VERSION_PRIORITY_MAX = 1000
+
+
+def _default_service(service: Object) -> None:
+    reference = given(service, "spec", "service")
+    if reference is not None:
+        fill(reference, port=443)
+
+
+def _service_errors(service: Object) -> list[FieldError]:
+    spec = given(service, "spec") or {}
+    name, group, version = (
+        text(service, "metadata", "name"),
+        text(spec, "group"),
+        text(spec, "version"),
+    )
+    errors = []
+    if name != f"{version}.{group}" and not path_segment_faults(name):
+        why = f'must be `spec.version+"."+spec.group`: "{version}.{group}"'
+        errors.append(invalid("metadata.name", name, why))
+    if not group and version != "v1":
+        why = "only v1 may have an empty group and it better be legacy kube"
+        errors.append(required("spec.group", why))
+    faults = subdomain_faults(group) if group else []
+    errors += [invalid("spec.group", group, fault) for fault in faults]
+    errors += [invalid("spec.version", version, fault) for fault in rfc1035_faults(version)]
+    return errors + _priority_errors(spec) + _backend_errors(spec)
+
+
+def _priority_errors(spec: Object) -> list[FieldError]:
+    limits = {
+        "groupPriorityMinimum": _GROUP_PRIORITY_MAX,
+        "versionPriority": _VERSION_PRIORITY_MAX,
+    }
+    return [
+        invalid(f"spec.{key}", number(spec, key), f"must be positive and less than {most}")
+        for key, most in limits.items()
+        if not 0 < number(spec, key) <= most
+    ]
+
+
+def _backend_errors(spec: Object) -> list[FieldError]:
+    service, bundle = given(spec, "service"), text(spec, "caBundle")
+    careless = spec.get("insecureSkipTLSVerify") is True
+    errors = []
+    if service is None:
+        if bundle:
+            why = "local APIServices may not have a caBundle"
+            errors.append(invalid("spec.caBundle", f"{_length(bundle)} bytes", why))
+        if careless:
+            why = "local APIServices may not have insecureSkipTLSVerify"
+            errors.append(invalid("spec.insecureSkipTLSVerify", careless, why))
+        return errors
+    errors = [
+        required(f"spec.service.{key}") for key in ("namespace", "name") if not text(service, key)
+    ]
+    for error in port_errors(service.get("port"), "spec.service.port"):
+        errors.append(invalid(error.field, error.value, f"port is not valid: {error.detail}"))
+    if careless and bundle:
+        why = "may not be true if caBundle is present"
+        errors.append(invalid("spec.insecureSkipTLSVerify", careless, why))
+    return errors
+
+
+def _length(encoded: str) -> int:
+    try:
+        return len(b64decode(encoded))
+    except binascii.Error:
+        return len(encoded)
+
+
+def _status_errors(service: Object) -> list[FieldError]:
+    return [
+        not_supported(f"{where}.status", text(one, "status"), _STATUSES)
+        for one, where in each(parts(service, "status", "conditions"), "status.conditions")
+        if text(one, "status") not in _STATUSES
+    ]
+
+
+def _begin(service: Object) -> None:
+    """What is served here is available from the start."""
+    status = grown(service, "status")
+    if given(service, "spec", "service") is None:
+        local = condition(
+            "Available", "Local", "Local APIServices are always available", holds=True
+        )
+        status["conditions"] = [
+            {**local, "lastTransitionTime": service["metadata"]["creationTimestamp"]}
+        ]
+
+
+def _place(service: Object) -> str:
+    reference = given(service, "spec", "service")
+    if reference is None:
+        return "Local"
+    return f"{text(reference, 'namespace')}/{text(reference, 'name')}"
+
+
+def _available(service: Object) -> str:
+    """Whether it is, and if not, why."""
+    conditions = parts(service, "status", "conditions")
+    found = next((one for one in conditions if one.get("type") == "Available"), None)
+    if found is None:
+        return "Unknown"
+    status, reason = text(found, "status"), text(found, "reason")
+    return f"{status} ({reason})" if reason and status != "True" else status
+
+
+API_SERVICE = Strategy(
+    has_status=True,
+    unconditional_update=False,
+    name_errors=path_segment_faults,
+    default=_default_service,
+    errors=_service_errors,
+    status_errors=_status_errors,
+    prepare_create=_begin,
+)
+COLUMNS = (NAME, Column("Service", _place), Column("Available", _available), AGE)
