@@ -29,8 +29,10 @@ from atoll.apiserver.housekeeping.bootstrap import bootstrap
 from atoll.apiserver.housekeeping.certificates import Certificates
 from atoll.apiserver.housekeeping.definitions import Definitions
 from atoll.apiserver.housekeeping.expiry import Expiry
+from atoll.apiserver.housekeeping.finished import Finished
 from atoll.apiserver.housekeeping.garbage import Collector
 from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
+from atoll.apiserver.housekeeping.root_ca import RootCa
 from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.resource import Branch, Resource
@@ -106,7 +108,7 @@ def assemble(
     catalog = Catalog(served, facts)
     api = Api(store, catalog, effects, signing)
     definitions = Definitions(api)
-    keepers = _keepers(api, definitions, roles, runs_pods=runs_pods)
+    keepers = _keepers(api, definitions, roles)
     authorize = authorize or roles.authorize
     signers = Signers(authorize, effects.now)
     api.hooks = Hooks(
@@ -134,9 +136,7 @@ def assemble(
     )
 
 
-def _keepers(
-    api: Api, definitions: Definitions, roles: Roles, *, runs_pods: bool
-) -> dict[str, Keeper]:
+def _keepers(api: Api, definitions: Definitions, roles: Roles) -> dict[str, Keeper]:
     """Who keeps the house, by what they do."""
     return {
         # They come first: whoever follows must find the resources that an event is about.
@@ -144,10 +144,12 @@ def _keepers(
         "garbage collection": Collector(api),
         "namespaces": Sweeper(api),
         "expiry of events": Expiry(api),
-        "service accounts": Accounts(api, everywhere=runs_pods),
+        "service accounts": Accounts(api),
         "roles that collect others": Aggregation(api),
         "requests for certificates": Certificates(api, roles),
         "bootstrap tokens": bootstrap_tokens.Tokens(api),
+        "root CA": RootCa(api),
+        "finished jobs": Finished(api),
     }
 
 

@@ -15,6 +15,7 @@ from atoll.dialects import json
 from atoll.dialects.karmada import names
 from atoll.interpreting.operations import Dependency
 from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Tell, Update
+from atoll.planning.detecting.matching import is_generated
 
 API_VERSION, KIND = "work.karmada.io/v1alpha2", "ResourceBinding"
 OVERWRITE, ABORT = "Overwrite", "Abort"
@@ -59,7 +60,7 @@ def plan(seen: SeenDependencies) -> Plan:
     needed = seen.dependencies
     if needed is None or not (_is_held(binding) or (needed and _clusters(binding))):
         return NOTHING
-    wanted = {key_for(each, binding): each for each in seen.objects if not _too_long(each)}
+    wanted = {key_for(each, binding): each for each in seen.objects if _may_travel(each)}
     orphans = [
         each
         for each in _attached(seen)
@@ -154,6 +155,11 @@ def _hold(seen: SeenDependencies) -> list[Action]:
     if seen.template is not None and needed:
         actions.append(Tell(seen.template, KNOWN, f"Get dependencies({listed}) succeed."))
     return actions
+
+
+def _may_travel(dependency: Object) -> bool:
+    """What each cluster makes by itself stays where it is, as does what has too long a name."""
+    return not _too_long(dependency) and not is_generated(dependency)
 
 
 def _too_long(dependency: Object) -> str:

@@ -131,6 +131,15 @@ def test_a_dependency_goes_where_its_parent_goes() -> None:
     )
 
 
+def test_what_every_cluster_makes_by_itself_does_not_travel() -> None:
+    plane = carrying("m1")
+    plane.needs[WEB] = needs("kube-root-ca.crt", "settings")
+    plane.world.put(config("kube-root-ca.crt"))
+    plane.settle()
+    attached = [each["metadata"]["name"] for each in plane.world.all(KIND)]
+    assert sorted(attached) == sorted([CONFIG, WEB])
+
+
 def test_the_parent_is_held_and_tells_what_it_depends_on() -> None:
     plane = carrying("m1")
     plane.settle()

@@ -81,10 +81,42 @@ def test_the_closest_of_several_selectors_counts() -> None:
     assert closeness(policy, make_template()) == Closeness.NAME
 
 
+ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount"}
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "expected"),
+    [
+        pytest.param({}, {}, Closeness.NOT_MEANT, id="all-of-the-kind"),
+        pytest.param({"labelSelector": {}}, {}, Closeness.NOT_MEANT, id="all-labels"),
+        pytest.param({"name": "default"}, {}, Closeness.NAME, id="by-name"),
+        pytest.param(
+            {"labelSelector": {"matchLabels": {"team": "a"}}},
+            {"team": "a"},
+            Closeness.LABELS,
+            id="by-its-labels",
+        ),
+    ],
+)
+def test_an_account_that_every_namespace_has_must_be_meant_itself(
+    selector: dict[str, Any], labels: dict[str, str], expected: Closeness
+) -> None:
+    policy = make_policy("p", ACCOUNT | selector)
+    account = ACCOUNT | {"metadata": {"name": "default", "namespace": "shop", "labels": labels}}
+    assert closeness(policy, account) == expected
+    other = ACCOUNT | {"metadata": {"name": "robot", "namespace": "shop", "labels": labels}}
+    assert closeness(make_policy("p", ACCOUNT), other) == Closeness.KIND
+
+
 def check_template(wire: dict[str, Any], *, expected: bool, rules: Rules) -> None:
     metadata = {"name": "x", "namespace": "shop", **wire.pop("metadata", {})}
     found = {"apiVersion": "apps/v1", "kind": "Deployment", **wire, "metadata": metadata}
     assert is_template(found, rules) is expected
+
+
+def _named(api_version: str, kind: str, name: str, namespace: str = "shop") -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
 
 
 @pytest.mark.parametrize(
@@ -105,6 +137,38 @@ def check_template(wire: dict[str, Any], *, expected: bool, rules: Rules) -> Non
         pytest.param({"apiVersion": "v1", "kind": "Event"}, False, id="event"),
         pytest.param({"apiVersion": "events.k8s.io/v1", "kind": "Event"}, False, id="new-event"),
         pytest.param({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}, False, id="lease"),
+        pytest.param(_named("v1", "ConfigMap", "kube-root-ca.crt"), False, id="root-ca"),
+        pytest.param(_named("v1", "ConfigMap", "kube-root-ca"), True, id="hardly-a-root-ca"),
+        pytest.param(_named("v1", "Service", "kubernetes", "default"), False, id="own-service"),
+        pytest.param(_named("v1", "Endpoints", "kubernetes", "default"), False, id="own-endpoints"),
+        pytest.param(
+            _named("discovery.k8s.io/v1", "EndpointSlice", "kubernetes", "default"),
+            False,
+            id="own-slice",
+        ),
+        pytest.param(_named("v1", "Service", "kubernetes"), True, id="a-service-elsewhere"),
+        pytest.param(
+            _named("scheduling.k8s.io/v1", "PriorityClass", "system-node-critical", ""),
+            False,
+            id="a-priority-of-the-system",
+        ),
+        pytest.param(
+            _named("scheduling.k8s.io/v1", "PriorityClass", "urgent", ""), True, id="a-priority"
+        ),
+        pytest.param(
+            _named("networking.k8s.io/v1", "ServiceCIDR", "kubernetes", ""), False, id="own-range"
+        ),
+        pytest.param(
+            _named("apiregistration.k8s.io/v1", "APIService", "v1.apps", ""),
+            False,
+            id="what-the-server-serves-itself",
+        ),
+        pytest.param(
+            _named("apiregistration.k8s.io/v1", "APIService", "v1.a.io", "")
+            | {"spec": {"service": {"name": "a", "namespace": "a"}}},
+            True,
+            id="what-another-server-serves",
+        ),
     ],
 )
 def test_what_may_be_propagated(wire: dict[str, Any], *, expected: bool) -> None:

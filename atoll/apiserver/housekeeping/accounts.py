@@ -1,7 +1,7 @@
 """Service accounts' upkeep: their Secrets get tokens, and go with them.
 
 `plan` sees a Secret made for a token and the account it names, and says what is to become of it.
-In a cluster that runs pods, every namespace has an account called `default` too.
+Every namespace has an account called `default`, which clients wait for, and pods where they run.
 """
 
 from base64 import b64encode
@@ -62,15 +62,14 @@ def filled(secret: Object, account: Account, signing: Signing) -> Object:
 class Accounts:
     """Follows the store and keeps accounts and their Secrets together."""
 
-    def __init__(self, api: Api, *, everywhere: bool) -> None:
+    def __init__(self, api: Api) -> None:
         self._api = api
-        self._everywhere = everywhere  # whether every namespace has an account of its own
         self._wanted = ("token", "namespace", *(["ca.crt"] if api.signing.ca else []))
         self._work: Worklist[tuple[str, str]] = Worklist("service accounts")
 
     def load(self) -> None:
         for record in self._api.store.page(NAMESPACES).records:
-            self._note_namespace(record)
+            self._work.add((NAMESPACES, record.name))
         for record in self._api.store.page(SECRETS).records:
             self._note_secret(record)
 
@@ -85,11 +84,7 @@ class Accounts:
                         self._note_removed(event.after)
                 case "namespaces":
                     if event.before is None:
-                        self._note_namespace(event.after)
-
-    def _note_namespace(self, record: Record) -> None:
-        if self._everywhere:
-            self._work.add((NAMESPACES, record.name))
+                        self._work.add((NAMESPACES, event.after.name))
 
     def _note_secret(self, record: Record) -> None:
         if secret_type(record) == TOKEN_SECRET:

@@ -17,7 +17,7 @@ from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import create_object
 from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.forming import Form, formed_update
-from atoll.apiserver.verbs.writing import Leave, Verdict, write
+from atoll.apiserver.verbs.writing import Leave, Verdict, write_admitted
 from atoll.exchange import Request
 
 Object = dict[str, Any]
@@ -126,15 +126,15 @@ async def revise(
     """Change an object of ours to be, unless it is gone or (by uid) not the one meant."""
     form = Form(api, call, WriteOptions(field_manager=MANAGER))
 
-    def decide(old: Object | None) -> Verdict:
+    async def decide(old: Object | None) -> Verdict:
         if old is None:
             raise _Vanished
         if uid is not None and metadata(old)["uid"] != uid:
             return Leave(old)
-        return formed_update(form, change(old), old)
+        return await formed_update(form, change(old), old)
 
     try:
-        await write(api, call.resource, call.key(), decide)
+        await write_admitted(api, call.resource, call.key(), decide)
     except _Vanished:
         return
 

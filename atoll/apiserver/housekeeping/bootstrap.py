@@ -1,4 +1,4 @@
-"""What every cluster has from the start: namespaces, priorities and roles that clients expect."""
+"""What every cluster has from the start: namespaces, priorities, roles, and its own Service."""
 
 from collections.abc import Coroutine, Iterable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from atoll.apiserver.access.default_roles import BINDINGS, ROLES, completed
 from atoll.apiserver.admission import Kinds
 from atoll.apiserver.housekeeping.acting import call_on, ensure, revise
+from atoll.apiserver.housekeeping.own_service import advertise
 from atoll.apiserver.kinds.scheduling import SYSTEM
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.children import Children
@@ -14,13 +15,23 @@ Object = dict[str, Any]
 
 PRIORITIES = "priorityclasses.scheduling.k8s.io"
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_USED_FOR = {
+    "system-cluster-critical": "Used for system critical pods that must run in the cluster, but can"
+    " be moved to another node if necessary.",
+    "system-node-critical": "Used for system critical pods that must not be moved from their"
+    " current node.",
+}
 
 
 async def bootstrap(api: Api, kinds: Kinds) -> None:
     """Create what is missing of what must be there, with what goes with the server's own kinds."""
     spaces = [{"metadata": {"name": name}} for name in (*NAMESPACES, *kinds.namespaces)]
     await _together(ensure(api, "namespaces", space) for space in spaces)
-    priorities = [{"metadata": {"name": name}, "value": value} for name, value in SYSTEM.items()]
+    await advertise(api)
+    priorities = [
+        {"metadata": {"name": name}, "value": value, "description": _USED_FOR[name]}
+        for name, value in SYSTEM.items()
+    ]
     await _together(ensure(api, PRIORITIES, priority) for priority in priorities)
     await _together(_complete(api, *one) for one in (*ROLES, *BINDINGS, *kinds.roles))
 

@@ -19,6 +19,9 @@ POLICY, CLUSTER_POLICY = "PropagationPolicy", "ClusterPropagationPolicy"
 _OWN_GROUPS = re.compile(r"(.+\.)?atoll\.io|.+\.karmada\.io")
 _PASSING_GROUPS = ("events.k8s.io", "coordination.k8s.io")
 _API_PARTS_MAX = 3
+_ROOT_CA = "kube-root-ca.crt"
+_CREDENTIALS = "kube-system/extension-apiserver-authentication"
+_KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
 
 
 class Closeness(IntEnum):
@@ -91,8 +94,21 @@ def may_propagate(api_version: str, kind: str, rules: Rules) -> bool:
 def is_generated(wire: Object) -> bool:
     """Whether an object is the API server's own, different in every cluster."""
     metadata = wire.get("metadata") or {}
-    place = (wire.get("kind"), metadata.get("namespace"), metadata.get("name"))
-    return place == ("ConfigMap", "kube-system", "extension-apiserver-authentication")
+    namespace, name = metadata.get("namespace") or "", metadata.get("name") or ""
+    match wire.get("kind"):
+        case "ConfigMap":
+            return name == _ROOT_CA or f"{namespace}/{name}" == _CREDENTIALS
+        case "Service" | "Endpoints" | "EndpointSlice":
+            return f"{namespace}/{name}" == "default/kubernetes"
+        case "PriorityClass":
+            return name.startswith("system-")
+        case "ServiceCIDR":
+            return name == "kubernetes"
+        case "FlowSchema" | "PriorityLevelConfiguration":
+            return _KEPT_BY_SERVER in (metadata.get("annotations") or {})
+        case "APIService":
+            return not (wire.get("spec") or {}).get("service")
+    return False
 
 
 def closeness(policy: Object, template: Object) -> Closeness:
@@ -116,6 +132,8 @@ def _meant(selector: Object, template: Object) -> Closeness:
     if selector.get("name"):
         named = selector["name"] == metadata.get("name")
         return Closeness.NAME if named else Closeness.NOT_MEANT
+    if _is_in_every_namespace(template):
+        return Closeness.NOT_MEANT
     if selector.get("labelSelector") is None:
         return Closeness.KIND
     try:
@@ -124,3 +142,10 @@ def _meant(selector: Object, template: Object) -> Closeness:
         return Closeness.NOT_MEANT
     matches = wanted.matches(metadata.get("labels") or {})
     return Closeness.LABELS if matches else Closeness.NOT_MEANT
+
+
+def _is_in_every_namespace(template: Object) -> bool:
+    """Whether each cluster makes one by itself: whoever means ours must name or label it."""
+    metadata = template.get("metadata") or {}
+    is_default = (template.get("kind"), metadata.get("name")) == ("ServiceAccount", "default")
+    return is_default and not metadata.get("labels")

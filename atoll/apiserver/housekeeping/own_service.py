@@ -1,0 +1,84 @@
+"""The server as a service in its own cluster: `kubernetes` in the namespace `default`.
+
+Where the server is reached comes in; its Service, Endpoints and EndpointSlice go out, and are
+brought up to date at every start. What they are is not for clients to decide, so they are written
+without the way of a request.
+"""
+
+import ipaddress
+from typing import Any
+from urllib.parse import urlsplit
+
+from atoll.apiserver.housekeeping.acting import call_on
+from atoll.apiserver.objects.metadata import metadata, stamped
+from atoll.apiserver.verbs.call import Api
+from atoll.apiserver.verbs.writing import Leave, Save, Verdict, same, write
+
+Object = dict[str, Any]
+
+NAMESPACE, NAME = "default", "kubernetes"
+ADDRESS = "10.96.0.1"
+_HTTPS = 443
+
+
+def described(url: str) -> dict[str, Object]:
+    """The objects that say where a server is, by collection; none of what is no IP address."""
+    place = urlsplit(url)
+    try:
+        host = ipaddress.ip_address(place.hostname or "")
+    except ValueError:
+        return {}
+    port = {"name": "https", "port": place.port or _HTTPS, "protocol": "TCP"}
+    served = {"name": "https", "protocol": "TCP", "port": _HTTPS, "targetPort": port["port"]}
+    return {
+        "services": {
+            "metadata": _head(component="apiserver", provider="kubernetes"),
+            "spec": {
+                "clusterIP": ADDRESS,
+                "clusterIPs": [ADDRESS],
+                "internalTrafficPolicy": "Cluster",
+                "ipFamilies": ["IPv4"],
+                "ipFamilyPolicy": "SingleStack",
+                "ports": [served],
+                "sessionAffinity": "None",
+                "type": "ClusterIP",
+            },
+            "status": {"loadBalancer": {}},
+        },
+        "endpoints": {
+            "metadata": _head(**{"endpointslice.kubernetes.io/skip-mirror": "true"}),
+            "subsets": [{"addresses": [{"ip": str(host)}], "ports": [port]}],
+        },
+        "endpointslices.discovery.k8s.io": {
+            "metadata": _head(**{"kubernetes.io/service-name": NAME}),
+            "addressType": f"IPv{host.version}",
+            "endpoints": [{"addresses": [str(host)], "conditions": {"ready": True}}],
+            "ports": [port],
+        },
+    }
+
+
+def _head(**labels: str) -> Object:
+    return {"name": NAME, "namespace": NAMESPACE, "labels": labels}
+
+
+async def advertise(api: Api) -> None:
+    """Have the objects that say where this server is, as it is now."""
+    for collection, wanted in described(api.signing.url).items():
+        await _write(api, collection, wanted)
+
+
+async def _write(api: Api, collection: str, wanted: Object) -> None:
+    resource = api.catalog.of_collection(collection)
+    assert resource is not None, f"{collection} are always served"
+    call = call_on(resource, NAMESPACE, NAME)
+
+    def decide(old: Object | None) -> Verdict:
+        if old is None:
+            uid, now = api.effects.chance.uuid("uid"), api.timestamp()
+            return Save(stamped(wanted, resource, namespace=NAMESPACE, uid=uid, now=now))
+        labels = {**(metadata(old).get("labels") or {}), **wanted["metadata"]["labels"]}
+        fresh = {**old, **wanted, "metadata": {**metadata(old), "labels": labels}}
+        return Leave(old) if same(fresh, old) else Save(fresh)
+
+    await write(api, resource, call.key(), decide)

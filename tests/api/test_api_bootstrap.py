@@ -1,0 +1,87 @@
+"""What every cluster and every namespace has from the start."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from backends import OURS, Backend, Object
+
+PATIENCE_S = 30.0
+
+
+def wait_for(look: Callable[[], Object | None]) -> Object:
+    """What is found, once it is there."""
+    until = time.monotonic() + PATIENCE_S
+    while (found := look()) is None:
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.02)
+    return found
+
+
+def there(api: Backend, path: str) -> Object | None:
+    answer = api.request("GET", path)
+    return answer.object() if answer.status == 200 else None
+
+
+@pytest.mark.parametrize("name", ["default", "kube-node-lease", "kube-public", "kube-system"])
+def test_a_cluster_has_its_namespaces(api: Backend, name: str) -> None:
+    found = api.read(f"/api/v1/namespaces/{name}")
+    assert found["status"]["phase"] == "Active"
+
+
+def test_the_server_is_a_service_in_its_cluster(api: Backend) -> None:
+    core = "/api/v1/namespaces/default"
+    service = wait_for(lambda: there(api, f"{core}/services/kubernetes"))
+    assert service["metadata"]["labels"] == {"component": "apiserver", "provider": "kubernetes"}
+    spec = service["spec"]
+    assert spec["clusterIPs"] == [spec["clusterIP"]]
+    [port] = spec["ports"]
+    assert (port["name"], port["port"], port["protocol"]) == ("https", 443, "TCP")
+    endpoints = wait_for(lambda: there(api, f"{core}/endpoints/kubernetes"))
+    [subset] = endpoints["subsets"]
+    behind = {"name": "https", "port": port["targetPort"], "protocol": "TCP"}
+    assert subset["ports"] == [behind]
+    slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+    told = wait_for(lambda: there(api, f"{slices}/kubernetes"))
+    assert told["metadata"]["labels"] == {"kubernetes.io/service-name": "kubernetes"}
+    assert told["endpoints"][0]["addresses"] == [subset["addresses"][0]["ip"]]
+    assert told["ports"] == [behind]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("system-cluster-critical", 2000000000), ("system-node-critical", 2000001000)],
+)
+def test_a_cluster_has_priorities_of_its_own(api: Backend, name: str, value: int) -> None:
+    found = api.read(f"/apis/scheduling.k8s.io/v1/priorityclasses/{name}")
+    assert found["value"] == value
+    assert found["description"].startswith("Used for system critical pods that must ")
+
+
+# A kube-apiserver without controllers makes neither of the two.
+@pytest.mark.parametrize("api", OURS, indirect=True)
+@pytest.mark.parametrize("path", ["serviceaccounts/default", "configmaps/kube-root-ca.crt"])
+def test_what_every_namespace_has_comes_back(api: Backend, namespace: str, path: str) -> None:
+    whole = f"/api/v1/namespaces/{namespace}/{path}"
+    first = wait_for(lambda: there(api, whole))
+    api.delete(whole)
+
+    def another() -> Object | None:
+        found = there(api, whole)
+        return found if found and found["metadata"]["uid"] != first["metadata"]["uid"] else None
+
+    assert wait_for(another).get("data") == first.get("data")
+
+
+@pytest.mark.parametrize("api", OURS, indirect=True)
+def test_the_ca_in_a_namespace_is_put_right_again(api: Backend, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/configmaps/kube-root-ca.crt"
+    ca = wait_for(lambda: there(api, path))["data"]["ca.crt"]
+    assert ca.startswith("-----BEGIN CERTIFICATE-----")
+    api.patch(path, {"data": {"ca.crt": "mine", "more": "x"}})
+
+    def right() -> Object | None:
+        found = api.read(path)
+        return found if found["data"] == {"ca.crt": ca} else None
+
+    assert wait_for(right)["metadata"]["annotations"].keys() == {"kubernetes.io/description"}
