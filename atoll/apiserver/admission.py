@@ -1,13 +1,17 @@
-"""Admission: rules between a well-formed request and the store, as in-process hooks.
+"""Admission: rules between a well-formed request and the store, here and outside.
 
 A mutating hook gives the object it wants stored instead; a validating hook raises ApiError to
 refuse. Hooks are plain functions, run inside the write's own step, so what they read through the
-store's newest state cannot change before the write is queued.
+store's newest state cannot change before the write is queued. Whoever has to be waited for (a
+webhook) is `Outside`: a write that concerns it is decided outside of that step, and checked again
+by the hooks inside it.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, Protocol
 
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.resource import Branch, Resource
@@ -29,12 +33,45 @@ class Admission:
     old: Object | None = None
     subresource: str = ""
     dry_run: bool = False
+    name_is_made_up: bool = False  # by the server, of generateName
     others: Callable[[], Sequence[Object]] = tuple
     """All objects of this collection, as they are stored."""
 
 
 Mutating = Callable[[Admission], Object]
 Validating = Callable[[Admission], None]
+Settle = Callable[[], None]
+Fit = Callable[[Object], Object]
+
+
+class Outside(Protocol):
+    """Those who must be asked, and waited for, before something is written."""
+
+    def concerns(self, resource: Resource) -> bool:
+        """Whether anybody wants to be asked about this resource; looked up on every write."""
+        ...
+
+    async def mutated(self, admission: Admission, fit: Fit) -> Object:
+        """The object as they want it; `fit` makes a proper object of what they changed."""
+        ...
+
+    async def check(self, admission: Admission) -> None:
+        """ApiError if one of them refuses."""
+        ...
+
+
+class Nobody:
+    """Nobody outside is asked."""
+
+    def concerns(self, _: Resource) -> bool:
+        return False
+
+    async def mutated(self, admission: Admission, _: Fit) -> Object:
+        assert admission.object is not None, "only creations and updates are mutated"
+        return admission.object
+
+    async def check(self, _: Admission) -> None:
+        return
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +80,38 @@ class Hooks:
 
     mutating: Sequence[Mutating] = ()
     validating: Sequence[Validating] = ()
+    last: Sequence[Validating] = ()
+    """Run once all others have agreed: what counts and limits what is really written."""
+    outside: Outside = field(default_factory=Nobody)
 
-    def mutated(self, admission: Admission) -> Object:
-        """The object after every mutating hook has had its say."""
+    async def mutated(self, admission: Admission, fit: Fit) -> Object:
+        """The object after everybody who may change it has had their say.
+
+        `fit` gives an object from outside what the server alone decides; hooks then look at it.
+        """
+        wanted = self._mutated_here(admission)
+        if not self.outside.concerns(admission.resource):
+            return wanted
+        await asyncio.sleep(0)  # the store's step ends here: from now on others may write
+
+        def fit_here(obj: Object) -> Object:
+            return self._mutated_here(replace(admission, object=fit(obj)))
+
+        return await self.outside.mutated(replace(admission, object=wanted), fit_here)
+
+    async def check(self, admission: Admission) -> Settle | None:
+        """ApiError from the first who refuses; what must be checked again if it took time."""
+        for hook in self.validating:
+            hook(admission)
+        if not self.outside.concerns(admission.resource):
+            for hook in self.last:
+                hook(admission)
+            return None
+        await asyncio.sleep(0)
+        await self.outside.check(admission)
+        return partial(self._check_again, admission)
+
+    def _mutated_here(self, admission: Admission) -> Object:
         for hook in self.mutating:
             wanted = hook(admission)
             if wanted is not admission.object:
@@ -53,9 +119,8 @@ class Hooks:
         assert admission.object is not None, "only creations and updates are mutated"
         return admission.object
 
-    def check(self, admission: Admission) -> None:
-        """ApiError from the first validating hook that refuses."""
-        for hook in self.validating:
+    def _check_again(self, admission: Admission) -> None:
+        for hook in (*self.validating, *self.last):
             hook(admission)
 
 

@@ -1,5 +1,6 @@
 """POST: a new object, with a name of its own or one the server makes up."""
 
+from dataclasses import replace
 from typing import Any
 
 from atoll.apiserver.objects.ending import is_ending
@@ -14,7 +15,7 @@ from atoll.apiserver.status import already_exists, bad_request, plain_500
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.forming import Form, formed_new
 from atoll.apiserver.verbs.intake import read_object
-from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
+from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
 
 Object = dict[str, Any]
 
@@ -40,7 +41,7 @@ async def create_object(form: Form, proposed: Object) -> Written:
         named = {**proposed, "metadata": {**meta, "name": _made_up(form.api, meta["generateName"])}}
         name = named["metadata"]["name"]
         if form.api.store.latest(form.resource.collection, form.call.key(name)) is None:
-            return await _create_named(form, named)
+            return await _create_named(replace(form, name_is_made_up=True), named)
     error = already_exists(form.resource.plural, form.resource.group, meta["generateName"])
     assert error.details is not None
     error.details["retryAfterSeconds"] = 1
@@ -54,15 +55,15 @@ async def _create_named(form: Form, proposed: Object) -> Written:
     name = metadata(proposed).get("name") or ""
     uid = form.api.effects.chance.uuid("uid")
 
-    def decide(old: Object | None) -> Verdict:
+    async def decide(old: Object | None) -> Verdict:
         if old is not None:
             raise already_exists(resource.plural, resource.group, name, deleting=is_ending(old))
-        return Save(formed_new(form, proposed, uid=uid))
+        return await formed_new(form, proposed, uid=uid)
 
     # An object without a name has no place in the store, but its other faults are told too.
     if not name:
-        formed_new(form, proposed, uid=uid)
-    return await write(
+        await formed_new(form, proposed, uid=uid)
+    return await write_admitted(
         form.api, resource, form.call.key(name), decide, dry_run=form.options.dry_run
     )
 

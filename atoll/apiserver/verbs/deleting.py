@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from atoll.apiserver.admission import Admission
+from atoll.apiserver.admission import Admission, Settle
 from atoll.apiserver.objects.ending import Ending, ending
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, delete_options
@@ -11,7 +11,7 @@ from atoll.apiserver.status import ApiError, conflict, not_found, success
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.intake import read_options
 from atoll.apiserver.verbs.reading import list_objects
-from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write
+from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write_admitted
 
 Object = dict[str, Any]
 
@@ -38,20 +38,20 @@ async def delete_object(api: Api, call: Call, options: DeleteOptions) -> Written
     if resource.kind == "Job" and resource.group == "batch" and options.propagation is None:
         call.warnings.append(_JOBS_ORPHAN)
 
-    def decide(old: Object | None) -> Verdict:
+    async def decide(old: Object | None) -> Verdict:
         if old is None:
             raise not_found(resource.plural, resource.group, call.name)
         _check_preconditions(resource, options, old)
-        api.hooks.check(_admission(call, options, old))
-        return _verdict(ending(old, resource, options, api.now()), old)
+        settle = await api.hooks.check(_admission(call, options, old))
+        return _verdict(ending(old, resource, options, api.now()), old, settle)
 
-    return await write(api, resource, call.key(), decide, dry_run=options.dry_run)
+    return await write_admitted(api, resource, call.key(), decide, dry_run=options.dry_run)
 
 
-def _verdict(result: Ending, old: Object) -> Verdict:
+def _verdict(result: Ending, old: Object, settle: Settle | None) -> Verdict:
     if result.gone:
-        return Drop(result.state)
-    return Leave(old) if same(result.state, old) else Save(result.state)
+        return Drop(result.state, settle)
+    return Leave(old) if same(result.state, old) else Save(result.state, settle)
 
 
 def _admission(call: Call, options: DeleteOptions, old: Object) -> Admission:

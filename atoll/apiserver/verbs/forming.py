@@ -1,7 +1,8 @@
 """From what a client proposes to what is stored: the one pipeline of creations and updates.
 
 metadata rules -> status kept apart -> defaults -> mutating hooks -> ownership of fields -> what the
-server sets -> validation -> validating hooks. Pure but for what hooks look up.
+server sets -> validation -> validating hooks. Pure but for what hooks look up, and done at once
+unless somebody outside has to be asked.
 """
 
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ class Form:
     call: Call
     options: WriteOptions
     applied: bool = False  # by server-side apply, which has settled ownership already
+    name_is_made_up: bool = False
 
     @property
     def resource(self) -> Resource:
@@ -69,33 +71,40 @@ def untracked(resource: Resource, subresource: str) -> tuple[Path, ...]:
 _ALWAYS = frozenset(["status", "apiVersion", "kind"])
 
 
-def formed_new(form: Form, proposed: Object, *, uid: str) -> Object:
+async def formed_new(form: Form, proposed: Object, *, uid: str) -> Save:
     """A new object, ready to be stored; ApiError says why it may not be."""
     resource, call = form.resource, form.call
     now = form.api.timestamp()
-    obj = stamped(proposed, resource, namespace=call.namespace, uid=uid, now=now)
-    if resource.strategy.has_status:
-        obj.pop("status", None)
-    resource.strategy.default(obj)
-    obj = _mutated(form, "CREATE", obj, None)
+    fit = partial(_born, form, uid=uid, now=now)
+    obj = fit(proposed)
+    obj = await form.api.hooks.mutated(_admission(form, "CREATE", obj, None), fit)
     if not form.applied:
         obj = _owned(form, None, obj, now)
     resource.strategy.prepare_create(obj)  # after ownership: nobody owns what the server sets
     errors = errors_of_new(obj, resource) + resource.strategy.errors(obj)
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj).get("name", ""), errors)
-    _check(form, "CREATE", obj, None)
+    settle = await form.api.hooks.check(_admission(form, "CREATE", obj, None))
     call.warnings.extend(resource.strategy.warnings(obj))
+    return Save(obj, settle)
+
+
+def _born(form: Form, proposed: Object, *, uid: str, now: str) -> Object:
+    """What is proposed, with what only the server says of a new object, and defaults."""
+    obj = stamped(proposed, form.resource, namespace=form.call.namespace, uid=uid, now=now)
+    if form.resource.strategy.has_status:
+        obj.pop("status", None)
+    form.resource.strategy.default(obj)
     return obj
 
 
-def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
+async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     """What replacing `old` by what is proposed comes to; ApiError says why it may not be."""
     resource = form.resource
     now = form.api.timestamp()
-    obj = carried_over(_apart(form, proposed, old), old, resource)
-    resource.strategy.default(obj)
-    obj = _mutated(form, "UPDATE", obj, old)
+    fit = partial(_succeeding, form, old)
+    obj = fit(proposed)
+    obj = await form.api.hooks.mutated(_admission(form, "UPDATE", obj, old), fit)
     if not form.applied:
         obj = _owned(form, old, obj, now)
     if not form.call.subresource:
@@ -107,13 +116,20 @@ def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     errors += resource.strategy.update_errors(obj, old)
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj)["name"], errors)
-    _check(form, "UPDATE", obj, old)
+    settle = await form.api.hooks.check(_admission(form, "UPDATE", obj, old))
     form.call.warnings.extend(resource.strategy.warnings(obj))
     if is_over(obj, resource):
-        return Drop(obj)
+        return Drop(obj, settle)
     unversioned = {**obj, "metadata": {**obj["metadata"]}}
     unversioned["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    return Leave(old) if same(unversioned, old) else Save(obj)
+    return Leave(old) if same(unversioned, old) else Save(obj, settle)
+
+
+def _succeeding(form: Form, old: Object, proposed: Object) -> Object:
+    """What is proposed, with what nobody can change taken from the old object, and defaults."""
+    obj = carried_over(_apart(form, proposed, old), old, form.resource)
+    form.resource.strategy.default(obj)
+    return obj
 
 
 def _apart(form: Form, proposed: Object, old: Object) -> Object:
@@ -143,15 +159,6 @@ def _owned(form: Form, old: Object | None, obj: Object, now: str) -> Object:
     return after_update(form.resource.schema, old, obj, form.writer(), now, ignored=ignored)
 
 
-def _mutated(form: Form, operation: Operation, obj: Object, old: Object | None) -> Object:
-    hooks = form.api.hooks
-    return hooks.mutated(_admission(form, operation, obj, old)) if hooks.mutating else obj
-
-
-def _check(form: Form, operation: Operation, obj: Object, old: Object | None) -> None:
-    form.api.hooks.check(_admission(form, operation, obj, old))
-
-
 def _admission(form: Form, operation: Operation, obj: Object, old: Object | None) -> Admission:
     call = form.call
     return Admission(
@@ -164,6 +171,7 @@ def _admission(form: Form, operation: Operation, obj: Object, old: Object | None
         old=old,
         subresource=call.subresource,
         dry_run=form.options.dry_run,
+        name_is_made_up=form.name_is_made_up,
         others=partial(_stored, form),
     )
 

@@ -32,7 +32,7 @@ from atoll.apiserver.verbs.creating import check_namespace
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update, untracked
 from atoll.apiserver.verbs.intake import fitted, read_patch
 from atoll.apiserver.verbs.updating import check_same_name, check_uid
-from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
+from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
 
 Object = dict[str, Any]
 
@@ -57,14 +57,14 @@ async def patch(api: Api, call: Call) -> Written:
     change = patcher(content, media_type, call.resource.schema)
     form = Form(api, call, options)
 
-    def decide(old: Object | None) -> Verdict:
+    async def decide(old: Object | None) -> Verdict:
         if old is None:
             raise not_found(call.resource.plural, call.resource.group, call.name)
         proposed = fitted(call, change(old), content, options.field_validation)
         check_patched(call, proposed, old)
-        return formed_update(form, proposed, old)
+        return await formed_update(form, proposed, old)
 
-    return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
+    return await write_admitted(api, call.resource, call.key(), decide, dry_run=options.dry_run)
 
 
 def patch_type(call: Call) -> str:
@@ -133,11 +133,11 @@ async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
         )
         return fitted(call, result, content, options.field_validation)
 
-    def decide(old: Object | None) -> Verdict:
+    async def decide(old: Object | None) -> Verdict:
         if old is not None:
             check_version(call, applied, old)
             check_uid(call.resource, applied, old)
-            return formed_update(form, merged(old), old)
+            return await formed_update(form, merged(old), old)
         if call.subresource:
             raise not_found(call.resource.plural, call.resource.group, call.name)
         if given := metadata(applied).get("uid"):
@@ -146,14 +146,16 @@ async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
                 " and no existing object was found"
             )
             raise conflict(call.resource.plural, call.resource.group, call.name, why)
-        return Save(formed_new(form, merged(None), uid=uid))
+        return await formed_new(form, merged(None), uid=uid)
 
-    return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
+    return await write_admitted(api, call.resource, call.key(), decide, dry_run=options.dry_run)
 
 
 def _check_applied(call: Call, applied: Object) -> None:
     resource = call.resource
     given = (applied.get("apiVersion"), applied.get("kind"))
+    if given == (None, None):
+        raise bad_request("invalid object type: /, Kind=")
     if given != (resource.api_version, resource.kind):
         raise bad_request(
             f"{given[0] or ''}, Kind={given[1] or ''} does not match the endpoint's"

@@ -24,7 +24,7 @@ from atoll.apiserver.verbs.intake import fitted, read_object, read_patch
 from atoll.apiserver.verbs.patching import check_options, check_version, patch_type, patcher
 from atoll.apiserver.verbs.reading import get
 from atoll.apiserver.verbs.updating import check_name
-from atoll.apiserver.verbs.writing import Verdict, stored_object, write
+from atoll.apiserver.verbs.writing import Verdict, stored_object, write_admitted
 
 Object = dict[str, Any]
 
@@ -128,7 +128,7 @@ async def _rescale(form: Form, change: Callable[[Object], Object]) -> Object:
     call, scale = form.call, _scale(form.call)
     resource, now = call.resource, form.api.timestamp()
 
-    def decide(old: Object | None) -> Verdict:
+    async def decide(old: Object | None) -> Verdict:
         if old is None:
             raise not_found(resource.plural, resource.group, call.name)
         before = _tracked(scale, old)
@@ -140,9 +140,11 @@ async def _rescale(form: Form, change: Callable[[Object], Object]) -> Object:
             after = after_update(_schema(), before, after, _writer(form), now)
         parent = put(old, scale.spec_replicas, spec["replicas"])
         parent = after_scale(parent, after, scale.spec_replicas, resource.api_version)
-        return formed_update(replace(form, applied=True), parent, old)
+        return await formed_update(replace(form, applied=True), parent, old)
 
-    written = await write(form.api, resource, call.key(), decide, dry_run=form.options.dry_run)
+    written = await write_admitted(
+        form.api, resource, call.key(), decide, dry_run=form.options.dry_run
+    )
     return scale_of(scale, written.object)
 
 

@@ -11,7 +11,7 @@ from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import check_namespace
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update
 from atoll.apiserver.verbs.intake import read_object
-from atoll.apiserver.verbs.writing import Save, Verdict, Written, write
+from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
 
 Object = dict[str, Any]
 
@@ -24,21 +24,22 @@ async def update(api: Api, call: Call) -> Written:
     check_name(call, proposed)
     form = Form(api, call, options)
 
-    def decide(old: Object | None) -> Verdict:
+    async def decide(old: Object | None) -> Verdict:
         if old is not None:
             check_current(call.resource, proposed, old)
-            return formed_update(form, proposed, old)
+            return await formed_update(form, proposed, old)
         if call.subresource or not call.resource.strategy.creates_on_update:
             raise not_found(call.resource.plural, call.resource.group, call.name)
-        return Save(formed_new(form, proposed, uid=api.effects.chance.uuid("uid")))
+        return await formed_new(form, proposed, uid=api.effects.chance.uuid("uid"))
 
-    return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
+    return await write_admitted(api, call.resource, call.key(), decide, dry_run=options.dry_run)
 
 
 def check_name(call: Call, proposed: Object) -> None:
     name = metadata(proposed).get("name")
     if not name:
-        raise bad_request("name must be provided")
+        why = f"the name of the object ({call.name} based on URL) was undeterminable"
+        raise bad_request(f"{why}: name must be provided")
     check_same_name(call, name)
 
 

@@ -2,18 +2,22 @@
 
 A decision is a plain function from the object as it is to what shall become of it. It runs inside
 the store's own step, so nothing can change between what it saw and what it writes, and there is
-nothing to retry. A dry run is the same decision, not handed on.
+nothing to retry. Only a decision that has to wait for others (`write_admitted`) is made before that
+step, and made anew if the object has changed meanwhile. A dry run is the same decision, not handed
+on.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from atoll.apiserver.admission import Settle
 from atoll.apiserver.objects.keeping import kept_bytes
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
+from atoll.apiserver.status import ApiError
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Record
 from atoll.store.store import KEEP, Keep, Put, Remove
@@ -23,9 +27,10 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Store this object."""
+    """Store this object. `settle` is to be asked once more, just before."""
 
     object: Object
+    settle: Settle | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class Drop:
     """Remove the object; this is what its remover is told. Watchers are told what was stored."""
 
     object: Object
+    settle: Settle | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,7 @@ class Leave:
 
 Verdict = Save | Drop | Leave
 Decision = Callable[[Object | None], Verdict]
+Deciding = Callable[[Object | None], Coroutine[Any, Any, Verdict]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +89,81 @@ async def write(
     """Carry out a decision on one object, durably; or only find out what it would be."""
     if dry_run:
         return _tried(resource, api.store.latest(resource.collection, key), decide)
+    return await _carried_out(api, resource, key, lambda _, old: decide(old))
+
+
+async def write_admitted(
+    api: Api, resource: Resource, key: str, decide: Deciding, *, dry_run: bool = False
+) -> Written:
+    """Carry out a decision that may have to wait for others; most are made at once."""
+    try:
+        return await write(api, resource, key, lambda old: _at_once(decide(old)), dry_run=dry_run)
+    except _MustWait:
+        pass
+    while True:
+        try:
+            return await _write_waiting(api, resource, key, decide, dry_run=dry_run)
+        except _Overtaken:
+            continue
+
+
+async def _write_waiting(
+    api: Api, resource: Resource, key: str, decide: Deciding, *, dry_run: bool
+) -> Written:
+    seen = api.store.latest(resource.collection, key)
+    verdict: Verdict | ApiError
+    try:
+        verdict = await decide(stored_object(resource, seen))
+    except ApiError as error:
+        if api.store.get(resource.collection, key) is seen:
+            raise
+        verdict = error  # about what is not durable yet: the store says when it is
+
+    def settled(current: Record | None, _: Object | None) -> Verdict:
+        if current is not seen:
+            raise _Overtaken
+        if isinstance(verdict, ApiError):
+            raise verdict
+        if not isinstance(verdict, Leave) and verdict.settle is not None:
+            verdict.settle()
+        return verdict
+
+    if dry_run:
+        return _tried(resource, seen, lambda old: settled(seen, old))
+    return await _carried_out(api, resource, key, settled)
+
+
+def _at_once(decision: Coroutine[Any, Any, Verdict]) -> Verdict:
+    """The outcome of a decision that waits for nobody."""
+    try:
+        decision.send(None)
+    except StopIteration as end:
+        verdict: Verdict = end.value
+        return verdict
+    decision.close()
+    raise _MustWait
+
+
+class _MustWait(Exception):
+    """The decision cannot be made in the store's step."""
+
+
+class _Overtaken(Exception):
+    """Somebody else has written meanwhile; the decision was about what is no more."""
+
+
+async def _carried_out(
+    api: Api,
+    resource: Resource,
+    key: str,
+    decide: Callable[[Record | None, Object | None], Verdict],
+) -> Written:
     done: Written | None = None
 
     def decide_record(current: Record | None, revision: int) -> Put | Remove | Keep:
         nonlocal done
         old = stored_object(resource, current)
-        verdict = decide(old)
+        verdict = decide(current, old)
         if isinstance(verdict, Leave):
             done = Written(verdict.object)
             return KEEP
