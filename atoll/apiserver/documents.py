@@ -4,13 +4,14 @@ In: a path's parts and the request's headers. Out: a Response. What is served is
 business; here are only the paths and the rules of caching (ETag, hash, 304).
 """
 
+import gzip
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from atoll import __version__
 from atoll.apiserver.discovery import Discovery, Document
-from atoll.apiserver.negotiation import wants_aggregated_discovery
+from atoll.apiserver.negotiation import accepts_gzip, wants_aggregated_discovery
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.options import first, parse_query
 from atoll.apiserver.responding import json_response, text_response
@@ -25,8 +26,7 @@ _FOREVER = "public, immutable"
 # refuses the file if there is none; what is not described there, it leaves to the server to check.
 # So in the form that kubectl reads there is one: a version, a title, and no kinds.
 _V2_ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-_V2_TYPE = _V2_ASKED.replace("@", ".")  # which is no type that can be read, and yet is asked for
-_V2_BODY = b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07unknown\x42\x00"
+_V2_TYPE = _V2_ASKED.replace("@", ".")  # the one that is asked for cannot be read as a type
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,11 @@ class Documents:
                 return self._health(request, check)
             case ("api" | "apis", *_):
                 return self._discovery(request, parts)
-            case ("openapi", "v2") if _V2_ASKED in request.headers.get("accept", ""):
-                return Response(200, {"Content-Type": _V2_TYPE}, _V2_BODY)
+            case ("openapi", "v2"):
+                asked = request.headers.get("accept", "")
+                wanted = any(each in asked for each in (_V2_ASKED, _V2_TYPE))
+                document = self.openapi.swagger(_V2_TYPE if wanted else "application/json")
+                return _unzipped(request, document, {"Vary": "Accept"})
             case ("openapi", "v3"):
                 return _document(self.openapi.index())
             case ("openapi", "v3", *rest):
@@ -96,12 +99,19 @@ class Documents:
             return Response(
                 301, {"Location": f"/openapi/v3/{path}?hash={self.openapi.hash_of(path)}"}
             )
-        headers = {"Content-Type": document.content_type, "ETag": document.etag}
-        if asked:
-            headers |= {"Cache-Control": _FOREVER}
-        if request.headers.get("if-none-match") == headers["ETag"]:
-            return Response(304, headers)
-        return Response(200, headers, document.body)
+        return _unzipped(request, document, {"Cache-Control": _FOREVER} if asked else {})
+
+
+def _unzipped(request: Request, document: Document, more: dict[str, str]) -> Response:
+    """A gzipped document, in the form in which the client takes it."""
+    headers = {"Content-Type": document.content_type, "ETag": document.etag, **more}
+    if request.headers.get("if-none-match") == document.etag:
+        return Response(304, headers)
+    if not accepts_gzip(request.headers.get("accept-encoding", "")):
+        return Response(200, headers, gzip.decompress(document.body))
+    vary = ", ".join(each for each in (headers.get("Vary"), "Accept-Encoding") if each)
+    zipped = {"Content-Encoding": "gzip", "Vary": vary}
+    return Response(200, headers | zipped, document.body)
 
 
 def _document(document: Document) -> Response:

@@ -106,3 +106,12 @@ def wants_aggregated_discovery(accept: str) -> str | None:
         if clause.parameters.get("g") == "apidiscovery.k8s.io" and version in ("v2", "v2beta1"):
             return version
     return None
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Whether an Accept-Encoding header allows for gzip."""
+    for coding in accept_encoding.split(","):
+        name, _, quality = coding.partition(";")
+        if name.strip().lower() == "gzip":
+            return quality.replace(" ", "").lower().rstrip("0.") != "q="
+    return False

@@ -1,10 +1,12 @@
-"""OpenAPI v3: one document per group and version, and the index of them.
+"""OpenAPI v3: one document per group and version, and the index of them; v2: one of everything.
 
 Built-in schemas come from the facts, custom ones from their CRD. Nothing is built until somebody
 asks. The index needs only hashes, and these are taken from what a document is made of rather than
-from the document; so a document is built when it is asked for, and kept until its hash changes.
+from the document; so a document is built when it is asked for, and kept until its hash changes:
+gzipped, for they are large, seldom asked for, and nearly every client takes them so.
 """
 
+import gzip
 from hashlib import sha512
 from typing import Any
 
@@ -12,15 +14,18 @@ import orjson
 
 from atoll.apiserver.catalog import Catalog, subresources
 from atoll.apiserver.discovery import Document
-from atoll.apiserver.operations import META, REF, SPOKEN, paths_of
+from atoll.apiserver.openapi_custom import custom_name, custom_schemas
+from atoll.apiserver.openapi_protobuf import encode
+from atoll.apiserver.openapi_v2 import swagger
+from atoll.apiserver.operations import META, SPOKEN, paths_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import Facts
 
 Object = dict[str, Any]
 
-_GVK = "x-kubernetes-group-version-kind"
 _SHARED_ROOTS = tuple(META + name for name in ("DeleteOptions", "ListMeta", "Patch", "Status"))
-_FORM = "1"  # to be raised when documents change although what they are made of does not
+_LEVEL = 1
+_FORM = "2"  # to be raised when documents change although what they are made of does not
 
 
 class OpenApi:
@@ -31,6 +36,7 @@ class OpenApi:
         self._facts = facts
         self._hashes: tuple[int, dict[str, str]] = (0, {})
         self._documents: dict[str, Document] = {}
+        self._swagger: dict[str, Document] = {}
         self._kinds = {(k.group, k.version, k.kind): k.definition for k in facts.kinds}
 
     def index(self) -> Document:
@@ -46,14 +52,28 @@ class OpenApi:
         return self._all_hashes().get(path)
 
     def document(self, path: str) -> Document | None:
-        """The document of a path such as api/v1 or apis/apps/v1; its etag is its quoted hash."""
+        """The document of a path such as api/v1, gzipped; its etag is its quoted hash."""
         digest = self.hash_of(path)
         if digest is None:
             return None
         kept = self._documents.get(path)
         if kept is None or kept.etag != f'"{digest}"':
             body = orjson.dumps(self._build(self._resources(path)))
-            kept = self._documents[path] = Document(body, etag=f'"{digest}"')
+            kept = Document(gzip.compress(body, _LEVEL), etag=f'"{digest}"')
+            self._documents[path] = kept
+        return kept
+
+    def swagger(self, content_type: str) -> Document:
+        """The document at /openapi/v2, gzipped, as JSON or, if that is the type, as protobuf."""
+        hashes = "".join(self._all_hashes().values())
+        etag = f'"{sha512(hashes.encode()).hexdigest().upper()}"'
+        kept = self._swagger.get(content_type)
+        if kept is None or kept.etag != etag:
+            versions = self._catalog.index.versions.values()
+            found = swagger(map(self._build, versions), self._facts.kubernetes)
+            body = encode(found) if "protobuf" in content_type else orjson.dumps(found)
+            kept = Document(gzip.compress(body, _LEVEL), content_type, etag)
+            self._swagger[content_type] = kept
         return kept
 
     def _all_hashes(self) -> dict[str, str]:
@@ -111,65 +131,3 @@ class OpenApi:
         if resource.custom:
             return custom_name(resource)
         return self._kinds[resource.group, resource.version, resource.kind]
-
-
-def custom_name(resource: Resource) -> str:
-    """What a custom kind is called among schemas: io.example.v1.Widget for example.io."""
-    reversed_group = ".".join(reversed(resource.group.split(".")))
-    return f"{reversed_group}.{resource.version}.{resource.kind}"
-
-
-def custom_schemas(resource: Resource, name: str) -> Object:
-    """The schemas of a custom kind and of its lists, as published."""
-    listed = f"{resource.kind}List" if not resource.list_kind else resource.list_kind
-    return {
-        name: _published(resource) | {_GVK: [_kind(resource, resource.kind)]},
-        f"{name}List": {
-            "description": f"{listed} is a list of {resource.kind}",
-            "type": "object",
-            "required": ["items"],
-            "properties": {
-                "apiVersion": {"type": "string"},
-                "items": {"type": "array", "items": {"$ref": REF + name}},
-                "kind": {"type": "string"},
-                "metadata": {"allOf": [{"$ref": f"{REF}{META}ListMeta"}]},
-            },
-            _GVK: [_kind(resource, listed)],
-        },
-    }
-
-
-def _kind(resource: Resource, kind: str) -> Object:
-    return {"group": resource.group, "kind": kind, "version": resource.version}
-
-
-def _published(resource: Resource) -> Object:
-    """The schema of a version of a CRD, with what every object has."""
-    assert resource.definition is not None
-    versions = resource.definition["spec"]["versions"]
-    version = next(v for v in versions if v["name"] == resource.version)
-    declared = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    schema: Object = _plain(declared)
-    schema["properties"] = {
-        "apiVersion": {"type": "string"},
-        "kind": {"type": "string"},
-        "metadata": {"allOf": [{"$ref": f"{REF}{META}ObjectMeta"}]},
-        **{
-            key: value
-            for key, value in schema.get("properties", {}).items()
-            if key not in ("apiVersion", "kind", "metadata")
-        },
-    }
-    return schema
-
-
-def _plain(schema: Any) -> Any:
-    """A CRD's schema in the words of OpenAPI v3; either-or types are spelled out."""
-    if isinstance(schema, list):
-        return [_plain(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    plain = {key: _plain(value) for key, value in schema.items()}
-    if plain.get("x-kubernetes-int-or-string") is True and "anyOf" not in plain:
-        plain["anyOf"] = [{"type": "integer"}, {"type": "string"}]
-    return plain

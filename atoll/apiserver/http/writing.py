@@ -8,6 +8,7 @@ import asyncio
 import zlib
 from http import HTTPStatus
 
+from atoll.apiserver.negotiation import accepts_gzip
 from atoll.exchange import Headers, Response
 
 SWITCHING = 101
@@ -67,14 +68,6 @@ def has_body(method: str, status: int) -> bool:
 def chunk(data: bytes) -> bytes:
     """One piece of a stream, framed; the piece must not be empty, for that would end the stream."""
     return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def accepts_gzip(accept_encoding: str) -> bool:
-    for coding in accept_encoding.split(","):
-        name, _, quality = coding.partition(";")
-        if name.strip().lower() == "gzip":
-            return quality.replace(" ", "").lower().rstrip("0.") != "q="
-    return False
 
 
 async def compressed(response: Response, accept_encoding: str) -> Response:
