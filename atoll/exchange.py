@@ -14,10 +14,14 @@ Headers = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who the transport vouches for: the subject of a verified client certificate."""
+    """Who the transport vouches for: the subject of a verified client certificate.
+
+    A front proxy is known by its authority: it says in headers for whom it asks.
+    """
 
     name: str
     groups: tuple[str, ...] = ()
+    is_front_proxy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,25 @@
 """Who is asking: a verified client certificate, a bearer token, or nobody in particular.
 
-A credential that is given but wrong is refused, never treated as absent.
+A front proxy, known by the authority of its certificate, asks for whom its headers name. A
+credential that is given but wrong is refused, never treated as absent.
 """
 
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
+from urllib.parse import unquote
 
 from atoll.apiserver.status import unauthorized
-from atoll.exchange import Request
+from atoll.exchange import Headers, Request
 
 AUTHENTICATED = "system:authenticated"
 MASTERS = "system:masters"
+
+FRONT_PROXY = "front-proxy-client"  # the one name that may speak as such
+REMOTE = "x-remote-"
+REMOTE_USER, REMOTE_UID = f"{REMOTE}user", f"{REMOTE}uid"
+REMOTE_GROUP, REMOTE_EXTRA = f"{REMOTE}group", f"{REMOTE}extra-"
 
 Extra = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -69,12 +76,45 @@ class Several:
 
 def authenticate(request: Request, bearers: Bearers) -> Identity:
     """Say who is asking; ApiError 401 for a token that is not known."""
-    if request.peer is not None:
-        return Identity(request.peer.name, (*request.peer.groups, AUTHENTICATED))
+    peer = request.peer
+    if peer is not None:
+        if not peer.is_front_proxy:
+            return Identity(peer.name, (*peer.groups, AUTHENTICATED))
+        named = _named_by(request.headers) if peer.name == FRONT_PROXY else None
+        if named is not None:
+            return _authenticated(named)
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
+        if peer is not None:  # its certificate is for speaking for others, and it names none
+            raise unauthorized()
         return ANONYMOUS
     identity = bearers.identity(token.strip())
     if identity is None:
         raise unauthorized()
+    return _authenticated(identity)
+
+
+def _authenticated(identity: Identity) -> Identity:
+    if AUTHENTICATED in identity.groups:
+        return identity
     return replace(identity, groups=(*identity.groups, AUTHENTICATED))
+
+
+def _named_by(headers: Headers) -> Identity | None:
+    """Whom the headers of a front proxy name; None if nobody."""
+    user = headers.get(REMOTE_USER, "").partition("\n")[0]
+    if not user:
+        return None
+    extra = {
+        unquote(name.removeprefix(REMOTE_EXTRA)): _values(headers[name])
+        for name in headers
+        if name.startswith(REMOTE_EXTRA)
+    }
+    uid = headers.get(REMOTE_UID, "").partition("\n")[0]
+    groups = _values(headers.get(REMOTE_GROUP, ""))
+    return Identity(user, groups, uid, tuple(sorted(extra.items())))
+
+
+def _values(text: str) -> tuple[str, ...]:
+    """All values of a header; the reader of requests puts each on a line of its own."""
+    return tuple(value for value in text.split("\n") if value)

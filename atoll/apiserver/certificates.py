@@ -1,4 +1,4 @@
-"""The server's own CA, its certificate and token key, the administrator's certificate and token.
+"""The server's own CAs, its certificate and token key, the administrator's certificate and token.
 
 Made at the first start and kept in one directory that only its owner may read; certificates near
 their end, or for other names than asked, are made anew, the CA never. Every file is either the old
@@ -19,7 +19,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from atoll.apiserver.access.front_proxy import FrontProxy
 from atoll.apiserver.access.signing import Signing
+from atoll.apiserver.authentication import FRONT_PROXY
+from atoll.apiserver.http.identity import FRONT_AUTHORITY
 from atoll.effects import new_secret
 from atoll.errors import Damaged
 
@@ -29,6 +32,7 @@ RENEW_BEFORE = timedelta(days=90)
 CLOCK_SKEW = timedelta(hours=1)
 SIGNED_SKEW = timedelta(minutes=5)
 
+AUTHORITY = "atoll-ca"
 ADMIN = "kubernetes-admin"
 ADMIN_GROUP = "system:masters"
 
@@ -76,6 +80,23 @@ class Credentials:
         return self.directory / "admin.key"
 
     @property
+    def front_ca(self) -> Path:
+        """Whom servers behind this one believe when it speaks for its callers."""
+        return self.directory / "front-proxy-ca.crt"
+
+    @property
+    def front_ca_key(self) -> Path:
+        return self.directory / "front-proxy-ca.key"
+
+    @property
+    def front(self) -> Path:
+        return self.directory / "front-proxy-client.crt"
+
+    @property
+    def front_key(self) -> Path:
+        return self.directory / "front-proxy-client.key"
+
+    @property
     def account_key(self) -> Path:
         """What tokens of service accounts are signed with."""
         return self.directory / "sa.key"
@@ -98,7 +119,7 @@ def ensure_credentials(
     credentials = Credentials(directory)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     directory.chmod(0o700)
-    authority = _ensure_authority(credentials, now)
+    authority = _ensure_authority(credentials.ca, credentials.ca_key, AUTHORITY, now)
     names = tuple(dict.fromkeys([*SERVER_NAMES, *more_names]))
     if not _is_good(credentials.server, credentials.server_key, authority, now, names):
         subject = _name(("kube-apiserver",), ())
@@ -108,6 +129,11 @@ def ensure_credentials(
         subject = _name((ADMIN,), (ADMIN_GROUP,))
         leaf = _leaf(authority, subject, now, ExtendedKeyUsageOID.CLIENT_AUTH, ())
         _write_pair(leaf, credentials.admin, credentials.admin_key)
+    front = _ensure_authority(credentials.front_ca, credentials.front_ca_key, FRONT_AUTHORITY, now)
+    if not _is_good(credentials.front, credentials.front_key, front, now, ()):
+        subject = _name((FRONT_PROXY,), ())
+        leaf = _leaf(front, subject, now, ExtendedKeyUsageOID.CLIENT_AUTH, ())
+        _write_pair(leaf, credentials.front, credentials.front_key)
     if not credentials.account_key.exists():
         write_private(credentials.account_key, _key_pem(ec.generate_private_key(ec.SECP256R1())))
     if not credentials.token.exists():
@@ -123,7 +149,12 @@ def read_signing(credentials: Credentials, url: str = "") -> Signing:
     except ValueError as error:
         raise Damaged(f"a key in {credentials.directory} cannot be read: {error}") from error
     secret = key.private_numbers().private_value
-    return Signing(secret, credentials.ca.read_bytes(), ca_key, url)
+    front = FrontProxy(
+        credentials.front_ca.read_bytes(),
+        credentials.front.read_bytes(),
+        credentials.front_key.read_bytes(),
+    )
+    return Signing(secret, credentials.ca.read_bytes(), ca_key, url, front)
 
 
 def sign_request(
@@ -157,7 +188,7 @@ def sign_client(
     credentials: Credentials, name: str, groups: Sequence[str], now: datetime
 ) -> tuple[bytes, bytes]:
     """A new client certificate for this name and these groups, and its key, both PEM."""
-    authority = _ensure_authority(credentials, now)
+    authority = _ensure_authority(credentials.ca, credentials.ca_key, AUTHORITY, now)
     subject = _name((name,), groups)
     certificate, key = _leaf(authority, subject, now, ExtendedKeyUsageOID.CLIENT_AUTH, ())
     return certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key)
@@ -175,33 +206,33 @@ def write_private(path: Path, data: bytes) -> None:
     draft.replace(path)
 
 
-def _ensure_authority(credentials: Credentials, now: datetime) -> _Authority:
+def _ensure_authority(path: Path, key_path: Path, name: str, now: datetime) -> _Authority:
     try:
-        key = _load_key(credentials.ca_key) if credentials.ca_key.exists() else None
-        if credentials.ca.exists():
-            return _read_authority(credentials, key)
+        key = _load_key(key_path) if key_path.exists() else None
+        if path.exists():
+            return _read_authority(path, key_path, key)
     except ValueError as error:
-        raise Damaged(f"the CA in {credentials.directory} cannot be read: {error}") from error
+        raise Damaged(f"the CA in {path.parent} cannot be read: {error}") from error
     # A key alone was left by a first start that was interrupted, or somebody took the certificate
     # away: one for the same key is trusted wherever the old one was.
     key = key or ec.generate_private_key(ec.SECP256R1())
-    name = _name(("atoll-ca",), ())
+    subject = _name((name,), ())
     certificate = (
-        _draft(name, name, key, now, CA_VALID)
+        _draft(subject, subject, key, now, CA_VALID)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signing_certificates=True), critical=True)
         .sign(key, hashes.SHA256())
     )
-    _write_pair((certificate, key), credentials.ca, credentials.ca_key)
+    _write_pair((certificate, key), path, key_path)
     return _Authority(certificate, key)
 
 
-def _read_authority(credentials: Credentials, key: _Key | None) -> _Authority:
-    certificate = x509.load_pem_x509_certificate(credentials.ca.read_bytes())
+def _read_authority(path: Path, key_path: Path, key: _Key | None) -> _Authority:
+    certificate = x509.load_pem_x509_certificate(path.read_bytes())
     if key is None:
-        raise Damaged(f"{credentials.ca} is there, but its key {credentials.ca_key} is not")
+        raise Damaged(f"{path} is there, but its key {key_path} is not")
     if certificate.public_key() != key.public_key():
-        raise Damaged(f"the CA and its key in {credentials.directory} do not belong together")
+        raise Damaged(f"the CA and its key in {path.parent} do not belong together")
     return _Authority(certificate, key)
 
 

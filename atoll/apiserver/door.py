@@ -41,9 +41,8 @@ class Door:
         self.port = int(self._listener.getsockname()[1])
         self.url = f"https://{config.address}:{self.port}"
         self.credentials = self._ensure_credentials()
-        self._tls = server_context(
-            self.credentials.server, self.credentials.server_key, self.credentials.ca
-        )
+        known = self.credentials
+        self._tls = server_context(known.server, known.server_key, known.ca, known.front_ca)
 
     def __enter__(self) -> Self:
         return self

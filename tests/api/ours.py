@@ -85,7 +85,8 @@ async def _start(directory: Path, limits: Limits | None, stack: AsyncExitStack) 
     plane = Plane(store, assemble(store, effects, tokens, signing=signing))
     await run(plane, effects, stack)
     server = HttpServer(plane.server.handle, effects.now)
-    tls = server_context(credentials.server, credentials.server_key, credentials.ca)
+    authorities = credentials.ca, credentials.front_ca
+    tls = server_context(credentials.server, credentials.server_key, *authorities)
     await server.start(listener, tls)
     stack.push_async_callback(server.stop)
     return Ours(

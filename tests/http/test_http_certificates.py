@@ -42,6 +42,10 @@ def test_keys_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
             "admin.crt",
             "admin.key",
             "admin.token",
+            "front-proxy-ca.crt",
+            "front-proxy-ca.key",
+            "front-proxy-client.crt",
+            "front-proxy-client.key",
             "sa.key",
         ],
         0o600,
@@ -62,12 +66,13 @@ def changed(before: dict[str, bytes], after: dict[str, bytes]) -> set[str]:
 
 
 SERVER, ADMIN = {"server.crt", "server.key"}, {"admin.crt", "admin.key"}
+FRONT = {"front-proxy-client.crt", "front-proxy-client.key"}
 
 
 def test_certificates_near_their_end_are_renewed_under_the_same_ca(tmp_path: Path) -> None:
     before = snapshot(ensure_credentials(tmp_path, NOW))
     after = snapshot(ensure_credentials(tmp_path, NOW + timedelta(days=300)))
-    assert changed(before, after) == SERVER | ADMIN
+    assert changed(before, after) == SERVER | ADMIN | FRONT
 
 
 @pytest.mark.parametrize(
@@ -78,6 +83,7 @@ def test_certificates_near_their_end_are_renewed_under_the_same_ca(tmp_path: Pat
         pytest.param("admin.crt", None, ADMIN, id="missing-admin"),
         pytest.param("admin.token", None, {"admin.token"}, id="missing-token"),
         pytest.param("sa.key", None, {"sa.key"}, id="missing-key-of-tokens"),
+        pytest.param("front-proxy-client.key", None, FRONT, id="missing-key-of-front-proxy"),
         pytest.param("ca.crt", None, {"ca.crt"}, id="ca-missing-but-its-key-is-there"),
     ],
 )

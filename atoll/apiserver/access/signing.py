@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     encode_dss_signature,
 )
 
+from atoll.apiserver.access.front_proxy import FrontProxy
 from atoll.effects import Chance
 
 Claims = dict[str, Any]
@@ -35,14 +36,15 @@ _ECDSA = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
 class Signing:
     """A key as a number, which becomes one when it is first used; and what others know us by.
 
-    That is a CA's certificate (PEM) with its key, and where we are reached; nothing of it where
-    nobody comes from outside.
+    That is a CA's certificate (PEM) with its key, where we are reached, and what we show to servers
+    behind us; nothing of it where nobody comes from outside.
     """
 
     secret: int
     ca: bytes = b""
     ca_key: ec.EllipticCurvePrivateKey | None = None
     url: str = ""
+    front: FrontProxy | None = None
 
     @classmethod
     def by_chance(cls, chance: Chance) -> "Signing":

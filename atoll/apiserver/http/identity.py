@@ -4,21 +4,29 @@ Takes the form in which Python's ssl module describes a certificate. Whether the
 valid was decided in the TLS handshake; what the name may do is decided elsewhere.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atoll.exchange import Peer
+
+FRONT_AUTHORITY = "atoll-front-proxy-ca"  # whom its certificates are issued by, and no other
 
 
 def peer_of(certificate: Mapping[str, Any] | None) -> Peer | None:
     """The peer a certificate names; None without a certificate, or with one that names nobody."""
     if not certificate:
         return None
+    name, groups = _named(certificate.get("subject", ()))
+    issuer, _ = _named(certificate.get("issuer", ()))
+    return Peer(name, groups, issuer == FRONT_AUTHORITY) if name else None
+
+
+def _named(names: Sequence[Any]) -> tuple[str, tuple[str, ...]]:
     name, groups = "", []
-    for relative_name in certificate.get("subject", ()):
+    for relative_name in names:
         for attribute, value in relative_name:
             if attribute == "commonName":
                 name = value  # of several, the last one counts, as in Go
             elif attribute == "organizationName":
                 groups.append(value)
-    return Peer(name, tuple(groups)) if name else None
+    return name, tuple(groups)

@@ -19,6 +19,8 @@ from atoll.apiserver.http import refusals
 from atoll.apiserver.http.limits import Limits
 from atoll.exchange import Peer, Request, Response
 
+_OF_PEOPLE = ("impersonate-", "x-remote-")
+
 
 class Arrival(NamedTuple):
     """A request as it was read, or the answer to what is no acceptable request."""
@@ -143,7 +145,7 @@ class RequestReader:
         text = _text(value.rstrip(b" \t"))
         if key in self._headers:
             # A group may have a comma in its name, so these are kept apart by what no value has.
-            separator = "\n" if key.startswith("impersonate-") else ", "
+            separator = "\n" if key.startswith(_OF_PEOPLE) else ", "
             text = f"{self._headers[key]}{separator}{text}"
         self._headers[key] = text
 

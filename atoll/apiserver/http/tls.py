@@ -8,13 +8,14 @@ import ssl
 from pathlib import Path
 
 
-def server_context(certificate: Path, key: Path, client_ca: Path) -> ssl.SSLContext:
-    """Serve with this certificate; believe client certificates that this CA has signed."""
+def server_context(certificate: Path, key: Path, *client_cas: Path) -> ssl.SSLContext:
+    """Serve with this certificate; believe client certificates that one of these CAs signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     context.load_cert_chain(certificate, key)
-    context.load_verify_locations(client_ca)
+    for authority in client_cas:
+        context.load_verify_locations(authority)
     context.verify_mode = ssl.CERT_OPTIONAL
     # No session is resumed, so a renewed certificate counts from the next connection on.
     context.num_tickets = 0

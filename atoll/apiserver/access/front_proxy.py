@@ -1,0 +1,55 @@
+"""Speaking as a front proxy: what this server shows, and how it tells for whom it asks.
+
+A server behind this one trusts a client certificate of the front proxy's authority, and takes the
+caller from the headers beside it; so does this one (`authentication`). Which server is asked is not
+known here.
+"""
+
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from atoll.apiserver.authentication import (
+    REMOTE,
+    REMOTE_EXTRA,
+    REMOTE_GROUP,
+    REMOTE_UID,
+    REMOTE_USER,
+    Identity,
+)
+from atoll.apiserver.status import bad_request
+
+_PLAIN = "!#$&'*+-.^_`|~"  # what else may stand in the name of a header
+
+
+@dataclass(frozen=True, slots=True)
+class FrontProxy:
+    """What this server shows to others when it speaks for its callers; all PEM."""
+
+    ca: bytes
+    certificate: bytes
+    key: bytes = field(repr=False)
+
+
+def is_claim(header: str) -> bool:
+    """Whether a header says who is asking; nobody but a front proxy may."""
+    return header.startswith(REMOTE)
+
+
+def headers_of(identity: Identity) -> dict[str, str]:
+    """How a server behind this one is told who asks; ApiError if that cannot be told."""
+    told = {
+        REMOTE_USER: (identity.name,),
+        REMOTE_UID: (identity.uid,),
+        REMOTE_GROUP: identity.groups,
+    }
+    for key, values in identity.extra:
+        told[REMOTE_EXTRA + quote(key.lower(), safe=_PLAIN)] = values
+    return {name: _lines(values) for name, values in told.items() if any(values)}
+
+
+def _lines(values: tuple[str, ...]) -> str:
+    """The values of a header, each on a line of its own."""
+    # One with a line break in it would arrive as two: another group than the caller's.
+    if any(not value.isprintable() for value in values):
+        raise bad_request("who asks cannot be told to the server behind this one")
+    return "\n".join(values)
