@@ -10,7 +10,7 @@ from typing import Any
 
 from atoll.apiserver.applying.elements import shown
 from atoll.apiserver.applying.typed import Untypable, entry_schema, item_element, item_schema
-from atoll.apiserver.patching.wording import go_text, go_type
+from atoll.apiserver.patching.wording import go_syntax, go_text, go_type
 from atoll.apiserver.schemas.schema import Schema
 
 
@@ -97,4 +97,4 @@ def _printed(value: Any) -> str:
 
 
 def _go_syntax(value: Any) -> str:
-    return f"&value.valueUnstructured{{Value:{go_text(value)}}}"
+    return f"&value.valueUnstructured{{Value:{go_syntax(value)}}}"

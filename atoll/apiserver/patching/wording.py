@@ -5,6 +5,8 @@ In: decoded JSON. Out: text. Nothing here knows of patches or requests.
 
 from typing import Any
 
+import orjson
+
 from atoll.apiserver.status import ApiError, bad_request
 
 _JSON_NAMES: dict[type, str] = {
@@ -45,6 +47,22 @@ def go_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def go_syntax(value: Any) -> str:
+    """The value as Go's %#v prints it: map[string]interface {}{"a":1}."""
+    if isinstance(value, dict):
+        entries = (f"{_quoted(key)}:{go_syntax(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{', '.join(entries)}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(go_syntax, value))}}}"
+    if value is None:
+        return "interface {}(nil)"
+    return _quoted(value) if isinstance(value, str) else go_text(value)
+
+
+def _quoted(text: str) -> str:
+    return orjson.dumps(text).decode()
 
 
 def too_deep() -> ApiError:

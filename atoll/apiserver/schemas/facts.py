@@ -133,6 +133,16 @@ class Facts:
         """The protobuf fields of a definition, or of a struct inlined into one."""
         return [FieldFacts(*field) for field in self._messages[name]]
 
+    def left_out(self, name: str) -> frozenset[str]:
+        """The fields of a definition that JSON does not have where they are zero or empty."""
+        found: set[str] = set()
+        for one in self.message(name) if name in self._messages else ():
+            if one.zero == "inline":
+                found |= self.left_out(one.name)
+            elif one.zero in ("omitempty", "omitzero"):
+                found.add(one.name)
+        return frozenset(found)
+
     def closure(self, roots: Iterable[str]) -> tuple[str, ...]:
         """The definitions one needs to understand `roots`, themselves included, sorted."""
         found: set[str] = set()

@@ -1,8 +1,8 @@
 """Objects of built-in kinds, read as Go reads them into structs.
 
 In: a value as the client sent it, and the Schema of its kind. Out: a new value with only the fields
-the kind has, nulls and empty optional lists and maps left out, amounts, times and binary data in
-canonical form; and the paths of what was dropped. A value that does not fit raises Mismatch.
+the kind has, without nulls and what Go leaves out where it is zero or empty, amounts, times and
+binary data in canonical form; and the paths of what was dropped. What does not fit is a Mismatch.
 Which fields must be there is not asked here, and nothing is filled in.
 """
 
@@ -25,6 +25,7 @@ Reader = Callable[[Any, list["Complaint"]], Any]
 _INT32 = (-(2**31), 2**31 - 1)
 _INTEGER_LIMITS = {"int32": _INT32}
 _LIMITS = (-(2**63), 2**63 - 1)
+_SCALARS = frozenset(["string", "integer", "number", "boolean"])
 _ZEROS: dict[str, Any] = {"string": "", "boolean": False, "map": {}, "list": [], "object": {}}
 
 
@@ -104,8 +105,7 @@ def _object_reader(schema: Schema) -> Reader:
         child = schema.child(key)
         if child is None:
             return (_read_any, False) if schema.preserve_unknown else None
-        droppable = child.type in ("map", "list") and key not in schema.required
-        readers[key] = (_reader(child), droppable)
+        readers[key] = (_reader(child), is_left_out(schema, key, child))
         return readers[key]
 
     def read(value: Any, complaints: list[Complaint]) -> Object:
@@ -133,6 +133,14 @@ def _object_reader(schema: Schema) -> Reader:
         return result
 
     return read
+
+
+def is_left_out(schema: Schema, key: str, child: Schema) -> bool:
+    """Whether Go writes nothing where this field is zero or empty."""
+    if child.type in ("map", "list"):
+        # An empty list of owners is a wish: to forget them all.
+        return key not in schema.required and key != "managedFields"
+    return child.type in _SCALARS and key in facts.load().left_out(schema.definition)
 
 
 def _pairs(value: Object, complaints: list[Complaint], schema: Schema) -> Iterator[tuple[str, Any]]:

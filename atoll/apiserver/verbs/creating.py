@@ -27,8 +27,6 @@ async def create(api: Api, call: Call) -> Written:
     options = write_options(call.query, "CreateOptions")
     proposed = read_object(call, options.field_validation)
     check_namespace(call, proposed)
-    if metadata(proposed).get("resourceVersion"):
-        raise plain_500("resourceVersion should not be set on objects to be created")
     return await create_object(Form(api, call, options), proposed)
 
 
@@ -56,9 +54,12 @@ async def _create_named(form: Form, proposed: Object) -> Written:
     uid = form.api.effects.chance.uuid("uid")
 
     async def decide(old: Object | None) -> Verdict:
+        verdict = await formed_new(form, proposed, uid=uid)
+        if metadata(proposed).get("resourceVersion") and not form.options.dry_run:
+            raise plain_500("resourceVersion should not be set on objects to be created")
         if old is not None:
             raise already_exists(resource.plural, resource.group, name, deleting=is_ending(old))
-        return await formed_new(form, proposed, uid=uid)
+        return verdict
 
     # An object without a name has no place in the store, but its other faults are told too.
     if not name:

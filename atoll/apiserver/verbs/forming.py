@@ -1,6 +1,6 @@
 """From what a client proposes to what is stored: the one pipeline of creations and updates.
 
-metadata rules -> status kept apart -> defaults -> mutating hooks -> ownership of fields -> what the
+metadata rules -> status kept apart -> defaults -> ownership of fields -> mutating hooks -> what the
 server sets -> validation -> validating hooks. Pure but for what hooks look up, and done at once
 unless somebody outside has to be asked.
 """
@@ -13,6 +13,8 @@ import orjson
 
 from atoll.apiserver.admission import Admission, Operation
 from atoll.apiserver.applying.updates import Writer, after_update
+from atoll.apiserver.fields import error as fields
+from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.objects.ending import is_over
 from atoll.apiserver.objects.metadata import (
     carried_over,
@@ -77,10 +79,11 @@ async def formed_new(form: Form, proposed: Object, *, uid: str) -> Save:
     now = form.api.timestamp()
     fit = partial(_born, form, uid=uid, now=now)
     obj = fit(proposed)
-    obj = await form.api.hooks.mutated(_admission(form, "CREATE", obj, None), fit)
     if not form.applied:
         obj = _owned(form, None, obj, now)
-    resource.strategy.prepare_create(obj)  # after ownership: nobody owns what the server sets
+    # After ownership: nobody owns what the server sets.
+    obj = await form.api.hooks.mutated(_admission(form, "CREATE", obj, None), fit)
+    resource.strategy.prepare_create(obj)
     errors = errors_of_new(obj, resource) + resource.strategy.errors(obj)
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj).get("name", ""), errors)
@@ -104,15 +107,15 @@ async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     now = form.api.timestamp()
     fit = partial(_succeeding, form, old)
     obj = fit(proposed)
-    obj = await form.api.hooks.mutated(_admission(form, "UPDATE", obj, old), fit)
     if not form.applied:
         obj = _owned(form, old, obj, now)
+    obj = await form.api.hooks.mutated(_admission(form, "UPDATE", obj, old), fit)
     if not form.call.subresource:
         resource.strategy.prepare_update(obj, old)
     obj = with_generation(obj, old, resource)
     on_status = form.call.subresource == "status"
     rules = resource.strategy.status_errors if on_status else resource.strategy.errors
-    errors = errors_of_update(obj, old) + rules(obj)
+    errors = _uid_errors(proposed, old) + errors_of_update(obj, old) + rules(obj)
     errors += resource.strategy.update_errors(obj, old)
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj)["name"], errors)
@@ -130,6 +133,13 @@ def _succeeding(form: Form, old: Object, proposed: Object) -> Object:
     obj = carried_over(_apart(form, proposed, old), old, form.resource)
     form.resource.strategy.default(obj)
     return obj
+
+
+def _uid_errors(proposed: Object, old: Object) -> list[FieldError]:
+    uid = metadata(proposed).get("uid")
+    if not uid or uid == metadata(old)["uid"]:
+        return []
+    return [fields.invalid("metadata.uid", uid, "field is immutable")]
 
 
 def _apart(form: Form, proposed: Object, old: Object) -> Object:

@@ -31,7 +31,7 @@ from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import check_namespace
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update, untracked
 from atoll.apiserver.verbs.intake import fitted, read_patch
-from atoll.apiserver.verbs.updating import check_same_name, check_uid
+from atoll.apiserver.verbs.updating import check_same_name
 from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
 
 Object = dict[str, Any]
@@ -97,12 +97,8 @@ def patcher(content: Patch, media_type: str, schema: Schema) -> Callable[[Object
 
 def check_patched(call: Call, proposed: Object, old: Object) -> None:
     """ApiError if the patch renames the object or was made for another version of it."""
-    meta, before = metadata(proposed), metadata(old)
-    check_same_name(call, meta.get("name", ""))
+    check_same_name(call, metadata(proposed).get("name", ""))
     check_namespace(call, proposed)
-    if meta.get("uid") not in (None, before["uid"]):
-        error = fields.invalid("metadata.uid", meta["uid"], "field is immutable")
-        raise invalid(call.resource.kind, call.resource.group, before["name"], [error])
     check_version(call, proposed, old)
 
 
@@ -134,19 +130,20 @@ async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
         return fitted(call, result, content, options.field_validation)
 
     async def decide(old: Object | None) -> Verdict:
+        if old is None and call.subresource:
+            raise not_found(call.resource.plural, call.resource.group, call.name)
+        result = merged(old)
+        check_same_name(call, metadata(applied).get("name") or call.name)
         if old is not None:
             check_version(call, applied, old)
-            check_uid(call.resource, applied, old)
-            return await formed_update(form, merged(old), old)
-        if call.subresource:
-            raise not_found(call.resource.plural, call.resource.group, call.name)
+            return await formed_update(form, result, old)
         if given := metadata(applied).get("uid"):
             why = (
                 f"uid mismatch: the provided object specified uid {given},"
                 " and no existing object was found"
             )
             raise conflict(call.resource.plural, call.resource.group, call.name, why)
-        return await formed_new(form, merged(None), uid=uid)
+        return await formed_new(form, result, uid=uid)
 
     return await write_admitted(api, call.resource, call.key(), decide, dry_run=options.dry_run)
 
@@ -161,4 +158,3 @@ def _check_applied(call: Call, applied: Object) -> None:
             f"{given[0] or ''}, Kind={given[1] or ''} does not match the endpoint's"
             f" {resource.api_version}, Kind={resource.kind}"
         )
-    check_same_name(call, metadata(applied).get("name") or call.name)
