@@ -107,9 +107,7 @@ def _default_class(storage: Object) -> None:
 
 
 def _class_errors(storage: Object) -> list[FieldError]:
-    provisioner = text(storage, "provisioner")
-    errors = [] if provisioner else [required("provisioner")]
-    errors += [invalid("provisioner", provisioner, why) for why in _name_faults(provisioner)]
+    errors = provisioner_errors(text(storage, "provisioner"), "provisioner")
     for key in sorted(part(storage, "parameters")):
         if not key:
             errors.append(invalid("parameters", key, "field can not be empty."))
@@ -117,8 +115,12 @@ def _class_errors(storage: Object) -> list[FieldError]:
     return errors + _one_of(storage, "volumeBindingMode", _BINDING_MODES)
 
 
-def _name_faults(provisioner: str) -> list[str]:
-    return list(qualified_faults(provisioner.lower())) if provisioner else []
+def provisioner_errors(name: str, where: str) -> list[FieldError]:
+    """What provides volumes, by name."""
+    if not name:
+        return [required(where)]
+    lower = name.lower()
+    return [invalid(where, lower, reason) for reason in qualified_faults(lower)]
 
 
 def _one_of(storage: Object, key: str, allowed: tuple[str, ...]) -> list[FieldError]:

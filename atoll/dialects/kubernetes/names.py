@@ -18,6 +18,8 @@ _subdomain = re.compile(_SUBDOMAIN)
 _qualified = re.compile(_QUALIFIED)
 _label_value = re.compile(f"({_QUALIFIED})?")
 _rfc1035 = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
+_WILDCARD = rf"\*\.{_SUBDOMAIN}"
+_wildcard = re.compile(_WILDCARD)
 
 
 def _too_long(limit: int, unit: str = "bytes") -> str:
@@ -55,6 +57,20 @@ def subdomain_faults(name: str, *, unit: str = "characters") -> list[str]:
             " '-' or '.', and must start and end with an alphanumeric character"
         )
         reasons.append(_explain(rule, _SUBDOMAIN, "example.com"))
+    return reasons
+
+
+def wildcard_faults(name: str) -> list[str]:
+    """A subdomain below any one name: `*.example.com`."""
+    too_long = len(name.encode()) > SUBDOMAIN_MAX
+    reasons = [_too_long(SUBDOMAIN_MAX)] if too_long else []
+    if not _wildcard.fullmatch(name):
+        rule = (
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain,"
+            " which must consist of lower case alphanumeric characters, '-' or '.' and end with an"
+            " alphanumeric character"
+        )
+        reasons.append(_explain(rule, _WILDCARD, "*.example.com"))
     return reasons
 
 

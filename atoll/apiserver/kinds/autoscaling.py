@@ -1,0 +1,273 @@
+"""HorizontalPodAutoscaler as autoscaling/v2, in which it is stored: how it is written.
+
+Version 1 is another form of the same objects: see `autoscaling_v1`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from atoll.apiserver.fields.error import (
+    FieldError,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from atoll.apiserver.kinds.reading import Object, each, fill, given, grown, items, part, parts, text
+from atoll.apiserver.kinds.references import named_errors
+from atoll.apiserver.kinds.rules import not_negative
+from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import label_faults, path_segment_faults
+from atoll.model.quantity import parse
+
+CPU_PERCENT = 80  # what is aimed at where nothing is said
+_WINDOW_MAX, _PERIOD_MAX = 3600, 1800
+_SOURCES = {
+    "ContainerResource": "containerResource",
+    "External": "external",
+    "Object": "object",
+    "Pods": "pods",
+    "Resource": "resource",
+}
+_TARGETS = ("Utilization", "Value", "AverageValue")
+_SELECT_POLICIES = ("Disabled", "Max", "Min")
+_POLICY_TYPES = ("Percent", "Pods")
+_BY_PERCENT = {"type": "Percent", "value": 100, "periodSeconds": 15}
+_UP: Object = {
+    "stabilizationWindowSeconds": 0,
+    "selectPolicy": "Max",
+    "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}, _BY_PERCENT],
+}
+_DOWN: Object = {"selectPolicy": "Max", "policies": [_BY_PERCENT]}
+
+
+def cpu_metric(percent: int) -> Object:
+    """The metric that is meant by a plain percentage of CPU."""
+    target = {"type": "Utilization", "averageUtilization": percent}
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
+def default_autoscaler(autoscaler: Object) -> None:
+    spec = grown(autoscaler, "spec")
+    fill(spec, minReplicas=1)
+    if not items(spec, "metrics"):
+        spec["metrics"] = [cpu_metric(CPU_PERCENT)]
+    status = grown(autoscaler, "status")
+    status["currentMetrics"] = status.get("currentMetrics") or None  # where there are none: null
+    behavior = given(spec, "behavior")
+    if behavior is not None:
+        for key, rules in (("scaleUp", _UP), ("scaleDown", _DOWN)):
+            there = grown(behavior, key)
+            missing = {name: value for name, value in rules.items() if there.get(name) is None}
+            there |= {name: _copied(value) for name, value in missing.items()}
+
+
+def _copied(value: Any) -> Any:
+    return [dict(policy) for policy in value] if isinstance(value, list) else value
+
+
+def autoscaler_errors(autoscaler: Object) -> list[FieldError]:
+    spec = part(autoscaler, "spec")
+    least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
+    errors = []
+    if least is not None and least < 1:
+        errors.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
+    where = "spec.maxReplicas"
+    if most == 0:
+        errors.append(required(where, "must be set and greater than 0"))
+    elif most < 0:
+        errors.append(invalid(where, most, "must be greater than or equal to 1"))
+    if least is not None and most < least:
+        errors.append(invalid(where, most, "must be greater than or equal to `minReplicas`"))
+    target = part(spec, "scaleTargetRef")
+    errors += _reference_errors(target, "spec.scaleTargetRef", of_a_group=True)
+    for metric, place in each(parts(spec, "metrics"), "spec.metrics"):
+        errors += _metric_errors(metric, place)
+    if least == 0 and not {"Object", "External"} & {
+        text(metric, "type") for metric in parts(spec, "metrics")
+    }:
+        why = (
+            "must specify at least one Object or External metric to support scaling to zero"
+            " replicas"
+        )
+        errors.append(forbidden("spec.metrics", why))
+    for key in ("scaleUp", "scaleDown"):
+        rules = given(spec, "behavior", key)
+        if rules is not None:
+            errors += _scaling_errors(rules, f"spec.behavior.{key}")
+    return errors
+
+
+def _reference_errors(reference: Object, where: str, *, of_a_group: bool) -> list[FieldError]:
+    errors = named_errors(reference, where, "kind", "name")
+    version = text(reference, "apiVersion")
+    if version.count("/") > 1:
+        why = f"unexpected GroupVersion string: {version}"
+        errors.append(invalid(f"{where}.apiVersion", version, why))
+    elif of_a_group and ("/" not in version or version.startswith("/")):
+        why = "apiVersion must specify API group"
+        errors.append(invalid(f"{where}.apiVersion", version, why))
+    return errors
+
+
+def _metric_errors(metric: Object, where: str) -> list[FieldError]:
+    kind = text(metric, "type")
+    unknown = not_supported(f"{where}.type", kind, tuple(_SOURCES))
+    errors = [] if kind else [required(f"{where}.type", "must specify a metric source type")]
+    errors += [] if kind in _SOURCES else [unknown]
+    present = [key for key in _CHECKS if given(metric, key) is not None]
+    if present:
+        errors += _CHECKS[present[0]](part(metric, present[0]), f"{where}.{present[0]}")
+    expected = _SOURCES.get(kind)
+    if expected is None:
+        errors.append(unknown)
+    elif expected not in present:
+        why = "must populate information for the given metric source"
+        errors.append(required(f"{where}.{expected}", why))
+    if len(present) != 1:
+        why = "must populate the given metric source only"
+        errors += [forbidden(f"{where}.{key}", why) for key in present if key != expected]
+    return errors
+
+
+def _object_errors(source: Object, where: str) -> list[FieldError]:
+    described = part(source, "describedObject")
+    errors = _reference_errors(described, f"{where}.describedObject", of_a_group=False)
+    errors += _named_metric_errors(source, where)
+    target = part(source, "target")
+    if target.get("value") is None and target.get("averageValue") is None:
+        why = "must set either a target value or averageValue"
+        errors.append(required(f"{where}.target.averageValue", why))
+    return errors
+
+
+def _external_errors(source: Object, where: str) -> list[FieldError]:
+    errors, target = _named_metric_errors(source, where), part(source, "target")
+    whole, each_pod = target.get("value"), target.get("averageValue")
+    if whole is None and each_pod is None:
+        why = "must set either a target value for metric or a per-pod target"
+        errors.append(required(f"{where}.target.averageValue", why))
+    if whole is not None and each_pod is not None:
+        why = "may not set both a target value for metric and a per-pod target"
+        errors.append(forbidden(f"{where}.target.value", why))
+    return errors
+
+
+def _pods_errors(source: Object, where: str) -> list[FieldError]:
+    errors = _named_metric_errors(source, where)
+    if part(source, "target").get("averageValue") is None:
+        why = "must specify a positive target averageValue"
+        errors.append(required(f"{where}.target.averageValue", why))
+    return errors
+
+
+def _resource_errors(source: Object, where: str) -> list[FieldError]:
+    errors = []
+    if not text(source, "name"):
+        errors.append(required(f"{where}.name", "must specify a resource name"))
+    return errors + _amount_errors(part(source, "target"), f"{where}.target")
+
+
+def _container_errors(source: Object, where: str) -> list[FieldError]:
+    container = text(source, "container")
+    errors = []
+    if not text(source, "name"):
+        errors.append(required(f"{where}.name", "must specify a resource name"))
+    if container:
+        place = f"{where}.container"
+        errors += [invalid(place, container, reason) for reason in label_faults(container)]
+    else:
+        errors.append(required(f"{where}.container", "must specify a container"))
+    return errors + _amount_errors(part(source, "target"), f"{where}.target")
+
+
+def _amount_errors(target: Object, where: str) -> list[FieldError]:
+    errors = _target_errors(target, where)
+    share, amount = target.get("averageUtilization"), target.get("averageValue")
+    if share is None and amount is None:
+        why = "must set either a target raw value or a target utilization"
+        errors.append(required(f"{where}.averageUtilization", why))
+    if share is not None and amount is not None:
+        why = "may not set both a target raw value and a target utilization"
+        errors.append(forbidden(f"{where}.averageValue", why))
+    return errors
+
+
+def _named_metric_errors(source: Object, where: str) -> list[FieldError]:
+    name, place = text(source, "metric", "name"), f"{where}.metric.name"
+    errors = [invalid(place, name, reason) for reason in path_segment_faults(name)]
+    if not name:
+        errors.append(required(place, "must specify a metric name"))
+    return errors + _target_errors(part(source, "target"), f"{where}.target")
+
+
+def _target_errors(target: Object, where: str) -> list[FieldError]:
+    kind, errors = text(target, "type"), []
+    if not kind:
+        errors.append(required(f"{where}.type", "must specify a metric target type"))
+    if kind not in _TARGETS:
+        why = "must be either Utilization, Value, or AverageValue"
+        errors.append(invalid(f"{where}.type", kind, why))
+    for key in ("value", "averageValue"):
+        amount = parse(target.get(key))
+        if amount is not None and amount <= 0:
+            errors.append(invalid(f"{where}.{key}", target[key], "must be positive"))
+    share = target.get("averageUtilization")
+    if isinstance(share, int) and share < 1:
+        errors.append(invalid(f"{where}.averageUtilization", share, "must be greater than 0"))
+    return errors
+
+
+# In the order in which they are looked at: of several sources only the first is checked.
+_CHECKS: dict[str, Callable[[Object, str], list[FieldError]]] = {
+    "object": _object_errors,
+    "external": _external_errors,
+    "pods": _pods_errors,
+    "resource": _resource_errors,
+    "containerResource": _container_errors,
+}
+
+
+def _scaling_errors(rules: Object, where: str) -> list[FieldError]:
+    window, place = rules.get("stabilizationWindowSeconds"), f"{where}.stabilizationWindowSeconds"
+    errors = []
+    if isinstance(window, int) and window < 0:
+        errors.append(invalid(place, window, "must be greater than or equal to zero"))
+    if isinstance(window, int) and window > _WINDOW_MAX:
+        errors.append(invalid(place, window, f"must be less than or equal to {_WINDOW_MAX}"))
+    select = rules.get("selectPolicy")
+    if select is not None and select not in _SELECT_POLICIES:
+        errors.append(not_supported(f"{where}.selectPolicy", select, _SELECT_POLICIES))
+    policies = parts(rules, "policies")
+    if not policies:
+        errors.append(required(f"{where}.policies", "must specify at least one Policy"))
+    for policy, place in each(policies, f"{where}.policies"):
+        errors += _policy_errors(policy, place)
+    return errors
+
+
+def _policy_errors(policy: Object, where: str) -> list[FieldError]:
+    kind, errors = text(policy, "type"), []
+    value, period = policy.get("value") or 0, policy.get("periodSeconds") or 0
+    if kind not in _POLICY_TYPES:
+        errors.append(not_supported(f"{where}.type", kind, _POLICY_TYPES))
+    if value <= 0:
+        errors.append(invalid(f"{where}.value", value, "must be greater than zero"))
+    place = f"{where}.periodSeconds"
+    if period <= 0:
+        errors.append(invalid(place, period, "must be greater than zero"))
+    if period > _PERIOD_MAX:
+        errors.append(invalid(place, period, f"must be less than or equal to {_PERIOD_MAX}"))
+    return errors
+
+
+def autoscaler_status_errors(autoscaler: Object) -> list[FieldError]:
+    return not_negative(part(autoscaler, "status"), "status", "currentReplicas", "desiredReplicas")
+
+
+HORIZONTAL_POD_AUTOSCALER = Strategy(
+    has_status=True,
+    default=default_autoscaler,
+    errors=autoscaler_errors,
+    status_errors=autoscaler_status_errors,
+)
