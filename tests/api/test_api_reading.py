@@ -146,6 +146,16 @@ def test_secrets_can_be_selected_by_type(api: Backend, namespace: str) -> None:
     assert names(api.read(f"{secrets}?fieldSelector=type%3DOpaque")) == ["b"]
 
 
+def test_fields_that_are_left_out_are_selected_by_their_zero(api: Backend, unique: str) -> None:
+    for name, spec in ((f"{unique}-a", {}), (f"{unique}-b", {"unschedulable": True})):
+        api.create("/api/v1/nodes", {"metadata": {"name": name}, "spec": spec})
+    for value, found in (("false", f"{unique}-a"), ("true", f"{unique}-b")):
+        nodes = api.read(f"/api/v1/nodes?fieldSelector=spec.unschedulable%3D{value}")
+        assert found in names(nodes)
+    for name in (f"{unique}-a", f"{unique}-b"):
+        api.delete(f"/api/v1/nodes/{name}")
+
+
 @pytest.mark.parametrize(
     ("selector", "message"),
     [

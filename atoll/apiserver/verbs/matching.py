@@ -61,8 +61,18 @@ class Matcher:
         if wanted:
             obj = orjson.loads(served(self.resource, record))
             selectable = self.resource.strategy.selectable
-            values |= {key: _text(at(obj, selectable[key])) for key in sorted(wanted)}
+            values |= {key: self._text_at(obj, selectable[key]) for key in sorted(wanted)}
         return values
+
+    def _text_at(self, obj: dict[str, Any], path: tuple[str, ...]) -> str:
+        value = at(obj, path)
+        if value is not None or self.resource.custom:
+            return _text(value)
+        # What JSON leaves out is zero to Kubernetes, and zero is what one asks for by name.
+        schema = self.resource.schema
+        for name in path:
+            schema = schema.fields[name]
+        return {"boolean": "false", "integer": "0"}.get(schema.type, "")
 
 
 def matcher(call: Call, labels: Selector, fields: Selector) -> Matcher:
