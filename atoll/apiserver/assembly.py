@@ -17,6 +17,7 @@ from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signers import Signers
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.admission import Hooks, Kinds
+from atoll.apiserver.admitting.rules import Rules
 from atoll.apiserver.authentication import Several, Tokens
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import Catalog
@@ -93,8 +94,8 @@ def assemble(
     """Build an API server over a store, with kinds of the plane's own where it is one.
 
     Roles decide who may do what, unless `authorize` does. `signing` is what others know the server
-    by; in one that nobody reaches from outside it is left to chance. Where pods run, every
-    namespace has an account for them.
+    by; in one that nobody reaches from outside it is left to chance. Where pods run, they run as
+    service accounts.
     """
     facts = load()
     own = kinds or Kinds()
@@ -111,17 +112,19 @@ def assemble(
     keepers = _keepers(api, definitions, roles)
     authorize = authorize or roles.authorize
     signers = Signers(authorize, effects.now)
+    rules = Rules(store, effects.chance, runs_pods=runs_pods)
     api.hooks = Hooks(
-        mutating=(definitions.mutate, signers.mutate, *own.hooks.mutating),
+        mutating=(definitions.mutate, signers.mutate, rules.mutate, *own.hooks.mutating),
         validating=(
             Lifecycle(store),
             definitions.refuse_in_ending,
             Escalation(roles),
             signers.check,
+            rules.check,
             *own.hooks.validating,
         ),
     )
-    followers: tuple[Follower, ...] = (*keepers.values(), roles)
+    followers: tuple[Follower, ...] = (*keepers.values(), roles, rules.settings)
     for follower in followers:
         store.listen(follower.follow)
     ready = asyncio.Event()

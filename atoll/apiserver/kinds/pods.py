@@ -34,7 +34,7 @@ def default_pod(pod: Object) -> None:
             _default_requests(part(container, "resources"))
             if spec.get("hostNetwork"):
                 _default_host_ports(container)
-    fill(grown(pod, "status"), phase="Pending", qosClass=_quality(spec))
+    fill(grown(pod, "status"), phase="Pending", qosClass=quality(spec))
 
 
 def _default_requests(resources: Object) -> None:
@@ -50,7 +50,7 @@ def _default_host_ports(container: Object) -> None:
             port["hostPort"] = port["containerPort"]
 
 
-def _quality(spec: Object) -> str:
+def quality(spec: Object) -> str:
     """The quality of service class: by what the containers request and limit of cpu and memory."""
     containers = parts(spec, "containers") + parts(spec, "initContainers")
     every = [part(container, "resources") for container in containers]

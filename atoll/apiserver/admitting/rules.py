@@ -1,0 +1,141 @@
+"""Built-in admission, put together: which rules look at which resource, and in which order.
+
+A write comes in as its hooks see it. Resources that no rule is about are told apart in one look-up,
+so that writing them costs nothing; the rules are in modules of their own, and know no writes.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.admission import Admission
+from atoll.apiserver.admitting import accounts, classes, limits, priorities, runtimes, tolerations
+from atoll.apiserver.admitting.refused import Refused
+from atoll.apiserver.admitting.settings import (
+    INGRESS_CLASSES,
+    LIMIT_RANGES,
+    PRIORITY_CLASSES,
+    RUNTIME_CLASSES,
+    STORAGE_CLASSES,
+    Settings,
+)
+from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
+from atoll.apiserver.status import ApiError, forbidden
+from atoll.effects import Chance
+from atoll.store.store import Store
+
+Object = dict[str, Any]
+Change = Callable[[Admission, Object], Object]
+Check = Callable[[Admission, Object], None]
+
+PODS, CLAIMS, INGRESSES = "pods", "persistentvolumeclaims", "ingresses.networking.k8s.io"
+
+
+class Rules:
+    """The rules of one server, which go by what has been set up in it.
+
+    `letters` makes up a part of a name; where pods run, they run as a service account.
+    """
+
+    def __init__(self, store: Store, chance: Chance, *, runs_pods: bool) -> None:
+        self.settings = Settings(store)
+        self._store = store
+        self._chance = chance.of("volume names")
+        self._runs_pods = runs_pods
+        self._changes: Mapping[str, Change] = {
+            PODS: self._pod,
+            CLAIMS: self._claim,
+            INGRESSES: self._ingress,
+        }
+        self._checks: Mapping[str, Check] = {
+            PODS: self._check_pod,
+            CLAIMS: self._check_claim,
+            PRIORITY_CLASSES: self._check_priority,
+        }
+
+    def mutate(self, seen: Admission) -> Object:
+        """The object with all that the rules add to it."""
+        assert seen.object is not None, "only creations and updates are mutated"
+        change = self._changes.get(seen.resource.collection)
+        if change is None:
+            return seen.object
+        try:
+            return change(seen, seen.object)
+        except Refused as refusal:
+            raise _forbidden(seen, refusal) from refusal
+
+    def check(self, seen: Admission) -> None:
+        """ApiError if a rule refuses the write."""
+        check = self._checks.get(seen.resource.collection)
+        if check is None or seen.object is None:
+            return
+        try:
+            check(seen, seen.object)
+        except Refused as refusal:
+            raise _forbidden(seen, refusal) from refusal
+
+    def _pod(self, seen: Admission, pod: Object) -> Object:
+        if seen.subresource:
+            return pod
+        if seen.old is not None:
+            return tolerations.patient(priorities.kept(pod, seen.old))
+        return self.completed(pod, seen.namespace)
+
+    def completed(self, pod: Object, namespace: str) -> Object:
+        """A new pod as it is stored in this namespace; Refused if it may not be."""
+        ranges = self.settings.of(LIMIT_RANGES, namespace)
+        if ranges:
+            pod = limits.with_defaults(pod, ranges.values())
+        if self._runs_pods:
+            pod = accounts.running_as(pod, partial(self._account, namespace), self._letters)
+        pod = priorities.prioritized(pod, self.settings.of(PRIORITY_CLASSES))
+        return runtimes.with_runtime(tolerations.patient(pod), self.settings.of(RUNTIME_CLASSES))
+
+    def _account(self, namespace: str, name: str) -> Object | None:
+        record = self._store.latest("serviceaccounts", f"{namespace}/{name}")
+        if record is not None:
+            found: Object = orjson.loads(record.value)
+            return found
+        # In a namespace that was made a moment ago it is about to be there.
+        return {} if name == accounts.DEFAULT else None
+
+    def _letters(self) -> str:
+        return "".join(self._chance.choices(GENERATED_ALPHABET, k=5))
+
+    def _claim(self, seen: Admission, claim: Object) -> Object:
+        if seen.subresource or seen.old is not None:
+            return claim
+        return classes.with_storage_class(claim, self.settings.of(STORAGE_CLASSES))
+
+    def _ingress(self, seen: Admission, ingress: Object) -> Object:
+        if seen.subresource or seen.old is not None:
+            return ingress
+        return classes.with_ingress_class(ingress, self.settings.of(INGRESS_CLASSES))
+
+    def _check_pod(self, seen: Admission, pod: Object) -> None:
+        if seen.old is None:
+            self.check_new(pod, seen.namespace)
+        elif seen.subresource == "resize":
+            limits.check_pod(pod, self.settings.of(LIMIT_RANGES, seen.namespace).values())
+
+    def check_new(self, pod: Object, namespace: str) -> None:
+        """Refused if a new pod may not be in this namespace."""
+        limits.check_pod(pod, self.settings.of(LIMIT_RANGES, namespace).values())
+        runtimes.check(pod, self.settings.of(RUNTIME_CLASSES))
+
+    def _check_claim(self, seen: Admission, claim: Object) -> None:
+        if seen.subresource:
+            return
+        limits.check_claim(claim, self.settings.of(LIMIT_RANGES, seen.namespace).values())
+        if seen.old is not None:
+            classes.check_growth(claim, seen.old, self.settings.of(STORAGE_CLASSES))
+
+    def _check_priority(self, seen: Admission, wanted: Object) -> None:
+        known = self.settings.of(PRIORITY_CLASSES)
+        priorities.check_default(wanted, known, is_new=seen.old is None)
+
+
+def _forbidden(seen: Admission, refusal: Refused) -> ApiError:
+    return forbidden(seen.resource.plural, seen.resource.group, seen.name, str(refusal))
