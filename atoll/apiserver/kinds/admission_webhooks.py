@@ -1,0 +1,127 @@
+"""The kinds that say which admission webhooks there are: their defaults and rules.
+
+Who is called when, and how, is the business of `webhooks`.
+"""
+
+from atoll.apiserver.fields.error import FieldError, duplicate, invalid, not_supported, required
+from atoll.apiserver.kinds.admission_rules import (
+    FAILURE_POLICIES,
+    MATCH_POLICIES,
+    REINVOCATION_POLICIES,
+    condition_errors,
+    default_match,
+    default_rules,
+    rule_errors,
+)
+from atoll.apiserver.kinds.labels import selector_errors
+from atoll.apiserver.kinds.reading import Object, at, each, items, part, parts, text
+from atoll.apiserver.kinds.rules import one_of
+from atoll.apiserver.kinds.webhook_clients import client_errors, default_client
+from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
+
+REVIEW_VERSIONS = ("v1", "v1beta1")
+TIMEOUT_S = 10
+_SIDE_EFFECTS = ("None", "NoneOnDryRun")
+
+
+def _default_validating(configuration: Object) -> None:
+    for hook in parts(configuration, "webhooks"):
+        _default(hook)
+
+
+def _default_mutating(configuration: Object) -> None:
+    for hook in parts(configuration, "webhooks"):
+        _default(hook)
+        if hook.get("reinvocationPolicy") is None:
+            hook["reinvocationPolicy"] = "Never"
+
+
+def _default(hook: Object) -> None:
+    if hook.get("failurePolicy") is None:
+        hook["failurePolicy"] = "Fail"
+    if hook.get("timeoutSeconds") is None:
+        hook["timeoutSeconds"] = TIMEOUT_S
+    default_match(hook)
+    default_rules(parts(hook, "rules"))
+    default_client(part(hook, "clientConfig"))
+
+
+def _errors(configuration: Object) -> list[FieldError]:
+    errors = []
+    names: set[str] = set()
+    for hook, where in each(parts(configuration, "webhooks"), "webhooks"):
+        errors += _hook_errors(hook, where)
+        versions = items(hook, "admissionReviewVersions")
+        errors += _version_errors(versions, f"{where}.admissionReviewVersions")
+        name = text(hook, "name")
+        if name and name in names:
+            errors.append(duplicate(f"{where}.name", name))
+        names.add(name)
+    return errors
+
+
+def _hook_errors(hook: Object, path: str) -> list[FieldError]:
+    errors = _name_errors(text(hook, "name"), f"{path}.name")
+    for rule, where in each(parts(hook, "rules"), f"{path}.rules"):
+        errors += rule_errors(rule, where)
+    errors += one_of(hook, path, "failurePolicy", FAILURE_POLICIES)
+    errors += one_of(hook, path, "matchPolicy", MATCH_POLICIES)
+    errors += _effect_errors(hook, f"{path}.sideEffects")
+    seconds = at(hook, "timeoutSeconds")
+    if isinstance(seconds, int) and not 1 <= seconds <= 30:
+        why = "the timeout value must be between 1 and 30 seconds"
+        errors.append(invalid(f"{path}.timeoutSeconds", seconds, why))
+    for selector in ("namespaceSelector", "objectSelector"):
+        errors += selector_errors(part(hook, selector), f"{path}.{selector}")
+    errors += one_of(hook, path, "reinvocationPolicy", REINVOCATION_POLICIES)
+    errors += client_errors(part(hook, "clientConfig"), f"{path}.clientConfig")
+    return errors + condition_errors(parts(hook, "matchConditions"), f"{path}.matchConditions")
+
+
+def _name_errors(name: str, where: str) -> list[FieldError]:
+    if not name:
+        return [required(where)]
+    if faults := subdomain_faults(name):
+        return [invalid(where, name, ",".join(faults))]
+    if name.count(".") < 2:
+        why = "should be a domain with at least three segments separated by dots"
+        return [invalid(where, name, why)]
+    return []
+
+
+def _effect_errors(hook: Object, where: str) -> list[FieldError]:
+    effects = hook.get("sideEffects")
+    if effects is None:
+        return [required(where, f"must specify one of {', '.join(_SIDE_EFFECTS)}")]
+    return [] if effects in _SIDE_EFFECTS else [not_supported(where, effects, _SIDE_EFFECTS)]
+
+
+def _version_errors(versions: list[str], path: str) -> list[FieldError]:
+    known = ", ".join(REVIEW_VERSIONS)
+    if not versions:
+        return [required(path, f"must specify one of {known}")]
+    errors = []
+    for index, version in enumerate(versions):
+        where = f"{path}[{index}]"
+        if version in versions[:index]:
+            errors.append(invalid(where, version, "duplicate version"))
+            continue
+        errors += [invalid(where, version, fault) for fault in rfc1035_faults(version)]
+    if not any(version in REVIEW_VERSIONS for version in versions):
+        errors.append(invalid(path, versions, f"must include at least one of {known}"))
+    return errors
+
+
+VALIDATING = Strategy(
+    tracks_generation=True,
+    unconditional_update=False,
+    default=_default_validating,
+    errors=_errors,
+)
+MUTATING = Strategy(
+    tracks_generation=True,
+    unconditional_update=False,
+    default=_default_mutating,
+    errors=_errors,
+)
