@@ -7,6 +7,7 @@ of keys is kube-apiserver's, given that it was in the operands. At the top, {} i
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from atoll.apiserver.applying.elements import BadElement, order, parse
@@ -35,9 +36,21 @@ def items_in_order(node: Node) -> Node:
     """The same, for a node that is known to lead to the items of a list."""
     if len(node) < 2:
         return node
-    keys = list(node)
-    ordered = sorted(keys, key=order)
+    keys = tuple(node)
+    if len(keys) <= _REMEMBERED_KEYS and sum(map(len, keys)) <= _REMEMBERED_LETTERS:
+        ordered = _remembered_order(keys)
+    else:
+        ordered = _ordered(keys)
     return node if keys == ordered else {key: node[key] for key in ordered}
+
+
+def _ordered(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(keys, key=order))
+
+
+# Lists of the same items are on very many objects.
+_remembered_order = lru_cache(maxsize=1024)(_ordered)
+_REMEMBERED_KEYS, _REMEMBERED_LETTERS = 32, 2048
 
 
 def leaf_or(node: Node) -> Node:

@@ -99,14 +99,25 @@ def item_elements(schema: Schema, items: Sequence[Any]) -> list[str]:
     name, start, _ = plan[0] if len(plan) == 1 else ("", "", "")
     for index, item in enumerate(items):
         # Most lists have one key, a string; the others may take longer.
-        if name and type(item) is dict and type(item.get(name)) is str:
-            found.append("k:{" + start + written(item[name]) + "}")
-            continue
+        if name and type(item) is dict:
+            key = item.get(name)
+            if type(key) is str and len(key) <= _REMEMBERED_MAX:
+                found.append(_remembered_element(start, key))
+                continue
         try:
             found.append(item_element(schema, item))
         except Untypable as error:
             raise Untypable(f"element {index}: {error}") from None
     return found
+
+
+# What clients choose must not make the cache big.
+_REMEMBERED_MAX = 256
+
+
+@lru_cache(maxsize=4096)
+def _remembered_element(start: str, key: str) -> str:
+    return "k:{" + start + written(key) + "}"
 
 
 def everything(value: Any, schema: Schema) -> Node:

@@ -13,6 +13,7 @@ from atoll.apiserver.applying.blank import blank, is_built_in
 from atoll.apiserver.applying.comparing import Comparison, compare, same
 from atoll.apiserver.applying.fieldset import FieldSet, difference, union, without
 from atoll.apiserver.applying.fieldset import Path as FieldPath
+from atoll.apiserver.applying.newborn import fields_of_new
 from atoll.apiserver.applying.ownership import (
     Managers,
     Owner,
@@ -103,14 +104,24 @@ def _base(old: Object | None, new: Object, schema: Schema, writer: Writer) -> Ma
 def record_update(managers: Managers, old: Object | None, new: Object, write: Write) -> None:
     """Enters into `managers`, in place, what the writer changed."""
     fit_schema(managers, write.schema)
-    found = compared(old, new, write)
-    take(managers, found)
-    own = tracked(found.changed)
+    if old is None and not managers.entries and is_built_in(write.schema):
+        own = tracked(_new_fields(new, write))
+    else:
+        found = compared(old, new, write)
+        take(managers, found)
+        own = tracked(found.changed)
     if own:
         owner = write.writer.owner("Update")
         fields = union(managers.fields(owner), own)
         managers.put(owner, write.writer.api_version, fields, write.now)
     cap_updates(managers)
+
+
+def _new_fields(new: Object, write: Write) -> FieldSet:
+    """What `compared` finds in a new object, where there is nobody to take it from."""
+    # What Go writes as null is not set.
+    after = {key: value for key, value in unmanaged(new).items() if value is not None}
+    return without(fields_of_new(after, write.schema), elements_of(write.ignored))
 
 
 def fit_schema(managers: Managers, schema: Schema) -> None:
