@@ -117,7 +117,7 @@ def _entries(resource: Resource) -> list[Object]:
         entry["shortNames"] = list(resource.short_names)
     if resource.categories:
         entry["categories"] = list(resource.categories)
-    if resource.stored:
+    if "watch" in resource.verbs:  # what cannot be watched is not stored, but made up when read
         entry["storageVersionHash"] = _storage_hash(resource)
     return [entry, *(_subresource_entry(resource, sub) for sub in subresources(resource))]
 

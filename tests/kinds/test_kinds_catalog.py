@@ -20,7 +20,7 @@ def test_a_resource_is_found_by_its_place_and_by_its_kind():
 
 def test_the_core_group_comes_first_and_custom_groups_last():
     groups = list(with_definitions().index.groups)
-    assert groups[:3] == ["", "apps", "events.k8s.io"]
+    assert groups[:4] == ["", "apiregistration.k8s.io", "apps", "events.k8s.io"]
     assert groups[-1] == "ex.io"
 
 
@@ -89,18 +89,32 @@ def test_each_resource_has_its_subresources(place, names):
 
 
 # The kinds of which Kubernetes keeps these facts, among those that are served.
-UNCONDITIONAL_REFUSED = {"CustomResourceDefinition", "Lease"}
+ADMISSION = {
+    *("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+    *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
+    *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+}
+UNCONDITIONAL_REFUSED = {
+    *("CustomResourceDefinition", "Lease", "APIService", "PodDisruptionBudget", "RuntimeClass"),
+    *("CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment"),
+    *ADMISSION,
+}
 CREATED_BY_PUT = {
     *("Lease", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"),
-    *("Service", "Endpoints", "Event", "LimitRange"),
+    *("Service", "Endpoints", "Event", "LimitRange", "RuntimeClass"),
 }
 WITH_GENERATION = {
     *("Pod", "PodTemplate", "ReplicationController", "Deployment", "ReplicaSet", "StatefulSet"),
     *("DaemonSet", "Job", "CronJob", "CustomResourceDefinition", "EndpointSlice", "PriorityClass"),
+    *("Ingress", "IngressClass", "NetworkPolicy", "PodDisruptionBudget"),
+    *("FlowSchema", "PriorityLevelConfiguration", "DeviceClass", "ResourceSlice"),
+    *ADMISSION,
 }
 RETURNED_WHEN_DELETED = {
     *("Pod", "Service", "Namespace", "ServiceAccount", "PersistentVolume"),
     *("PersistentVolumeClaim", "PodTemplate", "ResourceQuota", "StorageClass"),
+    *("CSIDriver", "CSINode", "VolumeAttachment", "VolumeAttributesClass"),
+    *("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
 }
 
 

@@ -8,9 +8,12 @@ from kinds_recorded import recorded, with_definitions
 from atoll.apiserver.discovery import Discovery
 
 # What we do not serve, of groups that we do.
-UNSERVED = (
-    *("Binding", "ComponentStatus", "VolumeAttachment", "VolumeAttributesClass"),
-    *("CSIDriver", "CSINode", "CSIStorageCapacity"),
+UNSERVED = ("Binding",)
+# What Kubernetes stores in an older version.
+STORED_OLDER = (
+    "CustomResourceDefinition",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
 )
 UNSERVED_PARTS = (
     "attach",
@@ -38,8 +41,8 @@ def comparable(document):
         kept = [r for r in kept if r["name"].partition("/")[2] not in UNSERVED_PARTS]
         kept.sort(key=lambda r: r["name"].partition("/")[0])
         for entry in kept:
-            if entry["kind"] == "CustomResourceDefinition":
-                entry.pop("storageVersionHash", None)  # Kubernetes stores an older version
+            if entry["kind"] in STORED_OLDER:
+                entry.pop("storageVersionHash", None)
         return {**document, "resources": kept}
     for group in document.get("items", []):
         for version in group["versions"]:

@@ -22,7 +22,10 @@ def our_table(path):
 @pytest.mark.parametrize("path", PATHS)
 def test_the_cells_are_those_of_kubernetes(path):
     ours, real = our_table(path)
-    assert [row["cells"] for row in ours["rows"]] == [row["cells"] for row in real["rows"]]
+    # Of addresses Kubernetes gives a third cell, for which there is no column.
+    shown = len(real["columnDefinitions"])
+    cells = [row["cells"][:shown] for row in real["rows"]]
+    assert [row["cells"] for row in ours["rows"]] == cells
 
 
 @pytest.mark.parametrize("path", PATHS)
