@@ -38,13 +38,19 @@ def refusal(identity: Identity, wanted: Attributes, why: str = "") -> ApiError:
     more = f": {why}" if why else ""
     if wanted.path:
         said = f'forbidden: User "{identity.name}" cannot {wanted.verb} path "{wanted.path}"{more}'
-        return ApiError(403, "Forbidden", said, details={})
+        return _unmistakable(ApiError(403, "Forbidden", said, details={}))
     where = f'in the namespace "{wanted.namespace}"' if wanted.namespace else "at the cluster scope"
     said = (
         f'User "{identity.name}" cannot {wanted.verb} resource "{wanted.resource}"'
         f' in API group "{wanted.group}" {where}{more}'
     )
-    return forbidden(wanted.plural, wanted.group, wanted.name, said)
+    return _unmistakable(forbidden(wanted.plural, wanted.group, wanted.name, said))
+
+
+def _unmistakable(error: ApiError) -> ApiError:
+    """The refusal, not to be taken by a browser for what a stranger put into it."""
+    error.headers["X-Content-Type-Options"] = "nosniff"
+    return error
 
 
 def may(authorize: Authorize, identity: Identity, wanted: Attributes) -> bool:

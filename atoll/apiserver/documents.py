@@ -20,6 +20,7 @@ from atoll.apiserver.status import method_not_allowed, unknown_resource
 from atoll.exchange import Request, Response
 
 _HEALTH = frozenset(["healthz", "livez", "readyz"])
+_GO_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 _FOREVER = "public, immutable"
 
 # OpenAPI v2 is not served. But kubectl asks for it before it sends a file with a v1 List in it, and
@@ -121,15 +122,20 @@ def _document(document: Document) -> Response:
 def version() -> dict[str, str]:
     # The Kubernetes whose behaviour is served; clients compare it with what they need.
     kubernetes = load().kubernetes
+    machine = platform.machine()
     major, minor, _ = kubernetes.removeprefix("v").split(".")
     return {
         "major": major,
         "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
         "gitVersion": f"{kubernetes}+atoll-{__version__}",
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
         "goVersion": f"{platform.python_implementation()} {platform.python_version()}",
         "compiler": platform.python_implementation().lower(),
-        "platform": f"{platform.system().lower()}/{platform.machine()}",
+        "platform": f"{platform.system().lower()}/{_GO_MACHINES.get(machine, machine)}",
     }

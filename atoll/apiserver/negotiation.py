@@ -10,6 +10,7 @@ from functools import lru_cache
 from atoll.apiserver.status import not_acceptable
 
 MEDIA_TYPES = ("application/json", "application/yaml")
+_SHAPES = frozenset(["Table", "PartialObjectMetadata", "PartialObjectMetadataList"])
 _TABLE_VERSIONS = frozenset(["v1", "v1beta1"])
 
 
@@ -55,12 +56,12 @@ def _clause(text: str) -> Clause:
 
 
 @lru_cache(maxsize=512)
-def negotiate(accept: str, shapes: frozenset[str]) -> Representation:
-    """Choose the first form that can be served; `shapes` are those this answer can take."""
+def negotiate(accept: str) -> Representation:
+    """Choose the first form that can be served."""
     for clause in clauses(accept):
         media_type = _served(clause.media_type)
         shape = clause.parameters.get("as", "")
-        if media_type is None or not _fits(clause, shapes):
+        if media_type is None or not _fits(clause):
             continue
         pretty = clause.parameters.get("pretty") in ("1", "true")
         version = clause.parameters.get("v", "v1")
@@ -79,12 +80,12 @@ def _served(media_type: str) -> str | None:
     return media_type if media_type in MEDIA_TYPES else None
 
 
-def _fits(clause: Clause, shapes: frozenset[str]) -> bool:
+def _fits(clause: Clause) -> bool:
     shape = clause.parameters.get("as")
     if shape is None:
         return True
     group, version = clause.parameters.get("g"), clause.parameters.get("v")
-    return shape in shapes and group == "meta.k8s.io" and version in _TABLE_VERSIONS
+    return shape in _SHAPES and group == "meta.k8s.io" and version in _TABLE_VERSIONS
 
 
 def prefers_yaml(accept: str) -> bool:

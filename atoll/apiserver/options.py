@@ -101,9 +101,9 @@ def write_options(query: Query, kind: str) -> WriteOptions:
     if len(manager.encode()) > _MANAGER_MAX:
         errors.append(fields.too_long("fieldManager", "may not be more than 128 bytes"))
     elif not manager.isprintable():
-        errors.append(
-            fields.invalid("fieldManager", manager, "should only contain printable characters")
-        )
+        at, odd = next((at, ord(one)) for at, one in enumerate(manager) if not one.isprintable())
+        why = f"invalid character U+{odd:04X} (at position {at})"
+        errors.append(fields.invalid("fieldManager", manager, why))
     asked = first(query, "fieldValidation") or "Warn"
     validation = next((choice for choice in _VALIDATIONS if choice == asked), None)
     if validation is None:
@@ -201,8 +201,7 @@ def list_options(query: Query) -> ListOptions:
         initial_events=initial,
     )
     if not _is_revision(options.revision):
-        unreadable = f'strconv.ParseUint: parsing "{options.revision}": invalid syntax'
-        error = fields.invalid("resourceVersion", options.revision, unreadable)
+        error = _unreadable(options.revision)
         if options.watch:
             raise plain_500(str(error))
         raise bad_request(f"invalid resource version: {error}")
@@ -254,10 +253,26 @@ def _watch_errors(options: ListOptions) -> list[FieldError]:
         if options.match != "NotOlderThan":
             why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
             errors.append(fields.forbidden("resourceVersionMatch", why))
+        if options.match not in ("", "NotOlderThan"):
+            allowed = ["NotOlderThan"]
+            errors.append(fields.not_supported("resourceVersionMatch", options.match, allowed))
     elif options.match:
         why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         errors.append(fields.forbidden("resourceVersionMatch", why))
     return errors
+
+
+def named_revision(query: Query) -> int:
+    """As how new an object is wanted at the least; 0 if the client does not say."""
+    text = first(query, "resourceVersion")
+    if not _is_revision(text):
+        raise plain_500(str(_unreadable(text)))
+    return int(text or 0)
+
+
+def _unreadable(revision: str) -> FieldError:
+    why = f'strconv.ParseUint: parsing "{revision}": invalid syntax'
+    return fields.invalid("resourceVersion", revision, why)
 
 
 def parse_revision(text: str) -> int:

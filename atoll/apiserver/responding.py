@@ -18,6 +18,8 @@ from atoll.store.record import Record
 Object = dict[str, Any]
 
 JSON = {"Content-Type": "application/json"}
+# A browser is not to take such a text for a page: what it says may have come from who asked.
+PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
 ITEM_SHAPES = frozenset(["Table", "PartialObjectMetadata"])
 LIST_SHAPES = frozenset(["Table", "PartialObjectMetadataList"])
 
@@ -27,7 +29,7 @@ def json_response(document: Object, status: int = 200) -> Response:
 
 
 def text_response(text: str, status: int = 200) -> Response:
-    return Response(status, {"Content-Type": "text/plain; charset=utf-8"}, text.encode())
+    return Response(status, PLAIN, text.encode())
 
 
 def status_response(error: ApiError, accept: str = "") -> Response:

@@ -38,6 +38,7 @@ from atoll.apiserver.status import (
     bad_request,
     internal_error,
     method_not_allowed,
+    misshapen,
     not_acceptable,
     too_large,
     unavailable,
@@ -49,7 +50,7 @@ from atoll.apiserver.verbs.creating import create
 from atoll.apiserver.verbs.deleting import delete, delete_collection
 from atoll.apiserver.verbs.finalizing import finalize
 from atoll.apiserver.verbs.patching import patch
-from atoll.apiserver.verbs.reading import get, list_records
+from atoll.apiserver.verbs.reading import get_as_asked, list_records
 from atoll.apiserver.verbs.scaling import get_scale, patch_scale, update_scale
 from atoll.apiserver.verbs.tokens import request_token
 from atoll.apiserver.verbs.updating import update
@@ -219,7 +220,9 @@ def _is_a_person(request: Request) -> bool:
 
 
 def _shaper(api: Api, call: Call, shapes: frozenset[str]) -> Shaper:
-    wanted = negotiate(call.request.headers.get("accept", ""), shapes)
+    wanted = negotiate(call.request.headers.get("accept", ""))
+    if wanted.shape and wanted.shape not in shapes:
+        raise misshapen(wanted.shape, _go_type(call.resource))
     if flag(call.query, "pretty") or _is_a_person(call.request):
         wanted = replace(wanted, pretty=True)
     include = first(call.query, "includeObject") or "Metadata"
@@ -230,8 +233,15 @@ def _shaper(api: Api, call: Call, shapes: frozenset[str]) -> Shaper:
     return Shaper(call.resource, wanted, api.now(), include)
 
 
+def _go_type(resource: Resource) -> str:
+    """What Kubernetes calls the kind inside, without its star."""
+    if resource.definition is not None:
+        return "unstructured.Unstructured"
+    return f"{resource.group.partition('.')[0] or 'core'}.{resource.kind}"
+
+
 async def _get(api: Api, call: Call) -> Response:
-    return record_response(_shaper(api, call, ITEM_SHAPES), get(api, call))
+    return record_response(_shaper(api, call, ITEM_SHAPES), await get_as_asked(api, call))
 
 
 async def _list(api: Api, call: Call) -> Response:

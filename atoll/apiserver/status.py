@@ -108,6 +108,13 @@ def not_acceptable(accepted: Sequence[str], *, understood: bool) -> ApiError:
     return ApiError(406, "NotAcceptable", message, details={})
 
 
+def misshapen(shape: str, of: str) -> ApiError:
+    """Metadata of many was asked of one object, or the other way round."""
+    said = f"not a list (*{of})" if shape.endswith("List") else f"a list (*{of}List)"
+    message = f"you requested {shape}, but the requested object is {said}"
+    return ApiError(406, "NotAcceptable", message)
+
+
 def already_exists(plural: str, group: str, name: str, *, deleting: bool = False) -> ApiError:
     prefix = "object is being deleted: " if deleting else ""
     message = f'{prefix}{qualified(plural, group)} "{name}" already exists'

@@ -17,7 +17,8 @@ from atoll.apiserver.schemas.json_values import settle_numbers
 _whole_float = re.compile(rb"[0-9](?:\.0|e\+?[0-9]+)(?:[,}\]]|$)")
 
 
-_odd = re.compile("[\x85\u2028\u2029\ufeff]")  # line breaks that YAML would fold, and the mark
+# Line breaks that YAML would fold, the mark, and what other readers would take for a time.
+_quoted = re.compile("[\x85\u2028\u2029\ufeff]|^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 
 
 def encode_json(value: Any) -> bytes:
@@ -40,7 +41,7 @@ class _Dumper(yaml.CSafeDumper):
 
 def _represent_string(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     style = None
-    if not isinstance(plain_scalar(text), str) or text in ("<<", "=") or _odd.search(text):
+    if not isinstance(plain_scalar(text), str) or text in ("<<", "=") or _quoted.search(text):
         style = '"'
     elif "\n" in text:
         style = "|"

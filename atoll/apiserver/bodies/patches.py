@@ -55,6 +55,8 @@ def decode_patch(body: bytes, patch_type: str, *, validation: Validation = "Warn
         value = read_json(body)
     except Malformed as reason:
         raise bad_request(f"{prefix}{reason}") from None
+    if value is None and patch_type == MERGE_PATCH:
+        raise bad_request("Invalid JSON Patch")
     if not isinstance(value, wanted):
         name = _OPERATIONS if patch_type == JSON_PATCH else _OBJECT
         raise bad_request(prefix + WrongType(value, name).message())

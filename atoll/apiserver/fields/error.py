@@ -21,6 +21,7 @@ _WORDS = {
     "FieldValueTooLong": "Too long",
     "FieldValueTooMany": "Too many",
 }
+OMITTED: Any = object()  # a value that messages leave out
 _WITHOUT_VALUE = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong"}
 
 
@@ -35,7 +36,8 @@ class FieldError:
 
     def message(self) -> str:
         words = _WORDS[self.reason]
-        text = words if self.reason in _WITHOUT_VALUE else f"{words}: {shown(self.value)}"
+        bare = self.reason in _WITHOUT_VALUE or self.value is OMITTED
+        text = words if bare else f"{words}: {shown(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
     def cause(self) -> dict[str, str]:
@@ -51,7 +53,25 @@ def shown(value: Any) -> str:
         return "null"
     if isinstance(value, float):
         return shown_number(value)
+    if isinstance(value, str) and not value.isprintable():
+        return f'"{"".join(map(_escaped, value))}"'
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_ESCAPES |= {"\v": "\\v", '"': '\\"', "\\": "\\\\"}
+
+
+def _escaped(character: str) -> str:
+    """A character inside quotes, as Go writes it there."""
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code > 0xFFFF:
+        return f"\\U{code:08x}"
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}"
 
 
 def go_text(value: Any) -> str:

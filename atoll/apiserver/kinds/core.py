@@ -83,7 +83,7 @@ def _configmap_errors(configmap: Object) -> list[FieldError]:
     size += sum(len(str(value)) * 3 // 4 for value in binary.values())
     if size > _DATA_MAX:
         detail = f"may not be more than {_DATA_MAX} bytes"
-        errors.append(FieldError("FieldValueTooLong", "", None, detail))
+        errors.append(FieldError("FieldValueTooLong", "[]", None, detail))
     return errors
 
 

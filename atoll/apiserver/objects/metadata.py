@@ -123,12 +123,12 @@ def errors_of_new(obj: Object, resource: Resource) -> list[FieldError]:
     meta = metadata(obj)
     name, prefix = meta.get("name") or "", meta.get("generateName") or ""
     errors = []
+    if prefix and (reasons := resource.strategy.name_errors(prefix.rstrip("-.") or prefix)):
+        errors += [fields.invalid("metadata.generateName", prefix, reason) for reason in reasons]
     if not name:
         errors.append(fields.required("metadata.name", "name or generateName is required"))
     elif reasons := resource.strategy.name_errors(name):
         errors += [fields.invalid("metadata.name", name, reason) for reason in reasons]
-    if prefix and (reasons := resource.strategy.name_errors(prefix.rstrip("-.") or prefix)):
-        errors += [fields.invalid("metadata.generateName", prefix, reason) for reason in reasons]
     if resource.namespaced and (reasons := label_faults(meta.get("namespace", ""))):
         namespace = meta.get("namespace", "")
         errors += [fields.invalid("metadata.namespace", namespace, reason) for reason in reasons]
@@ -188,14 +188,19 @@ def _annotation_errors(annotations: Object) -> list[FieldError]:
     return errors
 
 
+_OWNERS_SAY = {
+    "apiVersion": "version must not be empty",
+    "kind": "must not be empty",
+    "name": "must not be empty",
+    "uid": "must not be empty",
+}
+
+
 def _owner_errors(owners: Sequence[Object]) -> list[FieldError]:
     errors = []
     where = "metadata.ownerReferences"  # kube-apiserver does not say which of them
     for owner in owners:
-        required = {"apiVersion": "version must not be empty"} | {
-            key: f"{key} must not be empty" for key in ("kind", "name", "uid")
-        }
-        for key, detail in required.items():
+        for key, detail in _OWNERS_SAY.items():
             if not owner.get(key):
                 errors.append(fields.invalid(f"{where}.{key}", owner.get(key, ""), detail))
     controllers = [owner for owner in owners if owner.get("controller")]
@@ -209,14 +214,20 @@ def _owner_errors(owners: Sequence[Object]) -> list[FieldError]:
     return errors
 
 
-def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
+def holder_errors(holders: Sequence[str], path: str) -> list[FieldError]:
+    """What is wrong with the names of those who hold an object."""
     errors = []
-    for index, name in enumerate(finalizers):
-        where = f"metadata.finalizers[{index}]"
+    for index, name in enumerate(holders):
+        where = f"{path}[{index}]"
         errors += [fields.invalid(where, name, reason) for reason in _key_faults(name)]
         if "/" not in name and name not in _STANDARD_FINALIZERS and not subdomain_faults(name):
             why = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(fields.invalid(where, name, why))
+    return errors
+
+
+def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
+    errors = holder_errors(finalizers, "metadata.finalizers")
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
         errors.append(fields.invalid("metadata.finalizers", list(finalizers), why))

@@ -3,9 +3,10 @@
 from typing import Any
 
 from atoll.apiserver.objects.ending import is_over
+from atoll.apiserver.objects.metadata import holder_errors
 from atoll.apiserver.objects.paths import at
 from atoll.apiserver.options import write_options
-from atoll.apiserver.status import not_found
+from atoll.apiserver.status import invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.updating import check_current
@@ -19,6 +20,8 @@ async def finalize(api: Api, call: Call) -> Written:
     options = write_options(call.query, "UpdateOptions")
     proposed = read_object(call, options.field_validation)
     holders = at(proposed, ("spec", "finalizers")) or []
+    if errors := holder_errors(holders, "spec.finalizers"):
+        raise invalid(call.resource.kind, call.resource.group, call.name, errors)
 
     def decide(old: Object | None) -> Verdict:
         if old is None:

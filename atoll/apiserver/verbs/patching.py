@@ -29,8 +29,9 @@ from atoll.apiserver.status import (
 )
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import check_namespace
-from atoll.apiserver.verbs.forming import Form, formed_new, formed_update, untracked
+from atoll.apiserver.verbs.forming import Form, formed_new, formed_update
 from atoll.apiserver.verbs.intake import fitted, read_patch
+from atoll.apiserver.verbs.sides import untracked
 from atoll.apiserver.verbs.updating import check_same_name
 from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from atoll.apiserver.options import ListOptions, list_options, parse_revision
+from atoll.apiserver.options import ListOptions, list_options, named_revision, parse_revision
 from atoll.apiserver.status import ApiError, bad_request, expired, not_found, revision_too_large
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.matching import Matcher, matcher, served
@@ -29,6 +29,13 @@ _CONTINUE_TOO_OLD = (
     " inconsistent list - objects that were created, modified, or deleted between the time the"
     " first chunk was returned and now may show up in the list."
 )
+
+
+async def get_as_asked(api: Api, call: Call) -> Record:
+    """The record of one object, as new as the client wants it at the least."""
+    if call.query:  # as seldom
+        await reach(api, named_revision(call.query))
+    return get(api, call)
 
 
 def get(api: Api, call: Call) -> Record:

@@ -30,6 +30,7 @@ async def update(api: Api, call: Call) -> Written:
             return await formed_update(form, proposed, old)
         if call.subresource or not call.resource.strategy.creates_on_update:
             raise not_found(call.resource.plural, call.resource.group, call.name)
+        check_uid(call.resource, proposed, {"metadata": {"name": call.name, "uid": ""}})
         return await formed_new(form, proposed, uid=api.effects.chance.uuid("uid"))
 
     return await write_admitted(api, call.resource, call.key(), decide, dry_run=options.dry_run)
