@@ -4,15 +4,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from atoll.apiserver.kinds import (
+    admission_policies,
+    admission_webhooks,
     apiregistration,
+    autoscaling,
+    autoscaling_v1,
     batch,
     certificates,
     coordination,
     core,
+    csi,
     definitions,
+    devices,
+    disruptions,
     events,
+    flows,
+    ingresses,
+    networks,
     pods,
     rbac,
+    runtimes,
     scheduling,
     secrets,
     services,
@@ -21,8 +32,13 @@ from atoll.apiserver.kinds import (
     workloads,
 )
 from atoll.apiserver.kinds.columns import access, cells
+from atoll.apiserver.kinds.columns import admission as admission_columns
+from atoll.apiserver.kinds.columns import autoscaling as autoscaling_columns
 from atoll.apiserver.kinds.columns import core as core_columns
+from atoll.apiserver.kinds.columns import csi as csi_columns
 from atoll.apiserver.kinds.columns import events as event_columns
+from atoll.apiserver.kinds.columns import flows as flow_columns
+from atoll.apiserver.kinds.columns import networks as network_columns
 from atoll.apiserver.kinds.columns import pods as pod_columns
 from atoll.apiserver.kinds.columns import scheduling as scheduling_columns
 from atoll.apiserver.kinds.columns import slices as slice_columns
@@ -35,6 +51,7 @@ from atoll.apiserver.schemas.schema import Schema
 
 RBAC = rbac.GROUP
 EVENTS = "events.k8s.io"
+AUTOSCALING = "autoscaling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +63,7 @@ class Kind:
 
 
 _CORE = {
+    "ComponentStatus": Kind(Strategy(), flow_columns.COMPONENT_STATUS),
     "ConfigMap": Kind(core.CONFIG_MAP, core_columns.CONFIG_MAP),
     "Endpoints": Kind(services.ENDPOINTS, core_columns.ENDPOINTS),
     "Event": Kind(events.CORE_EVENT, event_columns.EVENT),
@@ -72,12 +90,48 @@ _APPS = {
     "StatefulSet": Kind(workloads.STATEFUL_SET, workload_columns.STATEFUL_SET),
 }
 
+_STORAGE = {
+    "CSIDriver": Kind(csi.CSI_DRIVER, csi_columns.CSI_DRIVER),
+    "CSINode": Kind(csi.CSI_NODE, csi_columns.CSI_NODE),
+    "CSIStorageCapacity": Kind(csi.CSI_STORAGE_CAPACITY, (cells.NAME, cells.CREATED_AT)),
+    "StorageClass": Kind(storage.STORAGE_CLASS, storage_columns.STORAGE_CLASS),
+    "VolumeAttachment": Kind(csi.VOLUME_ATTACHMENT, csi_columns.VOLUME_ATTACHMENT),
+    "VolumeAttributesClass": Kind(csi.VOLUME_ATTRIBUTES_CLASS, csi_columns.VOLUME_ATTRIBUTES_CLASS),
+}
+_NETWORKING = {
+    "IPAddress": Kind(networks.IP_ADDRESS, network_columns.IP_ADDRESS),
+    "Ingress": Kind(ingresses.INGRESS, network_columns.INGRESS),
+    "IngressClass": Kind(ingresses.INGRESS_CLASS, network_columns.INGRESS_CLASS),
+    "NetworkPolicy": Kind(networks.NETWORK_POLICY, network_columns.NETWORK_POLICY),
+    "ServiceCIDR": Kind(networks.SERVICE_CIDR, network_columns.SERVICE_CIDR),
+}
+
+_ADMISSION = {
+    "MutatingAdmissionPolicy": Kind(
+        admission_policies.MUTATING_POLICY, admission_columns.MUTATING_POLICY
+    ),
+    "MutatingAdmissionPolicyBinding": Kind(
+        admission_policies.MUTATING_BINDING, admission_columns.BINDING
+    ),
+    "MutatingWebhookConfiguration": Kind(admission_webhooks.MUTATING, admission_columns.WEBHOOKS),
+    "ValidatingAdmissionPolicy": Kind(
+        admission_policies.VALIDATING_POLICY, admission_columns.VALIDATING_POLICY
+    ),
+    "ValidatingAdmissionPolicyBinding": Kind(
+        admission_policies.VALIDATING_BINDING, admission_columns.BINDING
+    ),
+    "ValidatingWebhookConfiguration": Kind(
+        admission_webhooks.VALIDATING, admission_columns.WEBHOOKS
+    ),
+}
+
 # Asked and answered at once, and never stored: the answers are `access.reviews`.
 _REVIEW = Kind(Strategy(), ())
 
-# By group, then kind; each in version v1.
+# By group, then kind; each in version v1. One kind has another version, in which it is stored.
 KINDS: Mapping[str, Mapping[str, Kind]] = {
     "": _CORE,
+    "admissionregistration.k8s.io": _ADMISSION,
     "apps": _APPS,
     EVENTS: {"Event": Kind(events.NEW_EVENT, event_columns.NEW_EVENT)},
     "batch": {
@@ -118,17 +172,49 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {
     "scheduling.k8s.io": {
         "PriorityClass": Kind(scheduling.PRIORITY_CLASS, scheduling_columns.PRIORITY_CLASS)
     },
-    "storage.k8s.io": {"StorageClass": Kind(storage.STORAGE_CLASS, storage_columns.STORAGE_CLASS)},
+    "storage.k8s.io": _STORAGE,
+    "networking.k8s.io": _NETWORKING,
+    "policy": {
+        "PodDisruptionBudget": Kind(
+            disruptions.POD_DISRUPTION_BUDGET, autoscaling_columns.POD_DISRUPTION_BUDGET
+        ),
+    },
+    "node.k8s.io": {"RuntimeClass": Kind(runtimes.RUNTIME_CLASS, csi_columns.RUNTIME_CLASS)},
+    "flowcontrol.apiserver.k8s.io": {
+        "FlowSchema": Kind(flows.FLOW_SCHEMA, flow_columns.FLOW_SCHEMA),
+        "PriorityLevelConfiguration": Kind(
+            flows.PRIORITY_LEVEL_CONFIGURATION, flow_columns.PRIORITY_LEVEL_CONFIGURATION
+        ),
+    },
+    "resource.k8s.io": {
+        "DeviceClass": Kind(devices.DEVICE_CLASS, core_columns.PLAIN),
+        "ResourceClaim": Kind(devices.RESOURCE_CLAIM, csi_columns.RESOURCE_CLAIM),
+        "ResourceClaimTemplate": Kind(devices.RESOURCE_CLAIM_TEMPLATE, core_columns.PLAIN),
+        "ResourceSlice": Kind(devices.RESOURCE_SLICE, csi_columns.RESOURCE_SLICE),
+    },
+    AUTOSCALING: {
+        "HorizontalPodAutoscaler": Kind(
+            autoscaling_v1.HORIZONTAL_POD_AUTOSCALER,
+            autoscaling_columns.HORIZONTAL_POD_AUTOSCALER_V1,
+        ),
+    },
 }
+_AUTOSCALER = Kind(
+    autoscaling.HORIZONTAL_POD_AUTOSCALER, autoscaling_columns.HORIZONTAL_POD_AUTOSCALER
+)
 
 
 def builtin_resources(facts: Facts) -> list[Resource]:
     """The built-in resources that are served, in discovery order."""
     return [
-        _resource(facts, known, kind)
-        for known in facts.kinds
-        if known.version == "v1" and (kind := KINDS.get(known.group, {}).get(known.kind))
+        _resource(facts, known, kind) for known in facts.kinds if (kind := _kind(known)) is not None
     ]
+
+
+def _kind(known: KindFacts) -> Kind | None:
+    if (known.group, known.version) == (AUTOSCALING, "v2"):
+        return _AUTOSCALER
+    return KINDS.get(known.group, {}).get(known.kind)
 
 
 def _resource(facts: Facts, known: KindFacts, kind: Kind) -> Resource:
@@ -149,11 +235,18 @@ def _resource(facts: Facts, known: KindFacts, kind: Kind) -> Resource:
         short_names=known.short_names,
         categories=known.categories,
     )
-    if known.group != EVENTS:
-        return resource
-    return replace(
-        resource, stored_in="events", from_stored=events.from_core, to_stored=events.to_core
-    )
+    if known.group == EVENTS:
+        return replace(
+            resource, stored_in="events", from_stored=events.from_core, to_stored=events.to_core
+        )
+    if (known.group, known.version) == (AUTOSCALING, "v1"):
+        return replace(
+            resource,
+            stored_version="v2",
+            from_stored=autoscaling_v1.from_v2,
+            to_stored=autoscaling_v1.to_v2,
+        )
+    return resource
 
 
 def _defaulted(schema: Schema, default: Callable[[Object], None]) -> Callable[[Object], None]:
