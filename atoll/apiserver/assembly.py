@@ -17,6 +17,7 @@ from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signers import Signers
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.admission import Hooks, Kinds
+from atoll.apiserver.admitting.quotas import Quotas
 from atoll.apiserver.admitting.rules import Rules
 from atoll.apiserver.authentication import Several, Tokens
 from atoll.apiserver.authorization import Authorize
@@ -33,6 +34,7 @@ from atoll.apiserver.housekeeping.expiry import Expiry
 from atoll.apiserver.housekeeping.finished import Finished
 from atoll.apiserver.housekeeping.garbage import Collector
 from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
+from atoll.apiserver.housekeeping.quotas import QuotaStatus
 from atoll.apiserver.housekeeping.root_ca import RootCa
 from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.openapi import OpenApi
@@ -109,7 +111,8 @@ def assemble(
     catalog = Catalog(served, facts)
     api = Api(store, catalog, effects, signing)
     definitions = Definitions(api)
-    keepers = _keepers(api, definitions, roles)
+    quotas = Quotas(store, effects.now)
+    keepers = _keepers(api, definitions, roles) | {"quotas": QuotaStatus(api, quotas)}
     authorize = authorize or roles.authorize
     signers = Signers(authorize, effects.now)
     rules = Rules(store, effects.chance, runs_pods=runs_pods)
@@ -123,6 +126,7 @@ def assemble(
             rules.check,
             *own.hooks.validating,
         ),
+        last=(quotas.check,),
     )
     followers: tuple[Follower, ...] = (*keepers.values(), roles, rules.settings)
     for follower in followers:

@@ -38,6 +38,11 @@ class Sum(dict[str, Decimal]):
                 self._mark(name, other)
             self[name] = self.get(name, Decimal(0)) + value
 
+    def take(self, other: "Sum") -> None:
+        """Less of everything by what the other one has."""
+        for name, value in other.items():
+            self[name] = self.get(name, Decimal(0)) - value
+
     def raise_to(self, other: "Sum") -> None:
         """At least as much of everything as the other one has."""
         for name, value in other.items():

@@ -1,0 +1,57 @@
+"""What quotas tell: their status says what is allowed, and how much of that is used.
+
+The books are `admitting.quotas`; here they are written down, once for all that happened meanwhile.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from atoll.apiserver.admitting.quotas import COLLECTION, Book, Quotas
+from atoll.apiserver.housekeeping.acting import call_on, revise
+from atoll.apiserver.kinds.reading import part
+from atoll.apiserver.verbs.call import Api
+from atoll.runtime.worklist import Worklist
+from atoll.store.record import Event
+
+Object = dict[str, Any]
+
+
+def told(quota: Object, book: Book) -> Object:
+    """The quota with what is used of it."""
+    hard = part(quota, "spec", "hard")
+    for name in hard:
+        book.used.setdefault(name, Decimal(0))
+    used = {name: book.used.shown(name) for name in hard}
+    return {**quota, "status": {"hard": dict(hard), "used": used} if hard else {}}
+
+
+class QuotaStatus:
+    """Follows the store and keeps the status of every quota."""
+
+    def __init__(self, api: Api, quotas: Quotas) -> None:
+        self._api = api
+        self._quotas = quotas
+        self._work: Worklist[str] = Worklist("quotas")
+
+    def load(self) -> None:
+        for key in self._quotas.load():
+            self._work.add(key)
+
+    def follow(self, events: Sequence[Event]) -> None:
+        for key in self._quotas.follow(events):
+            self._work.add(key)
+
+    async def run(self) -> None:
+        await self._work.run(self._tell)
+
+    async def _tell(self, key: str) -> None:
+        resource = self._api.catalog.of_collection(COLLECTION)
+        assert resource is not None, "quotas are always served"
+        namespace, _, name = key.partition("/")
+
+        def fresh(quota: Object) -> Object:
+            book = self._quotas.book(key)
+            return quota if book is None else told(quota, book)
+
+        await revise(self._api, call_on(resource, namespace, name).on("status"), fresh)
