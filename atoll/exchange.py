@@ -34,6 +34,7 @@ class Request:
     headers: Headers = field(default_factory=dict)
     body: bytes = b""
     peer: Peer | None = None
+    source: str = ""  # the address it comes from, if it comes over the network
 
 
 class Duplex(Protocol):

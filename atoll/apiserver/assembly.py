@@ -7,6 +7,7 @@ starts no task itself: `services` are for a supervisor to run, next to the store
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from atoll.apiserver.access.accounts import AccountTokens
@@ -17,6 +18,10 @@ from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signers import Signers
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.admission import Hooks, Kinds
+from atoll.apiserver.aggregation.aggregator import Aggregator
+from atoll.apiserver.aggregation.proxying import Proxy
+from atoll.apiserver.aggregation.registering import Registrar
+from atoll.apiserver.aggregation.trust import Trust
 from atoll.apiserver.admitting.quotas import Quotas
 from atoll.apiserver.admitting.rules import Rules
 from atoll.apiserver.authentication import Several, Tokens
@@ -37,10 +42,12 @@ from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
 from atoll.apiserver.housekeeping.quotas import QuotaStatus
 from atoll.apiserver.housekeeping.root_ca import RootCa
 from atoll.apiserver.kinds.builtin import builtin_resources
+from atoll.apiserver.metrics import Metrics
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.resource import Branch, Resource
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.server import ApiServer
+from atoll.apiserver.telling import health_of, numbers_of
 from atoll.apiserver.verbs.call import Api
 from atoll.effects import Effects
 from atoll.exchange import Handler
@@ -68,18 +75,24 @@ class Keeper(Follower, Protocol):
 class Assembly:
     """A server and what must run for it. It is ready once `start` has returned."""
 
-    handle: Handler
+    server: ApiServer
     api: Api
     services: dict[str, Service]
     _load: tuple[Callable[[], None], ...]
     _kinds: Kinds
+    _registrar: Registrar
     _ready: asyncio.Event
+
+    @property
+    def handle(self) -> Handler:
+        return self.server.handle
 
     async def start(self) -> None:
         """Take in what the store has, make what every cluster has. The store must be running."""
         for load_one in self._load:
             load_one()
         await bootstrap(self.api, self._kinds)
+        await self._registrar.start()
         self._ready.set()
 
 
@@ -113,6 +126,12 @@ def assemble(
     definitions = Definitions(api)
     quotas = Quotas(store, effects.now)
     keepers = _keepers(api, definitions, roles) | {"quotas": QuotaStatus(api, quotas)}
+    registrar, aggregator = Registrar(api, facts), Aggregator(api)
+    keepers |= {
+        "services of what is served here": registrar,
+        "servers behind this one": aggregator,
+        "whom servers behind this one believe": Trust(api),
+    }
     authorize = authorize or roles.authorize
     signers = Signers(authorize, effects.now)
     rules = Rules(store, effects.chance, runs_pods=runs_pods)
@@ -132,13 +151,17 @@ def assemble(
     for follower in followers:
         store.listen(follower.follow)
     ready = asyncio.Event()
-    documents = Documents(Discovery(catalog), OpenApi(catalog, facts), ready.is_set)
+    metrics = Metrics((partial(numbers_of, api, aggregator),))
+    discovery = Discovery(catalog, behind=lambda: aggregator.behind)
+    health = health_of(store, ready.is_set)
+    documents = Documents(discovery, OpenApi(catalog, facts), health, metrics, signing)
     return Assembly(
-        handle=ApiServer(api, documents, bearers, authorize).handle,
+        server=ApiServer(api, documents, bearers, authorize, Proxy(aggregator), metrics),
         api=api,
         services={name: keeper.run for name, keeper in keepers.items()} | dict(own.services),
         _load=tuple(follower.load for follower in followers),
         _kinds=own,
+        _registrar=registrar,
         _ready=ready,
     )
 

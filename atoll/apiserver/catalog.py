@@ -128,6 +128,10 @@ class Catalog:
         found = self._index.collections.items()
         return [name for name, resource in found if resource.namespaced]
 
+    def priority(self, group: str) -> int:
+        """How far in front a group is in discovery: the higher, the sooner."""
+        return self._priorities.get(group, _CUSTOM_PRIORITY)
+
     def serves(self, group: str, version: str) -> bool:
         """Whether there is anything in this version of this group."""
         return version in self._index.groups.get(group, ())
@@ -168,5 +172,4 @@ class Catalog:
 
     def _rank(self, resource: Resource) -> tuple[object, ...]:
         group = resource.group
-        priority = self._priorities.get(group, _CUSTOM_PRIORITY)
-        return (-priority, group, version_rank(resource.version), resource.plural)
+        return (-self.priority(group), group, version_rank(resource.version), resource.plural)

@@ -1,17 +1,19 @@
 """What clients learn first: which groups, versions and resources there are.
 
 Two forms of the same: the plain lists, one document per group and version, and the aggregated one
-that tells everything below /api or /apis at once. Pure functions of the catalog's index;
-`Discovery` keeps what it has encoded for as long as the index stays the same.
+that tells everything below /api or /apis at once. Pure functions of the catalog's index, and of
+what is served behind this server; `Discovery` keeps what it has encoded until one of them changes.
 """
 
 from base64 import b64encode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256, sha512
 from typing import Any
 
 import orjson
 
+from atoll.apiserver.aggregation.merging import NOTHING_BEHIND, Behind, merged_groups
 from atoll.apiserver.catalog import Catalog, Index, Subresource, subresources
 from atoll.apiserver.resource import Resource
 
@@ -31,13 +33,34 @@ class Document:
     etag: str = ""
 
 
-class Discovery:
-    """The discovery documents of a catalog."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Served:
+    """All that is served at one moment: here, and behind this server."""
 
-    def __init__(self, catalog: Catalog, address: str = "") -> None:
+    index: Index
+    behind: Behind
+    groups: Mapping[str, tuple[str, ...]]  # each with its versions, in discovery order
+
+    def has(self, group: str, version: str) -> bool:
+        """Whether a version is served here."""
+        known = (group, version)
+        return known in self.index.versions and known not in self.behind.remotes
+
+
+def _nothing_behind() -> Behind:
+    return NOTHING_BEHIND
+
+
+class Discovery:
+    """The discovery documents of a catalog, and of what is behind the server."""
+
+    def __init__(
+        self, catalog: Catalog, address: str = "", behind: Callable[[], Behind] = _nothing_behind
+    ) -> None:
         self._catalog = catalog
         self._address = address  # host:port under which clients reach the server
-        self._index: Index | None = None
+        self.behind = behind
+        self._served: Served | None = None
         self._documents: dict[tuple[tuple[str, ...], str], Document | None] = {}
 
     def document(self, parts: tuple[str, ...], aggregated: str | None = None) -> Document | None:
@@ -45,53 +68,66 @@ class Discovery:
 
         `aggregated` is the version of the aggregated form, where the client wants it.
         """
-        index = self._catalog.index
-        if index is not self._index:
-            self._index, self._documents = index, {}
+        served = self._now()
         key = (parts, aggregated or "")
         if key not in self._documents:
-            self._documents[key] = self._build(index, parts, aggregated)
+            self._documents[key] = self._build(served, parts, aggregated)
         return self._documents[key]
 
+    def paths(self) -> list[str]:
+        """Where the documents of groups and versions are."""
+        found = []
+        for group, versions in self._now().groups.items():
+            root = f"/apis/{group}" if group else "/api"
+            found += [*([root] if group else []), *(f"{root}/{version}" for version in versions)]
+        return found
+
+    def _now(self) -> Served:
+        index, behind, known = self._catalog.index, self.behind(), self._served
+        if known is None or index is not known.index or behind is not known.behind:
+            known = Served(index, behind, merged_groups(self._catalog, behind))
+            self._served, self._documents = known, {}
+        return known
+
     def _build(
-        self, index: Index, parts: tuple[str, ...], aggregated: str | None
+        self, served: Served, parts: tuple[str, ...], aggregated: str | None
     ) -> Document | None:
         if aggregated and parts in (("api",), ("apis",)):
-            return _aggregated_document(index, aggregated, core=parts == ("api",))
-        plain = legacy(index, parts, self._address)
+            return _aggregated_document(served, aggregated, core=parts == ("api",))
+        plain = legacy(served, parts, self._address)
         return None if plain is None else Document(orjson.dumps(plain))
 
 
-def legacy(index: Index, parts: tuple[str, ...], address: str = "") -> Object | None:
+def legacy(served: Served, parts: tuple[str, ...], address: str = "") -> Object | None:
     """The plain form of the document at a path."""
     match parts:
         case ("api",):
-            return _core_versions(index, address)
+            return _core_versions(served, address)
         case ("apis",):
-            groups = [_group(index, group) for group in index.groups if group]
+            groups = [_group(served, group) for group in served.groups if group]
             return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
-        case ("apis", group) if group in index.groups:
-            return {"kind": "APIGroup", "apiVersion": "v1", **_group(index, group)}
-        case ("api", version) if ("", version) in index.versions:
-            return _resource_list(index, "", version)
-        case ("apis", group, version) if group and (group, version) in index.versions:
-            return _resource_list(index, group, version)
+        case ("apis", group) if group in served.groups:
+            return {"kind": "APIGroup", "apiVersion": "v1", **_group(served, group)}
+        case ("api", version) if served.has("", version):
+            return _resource_list(served.index, "", version)
+        case ("apis", group, version) if group and served.has(group, version):
+            return _resource_list(served.index, group, version)
     return None
 
 
-def _core_versions(index: Index, address: str) -> Object:
+def _core_versions(served: Served, address: str) -> Object:
     reached = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}] if address else []
     return {
         "kind": "APIVersions",
-        "versions": list(index.groups.get("", ())),
+        "versions": list(served.groups.get("", ())),
         "serverAddressByClientCIDRs": reached,
     }
 
 
-def _group(index: Index, group: str) -> Object:
+def _group(served: Served, group: str) -> Object:
     versions = [
         {"groupVersion": f"{group}/{version}", "version": version}
-        for version in index.groups[group]
+        for version in served.groups[group]
     ]
     return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 
@@ -146,32 +182,33 @@ def _storage_hash(resource: Resource) -> str:
     return b64encode(sha256(named.encode()).digest()[:8]).decode()
 
 
-def _aggregated_document(index: Index, version: str, *, core: bool) -> Document:
-    body = orjson.dumps(aggregated(index, version, core=core))
+def _aggregated_document(served: Served, version: str, *, core: bool) -> Document:
+    body = orjson.dumps(aggregated(served, version, core=core))
     kind = f"g={_AGGREGATED};v={version};as=APIGroupDiscoveryList"
     etag = f'"{sha512(body).hexdigest().upper()}"'
     return Document(body, f"application/json;{kind}", etag)
 
 
-def aggregated(index: Index, version: str, *, core: bool) -> Object:
+def aggregated(served: Served, version: str, *, core: bool) -> Object:
     """Everything below /api (`core`) or /apis in one document."""
-    groups = [group for group in index.groups if (group == "") is core]
+    groups = [group for group in served.groups if (group == "") is core]
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": f"{_AGGREGATED}/{version}",
         "metadata": {},
-        "items": [_group_item(index, group) for group in groups],
+        "items": [_group_item(served, group) for group in groups],
     }
 
 
-def _group_item(index: Index, group: str) -> Object:
+def _group_item(served: Served, group: str) -> Object:
     versions = [
-        {
+        served.behind.version(group, version)
+        or {
             "version": version,
-            "resources": [_resource_item(r) for r in index.versions[group, version]],
+            "resources": [_resource_item(r) for r in served.index.versions[group, version]],
             "freshness": "Current",
         }
-        for version in index.groups[group]
+        for version in served.groups[group]
     ]
     return {"metadata": {"name": group} if group else {}, "versions": versions}
 

@@ -6,11 +6,14 @@ business; here are only the paths and the rules of caching (ETag, hash, 304).
 
 import gzip
 import platform
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from atoll import __version__
+from atoll.apiserver.access.issuing import KEPT, KEYS_TYPE, configuration, keys
+from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.discovery import Discovery, Document
+from atoll.apiserver.health import ENDPOINTS, Health
+from atoll.apiserver.metrics import CONTENT_TYPE, Metrics
 from atoll.apiserver.negotiation import accepts_gzip, wants_aggregated_discovery
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.options import first, parse_query
@@ -19,7 +22,8 @@ from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.status import method_not_allowed, unknown_resource
 from atoll.exchange import Request, Response
 
-_HEALTH = frozenset(["healthz", "livez", "readyz"])
+_ISSUING = ("/.well-known/openid-configuration", "/openid/v1/jwks")
+_COUNTED = frozenset([*ENDPOINTS, "metrics", "version", "api", "apis", "openapi"])
 _GO_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 _FOREVER = "public, immutable"
 
@@ -32,11 +36,13 @@ _V2_TYPE = _V2_ASKED.replace("@", ".")  # the one that is asked for cannot be re
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The documents of one server. `is_ready` says whether all of it is up."""
+    """The documents of one server."""
 
     discovery: Discovery
     openapi: OpenApi
-    is_ready: Callable[[], bool]
+    health: Health
+    metrics: Metrics
+    signing: Signing
 
     def respond(self, request: Request, parts: tuple[str, ...]) -> Response:
         """Answer a request for a document; a path that has none is answered in plain text."""
@@ -54,8 +60,16 @@ class Documents:
         match parts:
             case ("version",):
                 return json_response(version())
-            case (check,) if check in _HEALTH:
-                return self._health(request, check)
+            case (endpoint, *name) if endpoint in ENDPOINTS:
+                return self.health.respond(endpoint, request.query, "/".join(name))
+            case ("metrics",):
+                return Response(200, {"Content-Type": CONTENT_TYPE}, self.metrics.text().encode())
+            case (".well-known", "openid-configuration"):
+                return _kept(json_response(configuration(self.signing)))
+            case ("openid", "v1", "jwks"):
+                return _kept(json_response(keys(self.signing)), KEYS_TYPE)
+            case ():
+                return json_response({"paths": self._paths()})
             case ("api" | "apis", *_):
                 return self._discovery(request, parts)
             case ("openapi", "v2"):
@@ -64,17 +78,21 @@ class Documents:
                 document = self.openapi.swagger(_V2_TYPE if wanted else "application/json")
                 return _unzipped(request, document, {"Vary": "Accept"})
             case ("openapi", "v3"):
-                return _document(self.openapi.index())
+                return _document(self.openapi.index(self.discovery.behind().openapi()))
             case ("openapi", "v3", *rest):
                 return self._openapi(request, "/".join(rest))
         return None
 
-    def _health(self, request: Request, check: str) -> Response:
-        if not self.is_ready():
-            return text_response(f"{check} check failed: starting or stopping\n", 500)
-        if "verbose" in parse_query(request.query):
-            return text_response(f"[+]ping ok\n[+]store ok\n{check} check passed\n")
-        return text_response("ok")
+    def counted_as(self, parts: tuple[str, ...]) -> str:
+        """What a path is counted as among requests; one that nobody serves, as nothing."""
+        return f"/{parts[0]}" if parts and parts[0] in _COUNTED else ""
+
+    def _paths(self) -> list[str]:
+        """Where there is something to be had, besides objects."""
+        found = ["/apis", "/apis/", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/"]
+        for endpoint in ENDPOINTS:
+            found += [f"/{endpoint}", *(f"/{endpoint}/{n}" for n in self.health.of(endpoint))]
+        return sorted([*found, "/api", "/version", *_ISSUING, *self.discovery.paths()])
 
     def _discovery(self, request: Request, parts: tuple[str, ...]) -> Response | None:
         aggregated = wants_aggregated_discovery(request.headers.get("accept", ""))
@@ -113,6 +131,12 @@ def _unzipped(request: Request, document: Document, more: dict[str, str]) -> Res
     vary = ", ".join(each for each in (headers.get("Vary"), "Accept-Encoding") if each)
     zipped = {"Content-Encoding": "gzip", "Vary": vary}
     return Response(200, headers | zipped, document.body)
+
+
+def _kept(response: Response, kind: str = "application/json") -> Response:
+    """An answer that others may keep for a while."""
+    headers = {"Content-Type": kind, "Cache-Control": KEPT}
+    return Response(response.status, headers, response.body)
 
 
 def _document(document: Document) -> Response:

@@ -7,6 +7,7 @@ gzipped, for they are large, seldom asked for, and nearly every client takes the
 """
 
 import gzip
+from collections.abc import Mapping
 from hashlib import sha512
 from typing import Any
 
@@ -39,12 +40,16 @@ class OpenApi:
         self._swagger: dict[str, Document] = {}
         self._kinds = {(k.group, k.version, k.kind): k.definition for k in facts.kinds}
 
-    def index(self) -> Document:
-        """The document at /openapi/v3: where the others are, with the hash of each."""
-        paths = {
-            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
-            for path, digest in sorted(self._all_hashes().items())
+    def index(self, behind: Mapping[str, str] | None = None) -> Document:
+        """The document at /openapi/v3: where the others are, with the hash of each.
+
+        `behind` are those of servers behind this one.
+        """
+        here = {
+            path: f"/openapi/v3/{path}?hash={digest}" for path, digest in self._all_hashes().items()
         }
+        places = sorted({**here, **(behind or {})}.items())
+        paths = {path: {"serverRelativeURL": place} for path, place in places}
         return Document(orjson.dumps({"paths": paths}), "text/plain; charset=utf-8")
 
     def hash_of(self, path: str) -> str | None:

@@ -6,15 +6,19 @@ shell around `handle`.
 """
 
 import logging
+from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from atoll.apiserver.access.impersonation import impersonated
+from atoll.apiserver.aggregation.proxying import Proxy
+from atoll.apiserver.audit.recording import Audit
 from atoll.apiserver.authentication import Bearers, Identity, authenticate
-from atoll.apiserver.authorization import Attributes, Authorize
+from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.documents import Documents
 from atoll.apiserver.fields import error as fields
+from atoll.apiserver.metrics import Metrics
 from atoll.apiserver.negotiation import negotiate
 from atoll.apiserver.options import check_timeout, first, flag, list_options, parse_query
 from atoll.apiserver.resource import Branch, Errand, Resource
@@ -31,7 +35,7 @@ from atoll.apiserver.responding import (
     written_response,
 )
 from atoll.apiserver.rights import authorize_as, seen_by
-from atoll.apiserver.routing import DocumentRoute, ResourceRoute, beyond_subresource, route
+from atoll.apiserver.routing import DocumentRoute, ResourceRoute, Route, beyond_subresource, route
 from atoll.apiserver.shaping import Shaper
 from atoll.apiserver.status import (
     ApiError,
@@ -44,6 +48,7 @@ from atoll.apiserver.status import (
     unavailable,
     unknown_resource,
 )
+from atoll.apiserver.trail import Trail
 from atoll.apiserver.verbs.answering import answer
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import create
@@ -55,6 +60,7 @@ from atoll.apiserver.verbs.scaling import get_scale, patch_scale, update_scale
 from atoll.apiserver.verbs.tokens import request_token
 from atoll.apiserver.verbs.updating import update
 from atoll.apiserver.verbs.watching import watch
+from atoll.apiserver.wanting import attributes_of, document_attributes, verb_of, wanted_by
 from atoll.errors import NotDurable
 from atoll.exchange import Request, Response
 from atoll.interpreting.asking import Known, Unanswered
@@ -76,62 +82,99 @@ class ApiServer:
     documents: Documents
     bearers: Bearers
     authorize: Authorize
+    proxy: Proxy
+    metrics: Metrics
+    audit: Audit | None = None
 
     async def handle(self, request: Request) -> Response:
         """Answer one request. Never raises: what goes wrong is a Status too."""
         audit_id = request.headers.get("audit-id") or self.api.effects.chance.uuid("audit")
-        accept = request.headers.get("accept", "")
-        warnings: list[str] = []
+        trail = Trail(audit_id)
+        metrics, time = self.metrics, get_running_loop().time
+        metrics.begin(request.method)
+        started, code = time(), 0
         try:
-            response = await self._answered(request, warnings)
+            response = await self._outcome(request, trail)
+            code = response.status
+        finally:
+            metrics.end(request.method, request.query, trail, code, time() - started)
+        response = with_headers(response, audit_id, trail.warnings)
+        return response if trail.record is None else trail.record.answered(response, trail.resource)
+
+    async def _outcome(self, request: Request, trail: Trail) -> Response:
+        """What is answered, be it a refusal."""
+        accept = request.headers.get("accept", "")
+        try:
+            return await self._answered(request, trail)
         except ApiError as error:
-            response = status_response(error, accept)
+            return status_response(error, accept)
         except NotDurable as error:
-            response = status_response(unavailable(str(error)), accept)
+            return status_response(unavailable(str(error)), accept)
         except Exception as error:
             log.exception("%s %s failed", request.method, request.path)
-            response = status_response(internal_error(f"{type(error).__name__}: {error}"), accept)
-        return with_headers(response, audit_id, warnings)
+            return status_response(internal_error(f"{type(error).__name__}: {error}"), accept)
 
-    async def _answered(self, request: Request, warnings: list[str]) -> Response:
+    async def _answered(self, request: Request, trail: Trail) -> Response:
         """The response. What a hook has to ask others first is asked, and all is begun anew."""
         held: list[Known] = []
         while True:
             try:
-                return await self._respond(request, warnings)
+                return await self._respond(request, trail)
             except Unanswered as question:
                 if len(held) == QUESTIONS_MAX:
                     raise
-                warnings.clear()
+                trail.warnings.clear()
                 held.append(await question.find_out())
 
-    async def _respond(self, request: Request, warnings: list[str]) -> Response:
+    async def _respond(self, request: Request, trail: Trail) -> Response:
         if len(request.body) > BODY_MAX:
             raise too_large(f"Request entity too large: limit is {BODY_MAX}")
-        sender = authenticate(request, self.bearers)
-        identity = impersonated(request.headers, sender, self.authorize)
         target = route(request.path)
+        sender = self._sender(request, target, trail)
+        identity = impersonated(request.headers, sender, self.authorize)
+        if trail.record is not None:
+            trail.record.speaks_as(identity)
         if target is None:
             return self.documents.missing()
+        remote = self.proxy.find(target)
+        if remote is not None:
+            self.authorize(identity, wanted_by(request, target))
+            return await self.proxy.serve(request, identity, remote, trail.audit_id)
         if isinstance(target, DocumentRoute):
-            path = "/" + "/".join(target.parts)
-            self.authorize(identity, Attributes(request.method.lower(), path=path))
+            self.authorize(identity, document_attributes(request.method, target))
+            trail.subresource = self.documents.counted_as(target.parts)
             return self.documents.respond(request, target.parts)
-        return await self._resource(request, target, identity, warnings)
+        return await self._resource(request, target, identity, trail)
+
+    def _sender(self, request: Request, target: Route | None, trail: Trail) -> Identity:
+        """Who sends this; ApiError 401 if that is not known. The audit is told either way."""
+        if self.audit is None:
+            return authenticate(request, self.bearers)
+        try:
+            sender = authenticate(request, self.bearers)
+        except ApiError:
+            trail.record = self.audit.begun(request, target, None, trail.audit_id)
+            raise
+        if trail.record is None:
+            trail.record = self.audit.begun(request, target, sender, trail.audit_id)
+        return sender
 
     async def _resource(
-        self, request: Request, target: ResourceRoute, identity: Identity, warnings: list[str]
+        self, request: Request, target: ResourceRoute, identity: Identity, trail: Trail
     ) -> Response:
         query = parse_query(request.query)
-        verb = _verb_name(request.method, target, watching=flag(query, "watch"))
+        verb = verb_of(request.method, target, watching=flag(query, "watch"))
         known = self.api.catalog.find(target.group, target.version, target.plural)
+        trail.resource, trail.verb = known, verb
+        trail.scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
         reading = known.reading if known is not None else None
-        authorize_as(reading, self.authorize, identity, _attributes(verb, target))
+        authorize_as(reading, self.authorize, identity, attributes_of(verb, target))
         resource = self._checked(known, target)
         if resource is None:
             return self.documents.missing()
         if reading is not None:
             resource = seen_by(resource, reading, self.authorize, identity, verb)
+        trail.subresource = target.subresource
         branch = _branch(resource, target.subresource)
         if branch is not None:
             beyond = beyond_subresource(request.path, target)
@@ -146,7 +189,7 @@ class ApiServer:
             namespace=target.namespace,
             name=target.name,
             subresource=target.subresource,
-            warnings=warnings,
+            warnings=trail.warnings,
         )
         serve = _serving(resource, target, verb)
         # Authorization takes HEAD for a GET, but nobody serves it.
@@ -180,24 +223,6 @@ def _branch(resource: Resource, name: str) -> Branch | None:
 
 def _subresource_names(resource: Resource) -> list[str]:
     return [subresource.name for subresource in subresources(resource)]
-
-
-def _verb_name(method: str, target: ResourceRoute, *, watching: bool) -> str:
-    """What authorization calls this request."""
-    one = bool(target.name)
-    match method:
-        case "GET" | "HEAD":
-            return "get" if one else "watch" if watching else "list"
-        case "DELETE":
-            return "delete" if one else "deletecollection"
-    return {"POST": "create", "PUT": "update", "PATCH": "patch"}.get(method, method.lower())
-
-
-def _attributes(verb: str, target: ResourceRoute) -> Attributes:
-    namespace = target.namespace
-    if not target.group and target.plural == "namespaces":
-        namespace = target.name
-    return Attributes(verb, target.group, target.plural, namespace, target.name, target.subresource)
 
 
 def _serving(resource: Resource, target: ResourceRoute, verb: str) -> Verb | None:

@@ -93,6 +93,7 @@ class Store:
         self._closing = False
         self._compact_not_before = 0.0
         self._listeners: list[Listener] = []
+        self.refusal = ""  # why the last write could not be made durable, if it could not
         self.found = Found(
             objects=sum(len(one.objects) for one in self._collections.values()),
             revision=self.revision,
@@ -125,6 +126,10 @@ class Store:
     def collections(self) -> list[str]:
         """Give the names of the collections that have held anything."""
         return list(self._collections)
+
+    def counts(self) -> dict[str, int]:
+        """How many objects each collection has."""
+        return {name: len(each.objects) for name, each in self._collections.items()}
 
     @property
     def object_count(self) -> int:
@@ -304,7 +309,9 @@ class Store:
         except NotDurable as refused:
             self._pending.fail(refused)
             self._next_revision = self.revision + 1
+            self.refusal = str(refused)
         else:
+            self.refusal = ""
             self._publish([write.event for write in group])
             self._pending.succeed()
 

@@ -56,12 +56,28 @@ class Signing:
         return ec.derive_private_key(self.secret, ec.SECP256R1())
 
     @cached_property
-    def _head(self) -> bytes:
+    def _key_name(self) -> str:
         public = self._key.public_key().public_bytes(
             serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
         )
-        name = _encoded(sha256(public).digest()).decode()
-        return _encoded(orjson.dumps({"alg": "ES256", "kid": name}))
+        return _encoded(sha256(public).digest()).decode()
+
+    @cached_property
+    def _head(self) -> bytes:
+        return _encoded(orjson.dumps({"alg": "ES256", "kid": self._key_name}))
+
+    def public_key(self) -> dict[str, str]:
+        """What others check our tokens with, as a JSON Web Key."""
+        numbers = self._key.public_key().public_numbers()
+        return {
+            "use": "sig",
+            "kty": "EC",
+            "kid": self._key_name,
+            "crv": "P-256",
+            "alg": "ES256",
+            "x": _encoded(numbers.x.to_bytes(_HALF, "big")).decode(),
+            "y": _encoded(numbers.y.to_bytes(_HALF, "big")).decode(),
+        }
 
     def sign(self, claims: Claims) -> str:
         """A token that says this."""

@@ -88,7 +88,10 @@ class Connection(asyncio.Protocol):
         shared = self._shared
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=shared.limits.write_buffer_bytes)
-        self._reader = RequestReader(shared.limits, peer_of(transport.get_extra_info("peercert")))
+        peer, address = (transport.get_extra_info(key) for key in ("peercert", "peername"))
+        # A local socket has no address of this form.
+        source = str(address[0]) if isinstance(address, tuple) else ""
+        self._reader = RequestReader(shared.limits, peer_of(peer), source)
         if shared.ending or len(shared.connections) >= 2 * shared.limits.connections_max:
             self._gone = True
             transport.close()

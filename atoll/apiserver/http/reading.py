@@ -52,6 +52,7 @@ class RequestReader:
         "_progressed",
         "_quiet_bytes",
         "_refused",
+        "_source",
         "_url",
         "arrivals",
         "at_end",
@@ -59,9 +60,10 @@ class RequestReader:
         "stage",
     )
 
-    def __init__(self, limits: Limits, peer: Peer | None) -> None:
+    def __init__(self, limits: Limits, peer: Peer | None, source: str = "") -> None:
         self._limits = limits
         self._peer = peer
+        self._source = source
         self._parser = HttpRequestParser(self)
         self._url = b""
         self._method = ""
@@ -212,7 +214,7 @@ class RequestReader:
         path, query = _target(self._url.decode("latin-1"))
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         headers: Mapping[str, str] = self._headers
-        return Request(self._method, path, query, headers, body, self._peer)
+        return Request(self._method, path, query, headers, body, self._peer, self._source)
 
 
 def _text(value: bytes) -> str:

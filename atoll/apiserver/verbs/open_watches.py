@@ -25,6 +25,10 @@ class OpenWatches:
         if not watches:
             self._by_collection.pop(collection, None)
 
+    def counts(self) -> dict[str, int]:
+        """How many there are of each collection."""
+        return {name: len(watches) for name, watches in self._by_collection.items()}
+
     def end(self, collection: str) -> None:
         """Let every watch of this collection end: its resource is no longer served."""
         for watch in list(self._by_collection.get(collection, {})):

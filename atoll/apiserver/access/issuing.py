@@ -1,0 +1,33 @@
+"""What others need in order to check the tokens of service accounts by themselves (OIDC discovery).
+
+Two documents, made of the server's signing key and its address. Who may read them is decided by
+roles, as everything else.
+"""
+
+from typing import Any
+
+from atoll.apiserver.access.accounts import ISSUER
+from atoll.apiserver.access.signing import Signing
+
+Object = dict[str, Any]
+
+KEYS_PATH = "/openid/v1/jwks"
+CONFIGURATION_PATH = "/.well-known/openid-configuration"
+KEYS_TYPE = "application/jwk-set+json"
+KEPT = "public, max-age=3600"
+
+
+def configuration(signing: Signing) -> Object:
+    """Who issues tokens, and where the keys are to check them with."""
+    return {
+        "issuer": ISSUER,
+        "jwks_uri": f"{signing.url or ISSUER}{KEYS_PATH}",
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+    }
+
+
+def keys(signing: Signing) -> Object:
+    """The public keys that tokens are signed with."""
+    return {"keys": [signing.public_key()]}

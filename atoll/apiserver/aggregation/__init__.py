@@ -1,0 +1,1 @@
+"""Aggregation: versions of groups that another server serves, behind this one."""

@@ -1,0 +1,74 @@
+"""Handing a request on to a server behind this one, and its answer back, whatever it is.
+
+Watches, uploads and changed protocols go through as they come. The caller's credentials stay here;
+the server behind is shown this one's certificate as front proxy, and told who asks.
+"""
+
+from dataclasses import dataclass, replace
+
+from atoll.apiserver.access.front_proxy import headers_of, is_claim
+from atoll.apiserver.access.impersonation import PREFIX as SPEAKING_FOR
+from atoll.apiserver.aggregation.aggregator import Aggregator
+from atoll.apiserver.aggregation.remote import Remote
+from atoll.apiserver.authentication import Identity
+from atoll.apiserver.responding import text_response
+from atoll.apiserver.routing import ResourceRoute, Route
+from atoll.client.transport import Unreachable
+from atoll.errors import UsageError
+from atoll.exchange import Request, Response
+
+# Whose hop they describe ends here; the caller's credentials are for this server alone.
+_NOT_SENT = frozenset(["authorization", "host", "content-length", "transfer-encoding"])
+_NOT_TOLD = frozenset(["audit-id", "cache-control", "date"])
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """Answers for the servers behind this one."""
+
+    aggregator: Aggregator
+
+    def find(self, target: Route) -> Remote | None:
+        """The server behind this one that a path leads to; None for a path that ends here."""
+        remotes = self.aggregator.behind.remotes
+        if not remotes:  # as mostly
+            return None
+        if isinstance(target, ResourceRoute):
+            return remotes.get((target.group, target.version))
+        match target.parts:
+            case ("apis", group, version) | ("openapi", "v3", "apis", group, version):
+                return remotes.get((group, version))
+            case ("api", version):
+                return remotes.get(("", version))
+        return None
+
+    async def serve(
+        self, request: Request, identity: Identity, remote: Remote, audit_id: str
+    ) -> Response:
+        """What the server behind answers; that it cannot be asked is said as plain text."""
+        if not remote.available:
+            return _unavailable()
+        try:
+            transport = await self.aggregator.way(remote)
+            if transport is None:
+                return _unavailable()
+            response = await transport.send(_forwarded(request, identity, audit_id))
+        except (Unreachable, UsageError) as error:
+            return text_response(f"error trying to reach service: {error}\n", 503)
+        told = {key: value for key, value in response.headers.items() if key not in _NOT_TOLD}
+        return replace(response, headers=told)
+
+
+def _unavailable() -> Response:
+    return text_response("service unavailable\n", 503)
+
+
+def _forwarded(request: Request, identity: Identity, audit_id: str) -> Request:
+    """The request as the server behind shall see it."""
+    kept = {
+        name: value
+        for name, value in request.headers.items()
+        if name not in _NOT_SENT and not name.startswith(SPEAKING_FOR) and not is_claim(name)
+    }
+    headers = {**kept, **headers_of(identity), "audit-id": audit_id}
+    return Request(request.method, request.path, request.query, headers, request.body)
