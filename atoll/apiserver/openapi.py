@@ -18,6 +18,7 @@ from atoll.apiserver.discovery import Document
 from atoll.apiserver.openapi_custom import custom_name, custom_schemas
 from atoll.apiserver.openapi_protobuf import encode
 from atoll.apiserver.openapi_v2 import swagger
+from atoll.apiserver.openapi_words import in_words
 from atoll.apiserver.operations import META, SPOKEN, paths_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import Facts
@@ -26,7 +27,7 @@ Object = dict[str, Any]
 
 _SHARED_ROOTS = tuple(META + name for name in ("DeleteOptions", "ListMeta", "Patch", "Status"))
 _LEVEL = 1
-_FORM = "2"  # to be raised when documents change although what they are made of does not
+_FORM = "3"  # to be raised when documents change although what they are made of does not
 
 
 class OpenApi:
@@ -64,7 +65,7 @@ class OpenApi:
         kept = self._documents.get(path)
         if kept is None or kept.etag != f'"{digest}"':
             body = orjson.dumps(self._build(self._resources(path)))
-            kept = Document(gzip.compress(body, _LEVEL), etag=f'"{digest}"')
+            kept = Document(gzip.compress(body, _LEVEL, mtime=0), etag=f'"{digest}"')
             self._documents[path] = kept
         return kept
 
@@ -77,7 +78,7 @@ class OpenApi:
             versions = self._catalog.index.versions.values()
             found = swagger(map(self._build, versions), self._facts.kubernetes)
             body = encode(found) if "protobuf" in content_type else orjson.dumps(found)
-            kept = Document(gzip.compress(body, _LEVEL), content_type, etag)
+            kept = Document(gzip.compress(body, _LEVEL, mtime=0), content_type, etag)
             self._swagger[content_type] = kept
         return kept
 
@@ -114,14 +115,15 @@ class OpenApi:
             definition = self._definition(resource)
             paths.update(paths_of(resource, definition))
             if resource.custom:
-                schemas |= custom_schemas(resource, definition)
+                made = custom_schemas(resource, definition)
+                schemas |= {name: in_words(name, schema) for name, schema in made.items()}
                 roots.append(META + "ObjectMeta")
             else:
                 roots += [definition, *([f"{definition}List"] if resource.stored else [])]
             roots += [SPOKEN[sub.kind] for sub in subresources(resource) if sub.kind in SPOKEN]
         place = (resources[0].group, resources[0].version)
         for name in self._facts.closure(roots):
-            schemas[name] = self._facts.openapi(name, *place)
+            schemas[name] = in_words(name, self._facts.openapi(name, *place))
         title, version = "Kubernetes", self._facts.kubernetes
         if custom:
             title, version = "Kubernetes CRD Swagger", "v0.1.0"
