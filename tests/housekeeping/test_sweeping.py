@@ -22,6 +22,16 @@ def test_everything_that_is_not_ending_is_deleted() -> None:
     assert (sweep.done, sweep.delete) == (False, (fresh,))
 
 
+def test_nothing_else_goes_before_all_pods_have_gone() -> None:
+    running, held, settings = node("a"), node("b", "x/y", ending=True), node("settings")
+    content = {"configmaps": [settings], "pods": [running, held]}
+    assert plan(content).delete == (running,)
+    waiting = plan(content | {"pods": [held]})
+    assert (waiting.done, waiting.delete) == (False, ())
+    assert "pods. has 1 resource instances" in waiting.conditions()[1]["message"]
+    assert plan(content | {"pods": []}).delete == (settings,)
+
+
 def test_people_are_told_what_is_left_and_who_holds_it() -> None:
     content = {"configmaps": [node("a", "x/y", ending=True), node("b", "x/y", ending=True)]}
     told = plan(content).conditions()

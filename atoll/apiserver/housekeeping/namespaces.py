@@ -27,6 +27,7 @@ from atoll.store.store import Store
 Object = dict[str, Any]
 
 COLLECTION = "namespaces"
+PODS = "pods"
 PROTECTED = frozenset(["default", "kube-system", "kube-public"])
 HOLDER = "kubernetes"
 REFUSALS_TOLD = 10
@@ -50,8 +51,10 @@ class Sweep:
 
 
 def plan(content: Mapping[str, Sequence[Node]]) -> Sweep:
-    """Say what to delete of what is left, by collection."""
+    """Say what to delete of what is left, by collection: first pods, which may use the rest."""
     left = {name: nodes for name, nodes in content.items() if nodes}
+    if PODS in left:
+        left = {PODS: left[PODS]}
     doomed = tuple(node for nodes in left.values() for node in nodes if not node.ending)
     return Sweep(doomed, left)
 
