@@ -8,8 +8,11 @@ complains of (`unknown field "spec.x"`), in Kubernetes' order. Raises Mismatch i
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.embedded import has_embedded, read_embedded
+from atoll.apiserver.schemas.fitting import fits
 from atoll.apiserver.schemas.pruning import drop_nulls, prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import object_meta
@@ -37,6 +40,9 @@ def conform(
     """
     if resource.custom:
         return _conform_custom(resource.schema, obj, may_have_nulls=may_have_nulls)
+    if patched and fits(resource.schema, obj):
+        # A copy, for what was patched may still be looked at, and what comes of it is filled in.
+        return Conformed(orjson.loads(orjson.dumps(obj)), [])
     read, complaints = read_typed(resource.schema, obj)
     texts = list(dict.fromkeys(map(str, complaints)))
     return Conformed(read, (sorted(texts) if patched else texts)[:COMPLAINTS_MAX])

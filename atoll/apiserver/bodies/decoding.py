@@ -22,6 +22,7 @@ from atoll.apiserver.bodies.repetition import repeated_paths
 from atoll.apiserver.bodies.yaml_text import YamlText, non_finite, read_yaml
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas import facts
+from atoll.apiserver.schemas.fitting import fits
 from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType
 from atoll.apiserver.schemas.typed import read_typed
@@ -234,6 +235,8 @@ def _conform(text: _Text, obj: Object, expected: Resource, *, strict: bool) -> C
             repeated = [f'duplicate field "{path}"' for path in repeated_paths(tree)]
         else:
             obj = _envelope(tree)
+    elif not expected.custom and fits(expected.schema, obj):
+        return Conformed(obj, [])
     if expected.custom and text.is_json and may_have_floats(text.raw):
         obj = settle_numbers(obj)
     try:

@@ -1,10 +1,9 @@
 """The rules of pods and pod templates, in Kubernetes' words: the ones people run into.
 
-A compact choice, not all of them: names, images, ports, environment, mounts, requests and limits,
-policies. What is not checked here is taken as it is.
+A choice, not all of them; what is not checked is taken as it is. Here are containers; what they are
+made of has modules of its own: `probes`, `variables`, `volumerules`, `amounts`, `podsecurity`, and
+`podsettings` for what a pod says beside them.
 """
-
-import re
 
 from atoll.apiserver.fields.error import (
     FieldError,
@@ -14,17 +13,17 @@ from atoll.apiserver.fields.error import (
     not_supported,
     required,
 )
-from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.amounts import resources_errors
+from atoll.apiserver.kinds.podsecurity import container_security_errors
+from atoll.apiserver.kinds.podsettings import settings_errors
+from atoll.apiserver.kinds.probes import probes_errors
+from atoll.apiserver.kinds.reading import Object, each, given, items, part, parts, text
 from atoll.apiserver.kinds.rules import one_of, port_errors, port_name_errors
+from atoll.apiserver.kinds.variables import is_variable_name, sources_errors, variable_errors
+from atoll.apiserver.kinds.volumerules import mounts_errors, source_errors
 from atoll.dialects.kubernetes.names import label_faults
-from atoll.model.quantity import parse
 
-_ENV_NAME = re.compile("[ -<>-~]+")
-_ENV_NAME_WHY = (
-    "a valid environment variable name must consist only of printable ASCII characters"
-    " other than '='"
-)
-_DEADLINE_MAX = 2147483647
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
@@ -32,22 +31,22 @@ _PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
 def pod_spec_errors(spec: Object, path: str) -> list[FieldError]:
-    volumes, names = _volume_errors(spec, f"{path}.volumes")
+    volumes, names = _volumes_errors(spec, f"{path}.volumes")
     errors = volumes + _containers_errors(spec, path, names)
+    if spec.get("hostNetwork"):
+        errors += _host_network_errors(spec, path)
     errors += one_of(spec, path, "restartPolicy", RESTART_POLICIES)
-    deadline = spec.get("activeDeadlineSeconds")
-    if isinstance(deadline, int) and not 1 <= deadline <= _DEADLINE_MAX:
-        why = f"must be between 1 and {_DEADLINE_MAX}, inclusive"
-        errors.append(invalid(f"{path}.activeDeadlineSeconds", deadline, why))
-    return errors + one_of(spec, path, "dnsPolicy", _DNS_POLICIES)
+    errors += one_of(spec, path, "dnsPolicy", _DNS_POLICIES)
+    return errors + settings_errors(spec, path)
 
 
-def _volume_errors(spec: Object, path: str) -> tuple[list[FieldError], set[str]]:
+def _volumes_errors(spec: Object, path: str) -> tuple[list[FieldError], dict[str, bool]]:
+    """What is wrong with the volumes; and of those that are right, which can be devices."""
     errors: list[FieldError] = []
-    names: set[str] = set()
+    names: dict[str, bool] = {}
     for volume, where in each(parts(spec, "volumes"), path):
         name = text(volume, "name")
-        found = _source_errors(volume, where)
+        found = source_errors(volume, where)
         if not name:
             found.append(required(f"{where}.name"))
         elif reasons := label_faults(name):
@@ -55,106 +54,104 @@ def _volume_errors(spec: Object, path: str) -> tuple[list[FieldError], set[str]]
         elif name in names:
             found.append(duplicate(f"{where}.name", name))
         if not found:
-            names.add(name)
+            names[name] = "persistentVolumeClaim" in volume or "ephemeral" in volume
         errors += found
     return errors, names
 
 
-def _source_errors(volume: Object, where: str) -> list[FieldError]:
-    sources = [key for key in volume if key != "name" and volume[key] is not None]
-    why = "may not specify more than 1 volume type"
-    return [forbidden(f"{where}.{key}", why) for key in sorted(sources)[1:]]
-
-
-def _containers_errors(spec: Object, path: str, volumes: set[str]) -> list[FieldError]:
-    if not parts(spec, "containers"):
+def _containers_errors(spec: Object, path: str, volumes: dict[str, bool]) -> list[FieldError]:
+    containers = parts(spec, "containers")
+    if not containers:
         return [required(f"{path}.containers")]
     errors: list[FieldError] = []
     names: set[str] = set()
-    for kind in ("containers", "initContainers"):
-        for container, where in each(parts(spec, kind), f"{path}.{kind}"):
-            errors += _name_errors(container, where, names)
-            errors += _container_errors(container, where, volumes)
+    for container, where in each(containers, f"{path}.containers"):
+        errors += _container_errors(container, where, volumes)
+        errors += _name_twice_errors(container, where, names)
+        errors += probes_errors(container, where, restarted=True)
+    errors += _host_port_errors(containers, f"{path}.containers")
+    for container, where in each(parts(spec, "initContainers"), f"{path}.initContainers"):
+        errors += _container_errors(container, where, volumes)
+        errors += _name_twice_errors(container, where, names)
+        sidecar = container.get("restartPolicy") == "Always"
+        errors += probes_errors(container, where, restarted=sidecar)
     return errors
 
 
-def _name_errors(container: Object, where: str, names: set[str]) -> list[FieldError]:
+def _name_twice_errors(container: Object, where: str, names: set[str]) -> list[FieldError]:
     name = text(container, "name")
-    if not name:
-        return [required(f"{where}.name")]
-    if reasons := label_faults(name):
-        return [invalid(f"{where}.name", name, reason) for reason in reasons]
-    if name in names:
+    if name and name in names:
         return [duplicate(f"{where}.name", name)]
     names.add(name)
     return []
 
 
-def _container_errors(container: Object, where: str, volumes: set[str]) -> list[FieldError]:
-    errors = [] if text(container, "image").strip() else [required(f"{where}.image")]
-    policies = ("File", "FallbackToLogsOnError")
-    errors += one_of(container, where, "terminationMessagePolicy", policies)
-    for port, place in each(parts(container, "ports"), f"{where}.ports"):
-        errors += _port_errors(port, place)
-    for variable, place in each(parts(container, "env"), f"{where}.env"):
-        errors += _env_errors(variable, place)
-    for mount, place in each(parts(container, "volumeMounts"), f"{where}.volumeMounts"):
-        errors += _mount_errors(mount, place, volumes)
-    errors += one_of(container, where, "imagePullPolicy", _PULL_POLICIES)
-    return errors + resource_errors(part(container, "resources"), f"{where}.resources")
-
-
-def _port_errors(port: Object, where: str) -> list[FieldError]:
-    name, number = text(port, "name"), port.get("containerPort")
-    errors = port_name_errors(name, f"{where}.name") if name else []
-    if not number:
-        errors.append(required(f"{where}.containerPort"))
-    else:
-        errors += port_errors(number, f"{where}.containerPort")
-    if port.get("hostPort"):
-        errors += port_errors(port["hostPort"], f"{where}.hostPort")
-    return errors + one_of(port, where, "protocol", _PROTOCOLS)
-
-
-def _env_errors(variable: Object, where: str) -> list[FieldError]:
-    name = text(variable, "name")
-    if not name:
-        return [required(f"{where}.name")]
-    if not _ENV_NAME.fullmatch(name):
-        return [invalid(f"{where}.name", name, _ENV_NAME_WHY)]
-    return []
-
-
-def _mount_errors(mount: Object, where: str, volumes: set[str]) -> list[FieldError]:
-    errors = []
-    name = text(mount, "name")
+def _container_errors(container: Object, where: str, volumes: dict[str, bool]) -> list[FieldError]:
+    name, errors = text(container, "name"), []
     if not name:
         errors.append(required(f"{where}.name"))
-    elif name not in volumes:
-        errors.append(FieldError("FieldValueNotFound", f"{where}.name", name, ""))
-    if not text(mount, "mountPath"):
-        errors.append(required(f"{where}.mountPath"))
+    elif reasons := label_faults(name):
+        errors += [invalid(f"{where}.name", name, reason) for reason in reasons]
+    if not text(container, "image").strip():
+        errors.append(required(f"{where}.image"))
+    errors += one_of(container, where, "terminationMessagePolicy", _MESSAGE_POLICIES)
+    if container.get("ports"):
+        errors += _ports_errors(container, f"{where}.ports")
+    for index, variable in enumerate(parts(container, "env")):
+        if "valueFrom" in variable or not is_variable_name(variable.get("name")):  # few are neither
+            errors += variable_errors(variable, f"{where}.env[{index}]")
+    if container.get("envFrom"):
+        errors += sources_errors(parts(container, "envFrom"), f"{where}.envFrom")
+    if container.get("volumeMounts") or container.get("volumeDevices"):
+        errors += mounts_errors(container, where, volumes)
+    errors += one_of(container, where, "imagePullPolicy", _PULL_POLICIES)
+    errors += resources_errors(part(container, "resources"), f"{where}.resources")
+    security = given(container, "securityContext")
+    if security is not None:
+        errors += container_security_errors(security, f"{where}.securityContext")
     return errors
 
 
-def resource_errors(resources: Object, path: str) -> list[FieldError]:
-    """Requests may not be above limits, and neither below zero."""
-    limits, requests = part(resources, "limits"), part(resources, "requests")
-    errors = quantity_errors(limits, f"{path}.limits")
-    errors += quantity_errors(requests, f"{path}.requests")
-    for name, asked in sorted(requests.items()):
-        amount, limit = parse(asked), parse(limits.get(name))
-        if amount is not None and limit is not None and amount > limit:
-            why = f"must be less than or equal to {name} limit of {limits[name]}"
-            errors.append(invalid(f"{path}.requests", asked, why))
+def _ports_errors(container: Object, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    for port, where in each(parts(container, "ports"), path):
+        name, number = text(port, "name"), port.get("containerPort")
+        faults = port_name_errors(name, f"{where}.name") if name else []
+        if name and not faults and name in names:
+            faults.append(duplicate(f"{where}.name", name))
+        names.add(name)
+        errors += faults
+        if not number:
+            errors.append(required(f"{where}.containerPort"))
+        else:
+            errors += port_errors(number, f"{where}.containerPort")
+        if port.get("hostPort"):
+            errors += port_errors(port["hostPort"], f"{where}.hostPort")
+        errors += one_of(port, where, "protocol", _PROTOCOLS)
     return errors
 
 
-def quantity_errors(amounts: Object, path: str) -> list[FieldError]:
+def _host_port_errors(containers: list[Object], path: str) -> list[FieldError]:
+    """A port of the node can be given away once."""
+    errors, taken = [], set()
+    for container, where in each(containers, path):
+        for port, place in each(parts(container, "ports"), f"{where}.ports"):
+            if port.get("hostPort"):
+                key = f"{text(port, 'protocol')}/{text(port, 'hostIP')}/{port['hostPort']}"
+                if key in taken:
+                    errors.append(duplicate(f"{place}.hostPort", key))
+                taken.add(key)
+    return errors
+
+
+def _host_network_errors(spec: Object, path: str) -> list[FieldError]:
+    why = "must match `containerPort` when `hostNetwork` is true"
     return [
-        invalid(f"{path}[{name}]", amount, "must be greater than or equal to 0")
-        for name, amount in sorted(amounts.items())
-        if (value := parse(amount)) is not None and value < 0
+        invalid(f"{place}.hostPort", port["hostPort"], why)
+        for container, where in each(parts(spec, "containers"), f"{path}.containers")
+        for port, place in each(parts(container, "ports"), f"{where}.ports")
+        if port.get("hostPort") and port["hostPort"] != port.get("containerPort")
     ]
 
 

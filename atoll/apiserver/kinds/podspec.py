@@ -49,15 +49,22 @@ def default_container(container: Object) -> None:
     for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
         if probe in container:
             _default_probe(part(container, probe))
-    for moment in ("postStart", "preStop"):
-        _default_handler(part(container, "lifecycle", moment))
+    if "lifecycle" in container:
+        for moment in ("postStart", "preStop"):
+            _default_handler(part(container, "lifecycle", moment))
     for variable in parts(container, "env"):
-        field = given(variable, "valueFrom", "fieldRef")
-        if field is not None:
-            fill(field, apiVersion="v1")
-        resource = given(variable, "valueFrom", "resourceFieldRef")
-        if resource is not None:
-            fill(resource, divisor="0")
+        if "valueFrom" in variable:
+            _default_source(part(variable, "valueFrom"))
+
+
+def _default_source(source: Object) -> None:
+    """Default where the value of a variable comes from."""
+    field = given(source, "fieldRef")
+    if field is not None:
+        fill(field, apiVersion="v1")
+    resource = given(source, "resourceFieldRef")
+    if resource is not None:
+        fill(resource, divisor="0")
 
 
 def _pull_policy(image: str) -> str:

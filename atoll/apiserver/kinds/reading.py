@@ -1,6 +1,7 @@
 """Looking into objects that may lack anything: what is absent, null or of another type is empty.
 
-Decoding has checked the types of an object against its schema, but not that anything is there.
+Decoding has checked the types of an object against its schema, but not that anything is there. All
+of these are called very often, so that some spell out what they could ask of another.
 """
 
 from collections.abc import Iterable
@@ -20,8 +21,11 @@ def at(value: Any, *path: str) -> Any:
 
 def part(value: Any, *path: str) -> Object:
     """The object at this path; an empty one if there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, dict) else {}
+    for key in path:
+        if not isinstance(value, dict):
+            return {}
+        value = value.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def given(value: Any, *path: str) -> Object | None:
@@ -32,7 +36,11 @@ def given(value: Any, *path: str) -> Object | None:
 
 def parts(value: Any, *path: str) -> list[Object]:
     """The objects in the list at this path."""
-    return [item for item in items(value, *path) if isinstance(item, dict)]
+    for key in path:
+        if not isinstance(value, dict):
+            return []
+        value = value.get(key)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def items(value: Any, *path: str) -> list[Any]:
@@ -41,8 +49,11 @@ def items(value: Any, *path: str) -> list[Any]:
 
 
 def text(value: Any, *path: str) -> str:
-    found = at(value, *path)
-    return found if isinstance(found, str) else ""
+    for key in path:
+        if not isinstance(value, dict):
+            return ""
+        value = value.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def number(value: Any, *path: str) -> int:
@@ -63,7 +74,8 @@ def grown(obj: Object, *path: str) -> Object:
 def fill(obj: Object, **defaults: Any) -> None:
     """Set each field that is absent, null or empty text, in place; 0 and False are values."""
     for key, value in defaults.items():
-        if obj.get(key) in (None, "") and obj.get(key) is not False:
+        there = obj.get(key)
+        if there is None or there == "":
             obj[key] = value
 
 

@@ -88,11 +88,22 @@ def key_errors(data: Object, path: str) -> list[FieldError]:
     return [
         invalid(f"{path}[{key}]", key, reason)
         for key in sorted(data)
-        for reason in _config_key_reasons(key)
+        if not is_config_key(key)
+        for reason in config_key_faults(key)
     ]
 
 
-def _config_key_reasons(key: str) -> list[str]:
+def is_config_key(key: str) -> bool:
+    """Whether data may be kept under this key."""
+    return (
+        len(key) <= 253
+        and _CONFIG_KEY.fullmatch(key) is not None
+        and (key[0] != "." or (key != "." and not key.startswith("..")))
+    )
+
+
+def config_key_faults(key: str) -> list[str]:
+    """Why nothing may be kept under this key."""
     reasons = []
     if len(key.encode()) > 253:
         reasons.append("must be no more than 253 bytes")

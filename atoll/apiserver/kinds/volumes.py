@@ -29,8 +29,9 @@ def default_volume(volume: Object) -> None:
     if not any(key != "name" and value is not None for key, value in volume.items()):
         volume["emptyDir"] = {}
     default_source(volume)
-    _default_downward(part(volume, "downwardAPI"))
-    for source in parts(volume, "projected", "sources"):
+    if "downwardAPI" in volume:
+        _default_downward(part(volume, "downwardAPI"))
+    for source in parts(volume, "projected", "sources") if "projected" in volume else ():
         token = given(source, "serviceAccountToken")
         if token is not None:
             fill(token, expirationSeconds=3600)
@@ -39,10 +40,9 @@ def default_volume(volume: Object) -> None:
 
 def default_source(volume: Object) -> None:
     """Default what pods' volumes and persistent volumes have in common."""
-    for kind, defaults in _DEFAULTS.items():
-        source = volume.get(kind)
-        if isinstance(source, dict):
-            fill(source, **defaults)
+    for kind, source in volume.items():
+        if kind in _DEFAULTS and isinstance(source, dict):
+            fill(source, **_DEFAULTS[kind])
     host = volume.get("hostPath")
     if isinstance(host, dict) and host.get("type") is None:
         host["type"] = ""

@@ -33,6 +33,8 @@ def _explain(rule: str, pattern: str, *examples: str) -> str:
 
 def label_faults(name: str) -> list[str]:
     """An RFC 1123 label: what namespaces are called."""
+    if len(name) <= LABEL_MAX and _label.fullmatch(name):  # as nearly always
+        return []
     reasons = [_too_long(LABEL_MAX, "characters")] if len(name.encode()) > LABEL_MAX else []
     if _label.fullmatch(name):
         return reasons
@@ -49,6 +51,8 @@ def label_faults(name: str) -> list[str]:
 
 def subdomain_faults(name: str, *, unit: str = "characters") -> list[str]:
     """An RFC 1123 subdomain: what most objects are called."""
+    if len(name) <= SUBDOMAIN_MAX and _subdomain.fullmatch(name):
+        return []
     too_long = len(name.encode()) > SUBDOMAIN_MAX
     reasons = [_too_long(SUBDOMAIN_MAX, unit)] if too_long else []
     if not _subdomain.fullmatch(name):
@@ -95,6 +99,8 @@ def path_segment_faults(name: str) -> list[str]:
 
 def qualified_faults(name: str) -> list[str]:
     """An optional DNS prefix and a name: label keys, finalizers, taints."""
+    if len(name) <= LABEL_MAX and _qualified.fullmatch(name):  # one without a prefix
+        return []
     prefix, slash, rest = name.rpartition("/")
     reasons = []
     if slash:
@@ -129,6 +135,8 @@ def _explain_qualified() -> str:
 
 def label_value_faults(value: str) -> list[str]:
     """What a label may be set to; empty is allowed."""
+    if len(value) <= LABEL_MAX and _label_value.fullmatch(value):
+        return []
     reasons = [_too_long(LABEL_MAX)] if len(value.encode()) > LABEL_MAX else []
     if not _label_value.fullmatch(value):
         rule = (
