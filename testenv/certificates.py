@@ -21,6 +21,8 @@ ADMINISTRATOR = x509.Name(
 )
 SERVER = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
 AUTHORITY = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "testenv")])
+FRONT_AUTHORITY = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "testenv-front-proxy")])
+FRONT_PROXY = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "front-proxy-client")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +39,33 @@ class Certificates:
     server: Pair
     administrator: Pair
     service_account_key: Path
+    front_authority: Pair  # of those who may say for whom they ask
+    front_proxy: Pair
 
 
 def make_certificates(directory: Path) -> Certificates:
     directory.mkdir()
-    key = ec.generate_private_key(ec.SECP256R1())
-    authority = _certificate(AUTHORITY, key, key)
-    authority = authority.add_extension(
-        x509.BasicConstraints(ca=True, path_length=0), critical=True
-    )
+    key, authority = _authority(directory, "ca", AUTHORITY)
+    front_key, front_authority = _authority(directory, "front-proxy-ca", FRONT_AUTHORITY)
+    client = ExtendedKeyUsageOID.CLIENT_AUTH
     names = [x509.DNSName("localhost"), x509.IPAddress(IPv4Address("127.0.0.1"))]
     return Certificates(
-        authority=_write(directory, "ca", authority.sign(key, hashes.SHA256()), key),
+        authority=authority,
         server=_issue(directory, SERVER, key, ExtendedKeyUsageOID.SERVER_AUTH, names),
-        administrator=_issue(directory, ADMINISTRATOR, key, ExtendedKeyUsageOID.CLIENT_AUTH),
+        administrator=_issue(directory, ADMINISTRATOR, key, client),
         service_account_key=_write_key(directory / "service-account.key"),
+        front_authority=front_authority,
+        front_proxy=_issue(directory, FRONT_PROXY, front_key, client, issuer=FRONT_AUTHORITY),
     )
+
+
+def _authority(
+    directory: Path, file: str, name: x509.Name
+) -> tuple[ec.EllipticCurvePrivateKey, Pair]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    builder = _certificate(name, key, key, name)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    return key, _write(directory, file, builder.sign(key, hashes.SHA256()), key)
 
 
 def _issue(
@@ -61,9 +74,11 @@ def _issue(
     authority: ec.EllipticCurvePrivateKey,
     usage: ObjectIdentifier,
     names: list[x509.GeneralName] | None = None,
+    *,
+    issuer: x509.Name = AUTHORITY,
 ) -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
-    builder = _certificate(subject, key, authority)
+    builder = _certificate(subject, key, authority, issuer)
     builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
     if names:
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
@@ -72,13 +87,16 @@ def _issue(
 
 
 def _certificate(
-    subject: x509.Name, key: ec.EllipticCurvePrivateKey, authority: ec.EllipticCurvePrivateKey
+    subject: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    authority: ec.EllipticCurvePrivateKey,
+    issuer: x509.Name,
 ) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
-        .issuer_name(AUTHORITY)
+        .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         # The clock of a virtual machine may lag behind the one that reads this.

@@ -47,6 +47,7 @@ class Cluster:
     kubeconfig: Path
     authority: Path  # the certificate that its own is signed by
     administrator: Pair  # a client certificate and key
+    front_proxy: Pair  # the same, of one who may say for whom it asks
     token: str  # the same, as a bearer token
     kubectl: Path
     _tls: ssl.SSLContext = field(repr=False)
@@ -138,6 +139,7 @@ def _cluster(url: str, directory: Path, certificates: Certificates, binaries: Bi
         kubeconfig=kubeconfig,
         authority=certificates.authority.certificate,
         administrator=certificates.administrator,
+        front_proxy=certificates.front_proxy,
         token=TOKEN,
         kubectl=binaries.kubectl,
         _tls=ssl.create_default_context(cafile=certificates.authority.certificate),
@@ -175,6 +177,7 @@ def _apiserver_command(
         f"--tls-cert-file={certificates.server.certificate}",
         f"--tls-private-key-file={certificates.server.key}",
         f"--client-ca-file={certificates.authority.certificate}",
+        *_front_proxy_flags(certificates),
         f"--token-auth-file={tokens}",
         "--authorization-mode=RBAC",
         "--enable-bootstrap-token-auth",
@@ -183,6 +186,20 @@ def _apiserver_command(
         f"--service-account-signing-key-file={certificates.service_account_key}",
         # Without controllers there are no service accounts, which it would insist on.
         "--disable-admission-plugins=ServiceAccount",
+    ]
+
+
+def _front_proxy_flags(certificates: Certificates) -> list[str]:
+    """Whom it believes that they ask for others, and as whom it asks servers behind it."""
+    return [
+        f"--requestheader-client-ca-file={certificates.front_authority.certificate}",
+        "--requestheader-allowed-names=front-proxy-client",
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-uid-headers=X-Remote-Uid",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        f"--proxy-client-cert-file={certificates.front_proxy.certificate}",
+        f"--proxy-client-key-file={certificates.front_proxy.key}",
     ]
 
 

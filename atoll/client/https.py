@@ -27,6 +27,7 @@ from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 
 _SWITCHING = 101
+_WHOLE_MAX = 1024 * 1024  # bytes of a body that is read at once
 # The body is handed on without them.
 _UNDONE = frozenset(["content-encoding", "content-length", "transfer-encoding", "connection"])
 
@@ -168,8 +169,13 @@ def _why(error: Exception) -> str:
 
 
 def _is_stream(request: Request, answer: aiohttp.ClientResponse) -> bool:
-    """Go sends any larger body without a length, so only reading tells that it has an end."""
-    return answer.content_length is None and request.method != "HEAD" and answer.status != 204
+    """Go sends any larger body without a length, so only reading tells that it has an end.
+
+    One that is said to be large is not held whole, either: that is for who reads it to decide.
+    """
+    if request.method == "HEAD" or answer.status == 204:
+        return False
+    return answer.content_length is None or answer.content_length > _WHOLE_MAX
 
 
 class _Stream:

@@ -111,6 +111,10 @@ class Aggregator:
             if (remote.namespace, remote.service) == (meta.namespace, name):
                 self._work.add(remote.name)
 
+    def doubt(self, remote: Remote) -> None:
+        """Somebody could not reach this server: look at it soon."""
+        self._work.add(remote.name)
+
     async def run(self) -> None:
         try:
             async with Children("servers behind this one") as children:

@@ -27,9 +27,10 @@ class Behind:
         if (group, version) not in self.remotes:
             return None
         found = self.findings.get((group, version), _UNKNOWN)
+        resources = {"resources": list(found.resources)} if found.resources else {}
         return {
             "version": version,
-            "resources": list(found.resources),
+            **resources,
             "freshness": "Stale" if found.stale else "Current",
         }
 

@@ -13,12 +13,13 @@ from atoll.apiserver.aggregation.remote import Remote
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.responding import text_response
 from atoll.apiserver.routing import ResourceRoute, Route
-from atoll.client.transport import Unreachable
+from atoll.client.transport import Unreachable, closing
 from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 
 # Whose hop they describe ends here; the caller's credentials are for this server alone.
 _NOT_SENT = frozenset(["authorization", "host", "content-length", "transfer-encoding"])
+_REDIRECTED = b"the backend attempted to redirect this request, which is not permitted"
 _NOT_TOLD = frozenset(["audit-id", "cache-control", "date"])
 
 
@@ -54,7 +55,14 @@ class Proxy:
                 return _unavailable()
             response = await transport.send(_forwarded(request, identity, audit_id))
         except (Unreachable, UsageError) as error:
+            self.aggregator.doubt(remote)
             return text_response(f"error trying to reach service: {error}\n", 503)
+        if 300 <= response.status < 400 and "location" in response.headers:
+            # A client would follow it with its credentials, wherever it leads.
+            if response.stream is not None:
+                async with closing(response.stream):
+                    return Response(502, {}, _REDIRECTED)
+            return Response(502, {}, _REDIRECTED)
         told = {key: value for key, value in response.headers.items() if key not in _NOT_TOLD}
         return replace(response, headers=told)
 
