@@ -1,16 +1,26 @@
-"""Random sessions on both servers at once: every answer must be the same, field by field."""
+"""Random sessions and histories on both servers at once: every answer must be the same.
 
-import json
-import re
-from typing import Any
+Search longer with `pytest tests/api/test_side_by_side.py --hypothesis-profile=long --timeout=0`.
+"""
+
+import itertools
+import time
 
 import pytest
 from backends import Answer, Backend
+from histories import Move, asked, histories, needs_live
+from history_kinds import DEFINITION, KINDS, STRUCTURES
+from hypothesis import given
+from likeness import comparable
 from sessions import session
 from transports import HttpBackend, ProcessBackend
 
 SEEDS = range(25)
 STEPS = 30
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+READY_S = 60
+
+_names = itertools.count(1)
 
 
 @pytest.mark.testenv
@@ -30,20 +40,41 @@ def test_both_servers_give_the_same_answers(
         assert comparable(ours) == comparable(theirs), step
 
 
-def comparable(answer: Answer) -> tuple[int, str, Any]:
-    """An answer without what differs from server to server: identities, versions, times."""
-    body = answer.json()
-    for obj in (body, *body.get("items", [])):
-        # Entries are sorted by time, and a second may pass on one server only.
-        obj.get("metadata", {}).get("managedFields", []).sort(
-            key=lambda one: (one["manager"], one["operation"], one.get("subresource", ""))
-        )
-    if body.get("reason") == "Conflict":
-        # The real server names the managers in conflict in any order.
-        body["details"].get("causes", []).sort(key=lambda one: (one["message"], one["field"]))
-        body["message"] = "".join(sorted(body["message"]))
-    text = json.dumps(body, sort_keys=True)
-    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", text)
-    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", text)
-    text = re.sub(r'"resourceVersion": "\d+"', '"resourceVersion": "VERSION"', text)
-    return answer.status, answer.warnings, json.loads(text)
+@pytest.fixture(scope="module")
+def both(in_process: ProcessBackend, real: HttpBackend) -> tuple[Backend, Backend]:
+    """Both servers, with a namespace and a kind for histories."""
+    for backend in (in_process, real):
+        backend.create("/api/v1/namespaces", {"metadata": {"name": "histories"}})
+        backend.create(CRDS, DEFINITION)
+        deadline = time.monotonic() + READY_S
+        while backend.request("GET", STRUCTURES.format("histories")).status != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    return in_process, real
+
+
+@pytest.mark.testenv
+@given(history=histories())
+def test_an_object_has_the_same_history_on_both_servers(
+    both: tuple[Backend, Backend], history: tuple[str, list[Move]]
+) -> None:
+    kind, moves = history
+    name = f"object-{next(_names)}"
+    for move in moves:
+        ours, theirs = (_answer(backend, kind, name, move) for backend in both)
+        assert comparable(ours) == comparable(theirs)
+
+
+def _answer(backend: Backend, kind: str, name: str, move: Move) -> Answer:
+    live = None
+    if needs_live(move):
+        path = KINDS[kind].root.replace("VERSION", move.version).format("histories")
+        read = backend.request("GET", f"{path}/{name}")
+        live = read.json() if read.status == 200 else None
+    asking = asked(kind, name, move, live)
+    return backend.request(
+        asking.method,
+        asking.path.format("histories"),
+        body=asking.body,
+        headers={"content-type": asking.content_type},
+    )

@@ -29,7 +29,7 @@ def refusal(mistake):
         new["metadata"] |= obj["metadata"]
         resource.strategy.prepare_update(new, obj)
         resource.strategy.default(new)
-        errors = errors_of_update(new, obj) + resource.strategy.errors(new)
+        errors = errors_of_update(new, obj, resource) + resource.strategy.errors(new)
         errors += resource.strategy.update_errors(new, obj)
     else:
         errors = errors_of_new(obj, resource) + resource.strategy.errors(obj)

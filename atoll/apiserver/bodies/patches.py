@@ -41,6 +41,7 @@ class Patch:
     value: Any
     complaints: list[str]
     strategic: bool = False
+    applied: bool = False
 
 
 def decode_patch(body: bytes, patch_type: str, *, validation: Validation = "Warn") -> Patch:
@@ -80,12 +81,12 @@ def _decode_apply(body: bytes, validation: Validation) -> Patch:
         prefix = "error decoding YAML: error unmarshaling JSON: while decoding JSON: "
         raise bad_request(prefix + text)
     if not found.repeated or validation == "Ignore":
-        return Patch(value, [])
+        return Patch(value, [], applied=True)
     lines = "\n  ".join(found.repeated)
     text = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
     if validation == "Strict":
         raise bad_request(f"error strict decoding YAML: {text}")
-    return Patch(value, [text])
+    return Patch(value, [text], applied=True)
 
 
 def conform_patched(
@@ -98,7 +99,8 @@ def conform_patched(
     try:
         if not resource.custom:
             _check_kind(resource, obj)
-        fitting = conform(resource, obj, patched=True)
+        # What is applied is merged as it is, nulls included.
+        fitting = conform(resource, obj, patched=True, may_have_nulls=not patch.applied)
     except Mismatch as mismatch:
         reason = mismatch.converting() if patch.strategic else mismatch.message()
         raise patch_refused(obj, patch, reason) from None

@@ -14,7 +14,6 @@ from atoll.dialects.kubernetes.names import (
     label_faults,
     label_value_faults,
     qualified_faults,
-    subdomain_faults,
 )
 
 Object = dict[str, Any]
@@ -132,16 +131,16 @@ def errors_of_new(obj: Object, resource: Resource) -> list[FieldError]:
     if resource.namespaced and (reasons := label_faults(meta.get("namespace", ""))):
         namespace = meta.get("namespace", "")
         errors += [fields.invalid("metadata.namespace", namespace, reason) for reason in reasons]
-    return errors + _common_errors(meta)
+    return errors + _common_errors(meta, custom=resource.custom)
 
 
-def errors_of_update(new: Object, old: Object) -> list[FieldError]:
+def errors_of_update(new: Object, old: Object, resource: Resource) -> list[FieldError]:
     """What is wrong with the metadata of an object that is to replace another."""
     meta, before = metadata(new), metadata(old)
-    errors = _common_errors(meta)
+    errors = _common_errors(meta, custom=resource.custom)
     if before.get("deletionTimestamp"):
         held = set(before.get("finalizers") or [])
-        added = [name for name in meta.get("finalizers") or [] if name not in held]
+        added = sorted(name for name in meta.get("finalizers") or [] if name not in held)
         if added:
             listed = ", ".join(f'"{name}"' for name in added)
             why = (
@@ -152,12 +151,12 @@ def errors_of_update(new: Object, old: Object) -> list[FieldError]:
     return errors
 
 
-def _common_errors(meta: Object) -> list[FieldError]:
+def _common_errors(meta: Object, *, custom: bool) -> list[FieldError]:
     return [
         *_label_errors(meta.get("labels") or {}, "metadata.labels"),
         *_annotation_errors(meta.get("annotations") or {}),
         *_owner_errors(meta.get("ownerReferences") or []),
-        *_finalizer_errors(meta.get("finalizers") or []),
+        *_finalizer_errors(meta.get("finalizers") or [], custom=custom),
     ]
 
 
@@ -216,18 +215,30 @@ def _owner_errors(owners: Sequence[Object]) -> list[FieldError]:
 
 def holder_errors(holders: Sequence[str], path: str) -> list[FieldError]:
     """What is wrong with the names of those who hold an object."""
-    errors = []
-    for index, name in enumerate(holders):
-        where = f"{path}[{index}]"
-        errors += [fields.invalid(where, name, reason) for reason in _key_faults(name)]
-        if "/" not in name and name not in _STANDARD_FINALIZERS and not subdomain_faults(name):
-            why = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.append(fields.invalid(where, name, why))
-    return errors
+    errors = [
+        fields.invalid(f"{path}[{index}]", name, reason)
+        for index, name in enumerate(holders)
+        for reason in _key_faults(name)
+    ]
+    return errors + _unqualified_errors(holders, path)
 
 
-def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
-    errors = holder_errors(finalizers, "metadata.finalizers")
+def _unqualified_errors(holders: Sequence[str], path: str) -> list[FieldError]:
+    """Which holders have no domain before their name, and are none that Kubernetes knows."""
+    why = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        fields.invalid(f"{path}[{index}]", name, why)
+        for index, name in enumerate(holders)
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
+
+
+def _finalizer_errors(finalizers: Sequence[str], *, custom: bool) -> list[FieldError]:
+    """Custom objects may be held by whatever has the form of a name."""
+    where = "metadata.finalizers"  # which of them is said only of those that are not qualified
+    errors = [fields.invalid(where, name, why) for name in finalizers for why in _key_faults(name)]
+    if not custom:
+        errors += _unqualified_errors(finalizers, where)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
         errors.append(fields.invalid("metadata.finalizers", list(finalizers), why))

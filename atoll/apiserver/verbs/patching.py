@@ -32,7 +32,7 @@ from atoll.apiserver.verbs.creating import check_namespace
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update
 from atoll.apiserver.verbs.intake import fitted, read_patch
 from atoll.apiserver.verbs.sides import untracked
-from atoll.apiserver.verbs.updating import check_same_name
+from atoll.apiserver.verbs.updating import check_name, check_same_name
 from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
 
 Object = dict[str, Any]
@@ -98,7 +98,7 @@ def patcher(content: Patch, media_type: str, schema: Schema) -> Callable[[Object
 
 def check_patched(call: Call, proposed: Object, old: Object) -> None:
     """ApiError if the patch renames the object or was made for another version of it."""
-    check_same_name(call, metadata(proposed).get("name", ""))
+    check_name(call, proposed)
     check_namespace(call, proposed)
     check_version(call, proposed, old)
 
