@@ -33,7 +33,9 @@ class Admission:
     old: Object | None = None
     subresource: str = ""
     dry_run: bool = False
-    name_is_made_up: bool = False  # by the server, of generateName
+    is_unnamed: bool = False  # by the client: of generateName, or one of a whole collection
+    options: Callable[[], Object] = dict  # as the client gave them, with their kind
+    warnings: list[str] = field(default_factory=list)  # to be told to the client
     others: Callable[[], Sequence[Object]] = tuple
     """All objects of this collection, as they are stored."""
 

@@ -17,13 +17,13 @@ from atoll.apiserver.access.reviews import REVIEWED, Answer, Reviews
 from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signers import Signers
 from atoll.apiserver.access.signing import Signing
-from atoll.apiserver.admission import Hooks, Kinds
+from atoll.apiserver.admission import Hooks, Kinds, Validating
+from atoll.apiserver.admitting.quotas import Quotas
+from atoll.apiserver.admitting.rules import Rules
 from atoll.apiserver.aggregation.aggregator import Aggregator
 from atoll.apiserver.aggregation.proxying import Proxy
 from atoll.apiserver.aggregation.registering import Registrar
 from atoll.apiserver.aggregation.trust import Trust
-from atoll.apiserver.admitting.quotas import Quotas
-from atoll.apiserver.admitting.rules import Rules
 from atoll.apiserver.authentication import Several, Tokens
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import Catalog
@@ -49,6 +49,9 @@ from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.server import ApiServer
 from atoll.apiserver.telling import health_of, numbers_of
 from atoll.apiserver.verbs.call import Api
+from atoll.apiserver.webhooks.asking import Webhooks
+from atoll.apiserver.webhooks.calling import Calling
+from atoll.client.posting import Posting
 from atoll.effects import Effects
 from atoll.exchange import Handler
 from atoll.store.record import Event
@@ -126,26 +129,18 @@ def assemble(
     definitions = Definitions(api)
     quotas = Quotas(store, effects.now)
     keepers = _keepers(api, definitions, roles) | {"quotas": QuotaStatus(api, quotas)}
+    webhooks = keepers["webhooks"] = Webhooks(api, Calling(store, effects.chance, Posting()))
     registrar, aggregator = Registrar(api, facts), Aggregator(api)
-    keepers |= {
-        "services of what is served here": registrar,
-        "servers behind this one": aggregator,
-        "whom servers behind this one believe": Trust(api),
-    }
+    keepers |= _aggregating(api, registrar, aggregator)
     authorize = authorize or roles.authorize
     signers = Signers(authorize, effects.now)
     rules = Rules(store, effects.chance, runs_pods=runs_pods)
+    checks = _checks(store, definitions, roles, signers, rules)
     api.hooks = Hooks(
         mutating=(definitions.mutate, signers.mutate, rules.mutate, *own.hooks.mutating),
-        validating=(
-            Lifecycle(store),
-            definitions.refuse_in_ending,
-            Escalation(roles),
-            signers.check,
-            rules.check,
-            *own.hooks.validating,
-        ),
+        validating=(*checks, *own.hooks.validating),
         last=(quotas.check,),
+        outside=webhooks,
     )
     followers: tuple[Follower, ...] = (*keepers.values(), roles, rules.settings)
     for follower in followers:
@@ -164,6 +159,23 @@ def assemble(
         _registrar=registrar,
         _ready=ready,
     )
+
+
+def _checks(
+    store: Store, definitions: Definitions, roles: Roles, signers: Signers, rules: Rules
+) -> tuple[Validating, ...]:
+    """Those who may refuse what is written."""
+    first = (Lifecycle(store), definitions.refuse_in_ending, Escalation(roles))
+    return (*first, signers.check, rules.check)
+
+
+def _aggregating(api: Api, registrar: Registrar, aggregator: Aggregator) -> dict[str, Keeper]:
+    """Who keeps up what other servers serve behind this one."""
+    return {
+        "services of what is served here": registrar,
+        "servers behind this one": aggregator,
+        "whom servers behind this one believe": Trust(api),
+    }
 
 
 def _keepers(api: Api, definitions: Definitions, roles: Roles) -> dict[str, Keeper]:

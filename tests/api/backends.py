@@ -76,6 +76,10 @@ class Backend(ABC):
     @abstractmethod
     def open(self, path: str, headers: Mapping[str, str]) -> Watch: ...
 
+    @abstractmethod
+    def forget(self) -> None:
+        """Let go of what is kept for the thread that asks."""
+
     def request(
         self,
         method: str,

@@ -166,14 +166,14 @@ MISTAKES: dict[str, tuple[Object, list[str]]] = {
         ],
     ),
     "a service nowhere": (
-        {"clientConfig": {"service": {"name": "", "namespace": "", "port": 70000, "path": "a//b"}}},
+        {"clientConfig": {"service": {"name": "", "namespace": "", "port": 70000, "path": "a/b"}}},
         [
             f"{WAY}.service.name: Required value",
             f"{WAY}.service.namespace: Required value",
             f"{WAY}.service.port: Invalid value: 70000: port is not valid: must be between 1 and"
             " 65535, inclusive",
-            f"{WAY}.service.path: Invalid value: \"a//b\": must start with a '/'",
-            f'{WAY}.service.path: Invalid value: "a//b": segment[0] may not be empty',
+            f"{WAY}.service.path: Invalid value: \"a/b\": must start with a '/'",
+            f'{WAY}.service.path: Invalid value: "a/b": segment[0] may not be empty',
         ],
     ),
     "no version": (

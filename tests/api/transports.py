@@ -111,6 +111,9 @@ class ProcessBackend(Backend):
     def open(self, path: str, headers: Mapping[str, str]) -> Watch:
         return ProcessWatch(self, _request("GET", path, b"", headers, ADMINISTRATOR))
 
+    def forget(self) -> None:
+        """There is nothing to let go of."""
+
     def run(self, start: Callable[[], Any]) -> Any:
         """What a coroutine comes to, on the server's loop."""
         return asyncio.run_coroutine_threadsafe(start(), self.loop).result(ANSWER_TIMEOUT_S)

@@ -1,5 +1,6 @@
 """DELETE, of one object or of all that match."""
 
+from functools import partial
 from typing import Any
 
 from atoll.apiserver.admission import Admission, Settle
@@ -32,7 +33,9 @@ async def delete(api: Api, call: Call) -> Object:
     return written.object
 
 
-async def delete_object(api: Api, call: Call, options: DeleteOptions) -> Written:
+async def delete_object(
+    api: Api, call: Call, options: DeleteOptions, *, is_one_of_many: bool = False
+) -> Written:
     """Delete one object, or mark it as to be deleted while somebody holds it."""
     resource = call.resource
     if resource.kind == "Job" and resource.group == "batch" and options.propagation is None:
@@ -42,7 +45,8 @@ async def delete_object(api: Api, call: Call, options: DeleteOptions) -> Written
         if old is None:
             raise not_found(resource.plural, resource.group, call.name)
         _check_preconditions(resource, options, old)
-        settle = await api.hooks.check(_admission(call, options, old))
+        admission = _admission(call, options, old, is_unnamed=is_one_of_many)
+        settle = await api.hooks.check(admission)
         return _verdict(ending(old, resource, options, api.now()), old, settle)
 
     return await write_admitted(api, resource, call.key(), decide, dry_run=options.dry_run)
@@ -54,7 +58,7 @@ def _verdict(result: Ending, old: Object, settle: Settle | None) -> Verdict:
     return Leave(old) if same(result.state, old) else Save(result.state, settle)
 
 
-def _admission(call: Call, options: DeleteOptions, old: Object) -> Admission:
+def _admission(call: Call, options: DeleteOptions, old: Object, *, is_unnamed: bool) -> Admission:
     return Admission(
         operation="DELETE",
         resource=call.resource,
@@ -63,7 +67,24 @@ def _admission(call: Call, options: DeleteOptions, old: Object) -> Admission:
         identity=call.identity,
         old=old,
         dry_run=options.dry_run,
+        is_unnamed=is_unnamed,
+        options=partial(_said, options),
+        warnings=call.warnings,
     )
+
+
+def _said(options: DeleteOptions) -> Object:
+    """The options of the request, as far as the client gave any."""
+    wanted = {"uid": options.precondition_uid, "resourceVersion": options.precondition_revision}
+    preconditions = {key: value for key, value in wanted.items() if value is not None}
+    said = {
+        "gracePeriodSeconds": options.grace_period_s,
+        "preconditions": preconditions or None,
+        "propagationPolicy": options.propagation,
+        "dryRun": ["All"] if options.dry_run else None,
+    }
+    given = {key: value for key, value in said.items() if value is not None}
+    return {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **given}
 
 
 def _check_preconditions(resource: Resource, options: DeleteOptions, old: Object) -> None:
@@ -99,7 +120,7 @@ async def delete_collection(api: Api, call: Call) -> list[Object]:
             call.request, call.resource, call.identity, namespace=namespace, name=meta["name"]
         )
         try:
-            await delete_object(api, one, options)
+            await delete_object(api, one, options, is_one_of_many=True)
         except ApiError as error:
             if error.code != 404:  # somebody else was quicker
                 raise

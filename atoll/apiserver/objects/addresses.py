@@ -1,0 +1,40 @@
+"""Where a Service is reached from this server: by its endpoints, its cluster IP or another name.
+
+Pure: a Service and its EndpointSlices come in, addresses go out, or why there are none, in the
+words of kube-apiserver. Endpoints come first, for there may be nobody who routes cluster IPs.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+Object = dict[str, Any]
+Address = tuple[str, int]
+
+
+def addresses_of(service: Object, slices: Sequence[Object], port: int) -> list[Address] | str:
+    """Where this port of a Service is reached; a sentence if it is not."""
+    spec = service.get("spec") or {}
+    if spec.get("type") == "ExternalName":
+        return [(spec.get("externalName") or "", port)]
+    name = service["metadata"]["name"]
+    names = [each.get("name") or "" for each in spec.get("ports") or () if each["port"] == port]
+    if not names:
+        return f'no service port {port} found for service "{name}"'
+    if found := _endpoints(names[0], slices):
+        return found
+    address = spec.get("clusterIP") or "None"
+    if address == "None" or slices:
+        return f'no endpoints available for service "{name}"'
+    return [(address, port)]
+
+
+def _endpoints(name: str, slices: Sequence[Object]) -> list[Address]:
+    return [
+        (address, port["port"])
+        for each in slices
+        for port in each.get("ports") or ()
+        if (port.get("name") or "") == name and port.get("port")
+        for endpoint in each.get("endpoints") or ()
+        if (endpoint.get("conditions") or {}).get("ready") in (None, True)
+        for address in (endpoint.get("addresses") or ())[:1]
+    ]

@@ -1,0 +1,274 @@
+"""Admission webhooks: who is asked about a write, in which order, and what becomes of the answers.
+
+Those who may change the object are asked one after the other, and once more if others changed it
+after them; those who only allow or refuse are asked all at once. What is configured is followed in
+the store and kept by resource, so that a write nobody wants to know of costs one look.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.admission import Admission, Fit
+from atoll.apiserver.audit.annotating import annotate
+from atoll.apiserver.bodies.patches import JSON_PATCH, decode_patch
+from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.status import ApiError, bad_request, internal_error, not_found
+from atoll.apiserver.verbs.call import Api
+from atoll.apiserver.webhooks.calling import CallFailed, Calling
+from atoll.apiserver.webhooks.hooks import GROUP, MUTATING, VALIDATING, Hook, hooks_of
+from atoll.apiserver.webhooks.reviews import (
+    BadAnswer,
+    Seen,
+    Verdict,
+    denial,
+    request_of,
+    verdict_of,
+    version_of,
+)
+from atoll.apiserver.webhooks.views import Unfit, patched, seen_by, with_object
+from atoll.runtime.children import Children
+from atoll.store.record import Event
+
+log = logging.getLogger("atoll.apiserver")
+
+Object = dict[str, Any]
+Hooks = tuple[tuple[Hook, ...], tuple[Hook, ...]]
+
+_KNOWN_MAX = 4096
+_NOBODY: Hooks = ((), ())
+
+
+class Webhooks:
+    """The admission webhooks of one server."""
+
+    def __init__(self, api: Api, calling: Calling) -> None:
+        self._api = api
+        self._calling = calling
+        self._hooks: Hooks = _NOBODY
+        self._is_idle = True
+        self._known: dict[Resource, Hooks] = {}
+
+    def load(self) -> None:
+        """Know what is configured."""
+        self._hooks = (self._configured(MUTATING), self._configured(VALIDATING))
+        self._is_idle = self._hooks == _NOBODY
+        self._known = {}
+
+    def follow(self, events: Sequence[Event]) -> None:
+        if any(event.after.collection in (MUTATING, VALIDATING) for event in events):
+            self.load()
+
+    async def run(self) -> None:
+        await self._calling.keep()
+
+    def _configured(self, collection: str) -> tuple[Hook, ...]:
+        records = self._api.store.page(collection).records
+        return tuple(hooks_of(orjson.loads(record.value) for record in records))
+
+    def concerns(self, resource: Resource) -> bool:
+        return not self._is_idle and self._about(resource) is not _NOBODY
+
+    async def mutated(self, admission: Admission, fit: Fit) -> Object:
+        asking = _Asking(self, self._meant(admission, 0), fit)
+        return await asking.mutated(admission)
+
+    async def check(self, admission: Admission) -> None:
+        if admission.object is None:  # nothing to change, but they are told
+            for hook, resource in self._meant(admission, 0):
+                seen = seen_by(admission, resource, mutating=True)
+                verdict = await self.ask(hook, seen, mutating=True)
+                if verdict is not None and operations_of(hook, verdict):
+                    raise internal_error(
+                        f'admission webhook "{hook.name}" attempted to modify the object, which is'
+                        " not supported for this operation"
+                    )
+        meant = self._meant(admission, 1)
+        if not meant:
+            return
+        async with Children("webhooks") as children:
+            asked = [
+                children.spawn(self._refusal(hook, admission, resource), hook.name)
+                for hook, resource in meant
+            ]
+            refusals = [await task for task in asked]
+        for refusal in refusals:
+            if refusal is not None:
+                raise refusal
+
+    async def _refusal(
+        self, hook: Hook, admission: Admission, resource: Resource
+    ) -> ApiError | None:
+        try:
+            await self.ask(hook, seen_by(admission, resource, mutating=False), mutating=False)
+        except ApiError as error:
+            return error
+        return None
+
+    def _about(self, resource: Resource) -> Hooks:
+        """Who may want to know of a resource."""
+        known = self._known.get(resource)
+        if known is None:
+            if len(self._known) > _KNOWN_MAX:  # of definitions that have changed since
+                self._known.clear()
+            known = self._known[resource] = self._found(resource)
+        return known
+
+    def _found(self, resource: Resource) -> Hooks:
+        if resource.group == GROUP:
+            return _NOBODY  # nobody may keep an administrator from taking a webhook away
+        versions = self._versions(resource)
+        mutating, validating = (
+            tuple(hook for hook in hooks if hook.may_want(versions)) for hooks in self._hooks
+        )
+        return (mutating, validating) if mutating or validating else _NOBODY
+
+    def _versions(self, resource: Resource) -> list[Resource]:
+        """A resource in all its versions, this one first."""
+        every = self._api.catalog.index.resources
+        others = [
+            one for one in every if one.collection == resource.collection and one is not resource
+        ]
+        return [resource, *others]
+
+    def _meant(self, admission: Admission, which: int) -> list[tuple[Hook, Resource]]:
+        """Who wants to be asked about this write, and in which version."""
+        versions, found = self._versions(admission.resource), []
+        for hook in self._about(admission.resource)[which]:
+            resource = hook.wants(admission, versions)
+            if resource is not None and self.selects(hook, admission):
+                found.append((hook, resource))
+        return found
+
+    def selects(self, hook: Hook, admission: Admission) -> bool:
+        """Whether a webhook selects the namespace and the object of a write."""
+        return hook.selects_object(admission) and self._in_namespace(hook, admission)
+
+    def _in_namespace(self, hook: Hook, admission: Admission) -> bool:
+        is_namespace = admission.resource.collection == "namespaces"
+        if not hook.namespaces or not (is_namespace or admission.resource.namespaced):
+            return True
+        if is_namespace and not admission.subresource and admission.object is not None:
+            return hook.namespaces.matches(metadata(admission.object).get("labels") or {})
+        name = admission.name if is_namespace else admission.namespace
+        record = self._api.store.latest("namespaces", name)
+        if record is None:
+            raise not_found("namespaces", "", name)
+        return hook.namespaces.matches(metadata(orjson.loads(record.value)).get("labels") or {})
+
+    async def ask(self, hook: Hook, seen: Seen, *, mutating: bool) -> Verdict | None:
+        """What a webhook says, if it allows the write; None if it could not say and need not."""
+        admission = seen.admission
+        if admission.dry_run and not hook.is_for_dry_runs:
+            raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
+        try:
+            verdict = await self._verdict(hook, seen, mutating=mutating)
+        except CallFailed as error:
+            told = f'failed calling webhook "{hook.name}": {error}'
+            if not hook.fails_open:
+                raise internal_error(told) from error
+            log.warning("%s; its policy is to go on without it", told)
+            kind = "mutation" if mutating else "validating"
+            annotate(f"failed-open.{kind}.webhook.admission.k8s.io/{hook.name}", hook.name)
+            return None
+        for key, value in verdict.annotations.items():
+            annotate(f"{hook.name}/{key}", str(value))
+        for warning in verdict.warnings:
+            if warning not in admission.warnings:
+                admission.warnings.append(warning)
+        if not verdict.is_allowed:
+            raise denial(hook.name, verdict.status)
+        return verdict
+
+    async def _verdict(self, hook: Hook, seen: Seen, *, mutating: bool) -> Verdict:
+        version = version_of(hook.wire)
+        if version is None:
+            why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
+            raise CallFailed(f"could not create admission objects: {why}")
+        uid = self._api.effects.chance.uuid("reviews")
+        body = orjson.dumps(request_of(seen, uid, version))
+        answer = await self._calling.call(hook.wire["clientConfig"], body, hook.timeout_s)
+        try:
+            return verdict_of(answer, uid, version, mutating=mutating)
+        except BadAnswer as error:
+            raise CallFailed(f"received invalid webhook response: {error}") from error
+
+
+def operations_of(hook: Hook, verdict: Verdict) -> list[Any]:
+    """The operations of a webhook's patch."""
+    if not verdict.patch:
+        return []
+    if verdict.patch_type != "JSONPatch":
+        raise internal_error(
+            f'failed calling webhook "{hook.name}": unsupported patch type "{verdict.patch_type}"'
+        )
+    try:
+        operations: list[Any] = decode_patch(verdict.patch, JSON_PATCH).value
+    except ApiError as error:
+        why = error.message.removeprefix("error decoding patch: ")
+        raise CallFailed(f"received undecodable patch in webhook response: {why}") from error
+    return operations
+
+
+class _Asking:
+    """Asking those who may change one object, in two rounds at most."""
+
+    def __init__(self, webhooks: Webhooks, meant: list[tuple[Hook, Resource]], fit: Fit) -> None:
+        self._webhooks = webhooks
+        self._meant = meant
+        self._fit = fit
+        self._asked: set[Hook] = set()  # and would be again, if need be
+        self._due: set[Hook] = set()
+
+    async def mutated(self, admission: Admission) -> Object:
+        before = admission.object
+        assert before is not None, "only creations and updates are mutated"
+        obj = await self._round(admission, lambda _: True)
+        if obj is before:
+            return before
+        fitted = self._fit(obj)
+        if fitted != obj:
+            self._note_change()
+        admission = with_object(admission, fitted)
+        obj = await self._round(admission, self._due.__contains__)
+        return fitted if obj is fitted else self._fit(obj)
+
+    async def _round(self, admission: Admission, is_due: Callable[[Hook], bool]) -> Object:
+        assert admission.object is not None
+        for hook, resource in self._meant:
+            if not is_due(hook) or not self._webhooks.selects(hook, admission):
+                continue
+            obj = await self._changed(hook, seen_by(admission, resource, mutating=True))
+            if obj is not None:
+                self._note_change()
+                admission = with_object(admission, obj)
+            if hook.is_called_again:
+                self._asked.add(hook)
+        assert admission.object is not None
+        return admission.object
+
+    def _note_change(self) -> None:
+        """Whoever was asked before is asked again, if they want to be."""
+        self._due |= self._asked
+        self._asked.clear()
+
+    async def _changed(self, hook: Hook, seen: Seen) -> Object | None:
+        """The object as this webhook wants it; None if it leaves it as it is."""
+        verdict = await self._webhooks.ask(hook, seen, mutating=True)
+        if verdict is None:
+            return None
+        try:
+            operations = operations_of(hook, verdict)
+            if not operations:
+                return None
+            obj = patched(seen, operations)
+        except CallFailed as error:
+            if hook.fails_open:
+                return None
+            raise internal_error(f'failed calling webhook "{hook.name}": {error}') from error
+        except Unfit as error:
+            raise internal_error(str(error)) from error
+        return None if obj == seen.admission.object else obj

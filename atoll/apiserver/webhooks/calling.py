@@ -1,0 +1,110 @@
+"""Calling one webhook, wherever its configuration says it is.
+
+The way as users write it (a URL or a Service) and a body come in, the answer's body goes out; why
+there is none is told in Kubernetes' words. Services are found in the server's own store.
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from atoll.apiserver.kinds.reading import given, number, text
+from atoll.apiserver.objects.addresses import addresses_of
+from atoll.apiserver.webhooks.wording import refused, unreachable
+from atoll.client.posting import Place, Posting
+from atoll.client.transport import Unreachable
+from atoll.effects import Chance
+from atoll.errors import UsageError
+from atoll.store.store import Store
+
+Object = dict[str, Any]
+
+_SLICES = "endpointslices.discovery.k8s.io"
+_SERVICE_NAME = "kubernetes.io/service-name"
+
+
+class CallFailed(Exception):
+    """There was no answer, or none that counts; told in Kubernetes' words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    place: Place
+    address: str
+    url: str  # as it is told
+    path: str
+
+
+class Calling:
+    """Calls webhooks on behalf of one API server."""
+
+    def __init__(self, store: Store, chance: Chance, posting: Posting) -> None:
+        self._store = store
+        self._chance = chance
+        self._posting = posting
+
+    async def call(self, config: Object, body: bytes, timeout_s: int) -> bytes:
+        """The body of what a webhook answers; CallFailed if it does not."""
+        target = self._target(config)
+        query = f"timeout={timeout_s}s"
+        try:
+            answer = await self._posting.post(target.place, target.path, query, body, timeout_s)
+        except (TimeoutError, Unreachable) as error:
+            told = unreachable(f"{target.url}?{query}", error, target.address)
+            raise CallFailed(f"failed to call webhook: {told}") from error
+        except UsageError as error:
+            raise CallFailed(f"could not get REST client: {error}") from error
+        if not 200 <= answer.status < 300:
+            raise CallFailed(f"failed to call webhook: {refused(answer)}")
+        return answer.body
+
+    async def keep(self) -> None:
+        """Keep connections for as long as this runs."""
+        await self._posting.keep()
+
+    def _target(self, config: Object) -> _Target:
+        try:
+            ca = base64.b64decode(text(config, "caBundle")) or None
+        except binascii.Error as error:
+            raise CallFailed(f"could not get REST client: caBundle: {error}") from error
+        service = given(config, "service")
+        if service is not None:
+            return self._service(service, ca)
+        url = urlsplit(text(config, "url"))
+        server, path = f"{url.scheme}://{url.netloc}", url.path or "/"
+        host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
+        address = f"{host}:{url.port or 443}"
+        return _Target(Place(server, ca), address, f"{server}{path}", path)
+
+    def _service(self, service: Object, ca: bytes | None) -> _Target:
+        namespace, name = text(service, "namespace"), text(service, "name")
+        port = number(service, "port") or 443
+        known = f"{name}.{namespace}.svc"
+        path = "/" + text(service, "path").removeprefix("/")
+        url = f"https://{known}:{port}{path}"
+        host, there = self._chosen(namespace, name, port, url)
+        address = f"[{host}]:{there}" if ":" in host else f"{host}:{there}"
+        return _Target(Place(f"https://{address}", ca, known), address, url, path)
+
+    def _chosen(self, namespace: str, name: str, port: int, url: str) -> tuple[str, int]:
+        record = self._store.get("services", f"{namespace}/{name}")
+        if record is None:
+            raise _no_way(url, f'service "{name}" not found')
+        service = orjson.loads(record.value)
+        slices = [
+            each
+            for found in self._store.page(_SLICES, f"{namespace}/").records
+            if text(each := orjson.loads(found.value), "metadata", "labels", _SERVICE_NAME) == name
+        ]
+        addresses = addresses_of(service, slices, port)
+        if isinstance(addresses, str):
+            raise _no_way(url, addresses)
+        return self._chance.of("webhooks").choice(addresses)
+
+
+def _no_way(url: str, why: str) -> CallFailed:
+    return CallFailed(f'failed to call webhook: Post "{url}": {why}')

@@ -1,0 +1,192 @@
+"""What is said to an admission webhook and what it says: AdmissionReviews out and in. Pure.
+
+Both versions of the review are spoken; they differ only in how strictly an answer is read.
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from atoll.apiserver.admission import Admission
+from atoll.apiserver.authentication import Identity
+from atoll.apiserver.catalog import SCALE
+from atoll.apiserver.resource import Resource
+from atoll.apiserver.status import ApiError
+
+Object = dict[str, Any]
+
+_GROUP = "admission.k8s.io"
+_KIND = "AdmissionReview"
+_VERSIONS = ("v1", "v1beta1")
+
+
+class BadAnswer(Exception):
+    """The answer of a webhook makes no sense; told in Kubernetes' words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a webhook has decided."""
+
+    is_allowed: bool
+    status: Object
+    patch: bytes
+    patch_type: str
+    warnings: tuple[str, ...]
+    annotations: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A write as one webhook is to see it."""
+
+    admission: Admission
+    resource: Resource  # the version in which it wants to see it
+    name: str
+    object: Object | None
+    old: Object | None
+
+
+def version_of(wire: Object) -> str | None:
+    """The version of the review that a webhook understands; None if there is none."""
+    accepted = wire.get("admissionReviewVersions") or ()
+    return next((version for version in accepted if version in _VERSIONS), None)
+
+
+def request_of(seen: Seen, uid: str, version: str) -> Object:
+    """The review to send."""
+    admission = seen.admission
+    request: Object = {
+        "uid": uid,
+        "kind": _kind(seen.resource, admission.subresource),
+        "resource": _resource(seen.resource),
+        "requestKind": _kind(admission.resource, admission.subresource),
+        "requestResource": _resource(admission.resource),
+        "operation": admission.operation,
+        "userInfo": _user(admission.identity),
+        "object": seen.object,
+        "oldObject": seen.old,
+        "dryRun": admission.dry_run,
+        "options": admission.options() or None,
+    }
+    namespace = admission.namespace
+    if admission.resource.plural == "namespaces" and not admission.resource.group:
+        namespace = seen.name
+    named = {
+        "subResource": admission.subresource,
+        "requestSubResource": admission.subresource,
+        "name": seen.name,
+        "namespace": namespace,
+    }
+    request |= {key: value for key, value in named.items() if value}
+    return {"kind": _KIND, "apiVersion": f"{_GROUP}/{version}", "request": request}
+
+
+def _kind(resource: Resource, subresource: str) -> Object:
+    own = (resource.group, resource.version, resource.kind)
+    group, version, kind = SCALE if subresource == "scale" else own
+    return {"group": group, "version": version, "kind": kind}
+
+
+def _resource(resource: Resource) -> Object:
+    named = {"group": resource.group, "version": resource.version}
+    return named | {"resource": resource.plural}
+
+
+def _user(identity: Identity) -> Object:
+    user: Object = {"username": identity.name}
+    if identity.uid:
+        user["uid"] = identity.uid
+    if identity.groups:
+        user["groups"] = list(identity.groups)
+    if identity.extra:
+        user["extra"] = {key: list(values) for key, values in identity.extra}
+    return user
+
+
+def verdict_of(body: bytes, uid: str, version: str, *, mutating: bool) -> Verdict:
+    """What an answer says; BadAnswer if it says nothing that can be understood."""
+    review = _read(body)
+    response = review.get("response")
+    if response is None:
+        raise BadAnswer("webhook response was absent")
+    if not isinstance(response, dict):
+        raise BadAnswer("webhook response was no object")
+    if version == "v1":
+        _check_identity(review, response, uid)
+    patch, patch_type = _patch(response)
+    if version == "v1":
+        _check_patch(patch, patch_type, mutating=mutating)
+    status = response.get("status")
+    warnings, annotations = response.get("warnings"), response.get("auditAnnotations")
+    return Verdict(
+        is_allowed=response.get("allowed") is True,
+        status=status if isinstance(status, dict) else {},
+        patch=patch if mutating else b"",
+        patch_type=patch_type or "JSONPatch",
+        warnings=tuple(each for each in warnings or () if isinstance(each, str)),
+        annotations=annotations if isinstance(annotations, dict) else {},
+    )
+
+
+def _read(body: bytes) -> Object:
+    try:
+        review = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadAnswer(f"the answer is no JSON: {error}") from None
+    if not isinstance(review, dict):
+        raise BadAnswer("the answer is no object")
+    return review
+
+
+def _check_identity(review: Object, response: Object, uid: str) -> None:
+    given = response.get("uid", "")
+    if given != uid:
+        raise BadAnswer(f'expected response.uid="{uid}", got "{given}"')
+    group, _, version = str(review.get("apiVersion", "")).rpartition("/")
+    got = f"{group}/{version}, Kind={review.get('kind', '')}"
+    expected = f"{_GROUP}/v1, Kind={_KIND}"
+    if got != expected:
+        raise BadAnswer(f"expected webhook response of {expected}, got {got}")
+
+
+def _patch(response: Object) -> tuple[bytes, str | None]:
+    try:
+        patch = base64.b64decode(response.get("patch") or "", validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise BadAnswer(f"response.patch is no base64: {error}") from None
+    patch_type = response.get("patchType")
+    return patch, patch_type if isinstance(patch_type, str) else None
+
+
+def _check_patch(patch: bytes, patch_type: str | None, *, mutating: bool) -> None:
+    if not mutating:
+        if patch:
+            raise BadAnswer("validating webhook may not return response.patch")
+        if patch_type is not None:
+            raise BadAnswer("validating webhook may not return response.patchType")
+        return
+    if patch and patch_type is None:
+        raise BadAnswer("webhook returned response.patch but not response.patchType")
+    if not patch and patch_type is not None:
+        raise BadAnswer("webhook returned response.patchType but not response.patch")
+    if patch_type == "":
+        raise BadAnswer('webhook returned invalid response.patchType of ""')
+
+
+def denial(name: str, status: Object) -> ApiError:
+    """What the client is told when a webhook refuses."""
+    denied = f'admission webhook "{name}" denied the request'
+    message, reason = status.get("message"), status.get("reason")
+    code = status.get("code")
+    said = f"{denied}: {message or reason}" if message or reason else None
+    details = status.get("details")
+    return ApiError(
+        code if isinstance(code, int) and 400 <= code <= 599 else 400,
+        reason if isinstance(reason, str) else "",
+        said or f"{denied} without explanation",
+        details=details if isinstance(details, dict) else None,
+    )
