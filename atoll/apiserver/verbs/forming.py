@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.admission import Admission, Operation
-from atoll.apiserver.applying.updates import Writer, after_update
+from atoll.apiserver.applying.updates import Writer, after_update, settled
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.objects.ending import is_over
@@ -25,9 +25,10 @@ from atoll.apiserver.objects.metadata import (
     with_generation,
 )
 from atoll.apiserver.options import WriteOptions, first
-from atoll.apiserver.resource import Path, Resource
+from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import invalid
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.sides import apart, keeps_metadata, untracked
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, same
 
 Object = dict[str, Any]
@@ -61,16 +62,6 @@ def manager(call: Call, options: WriteOptions) -> str:
         return options.field_manager
     agent = call.request.headers.get("user-agent", "").partition("/")[0][:_AGENT_MAX]
     return agent or "unknown"
-
-
-def untracked(resource: Resource, subresource: str) -> tuple[Path, ...]:
-    """The fields that a write through this endpoint cannot touch, and so never owns."""
-    if subresource == "status":
-        return tuple((key,) for key in resource.schema.fields if key not in _ALWAYS) or (("spec",),)
-    return (("status",),) if resource.strategy.has_status else ()
-
-
-_ALWAYS = frozenset(["status", "apiVersion", "kind"])
 
 
 async def formed_new(form: Form, proposed: Object, *, uid: str) -> Save:
@@ -112,11 +103,12 @@ async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     obj = await form.api.hooks.mutated(_admission(form, "UPDATE", obj, old), fit)
     if not form.call.subresource:
         resource.strategy.prepare_update(obj, old)
-    obj = with_generation(obj, old, resource)
-    on_status = form.call.subresource == "status"
-    rules = resource.strategy.status_errors if on_status else resource.strategy.errors
-    errors = _uid_errors(proposed, old) + errors_of_update(obj, old) + rules(obj)
-    errors += resource.strategy.update_errors(obj, old)
+    if form.call.subresource != "status":
+        obj = with_generation(obj, old, resource)
+    errors = errors_of_update(obj, old, resource) + _uid_errors(form, proposed, old)
+    errors += _rule_errors(form, obj, old)
+    part_errors = resource.strategy.part_errors.get(form.call.subresource)
+    errors += (part_errors or resource.strategy.update_errors)(obj, old)
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj)["name"], errors)
     settle = await form.api.hooks.check(_admission(form, "UPDATE", obj, old))
@@ -125,43 +117,34 @@ async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
         return Drop(obj, settle)
     unversioned = {**obj, "metadata": {**obj["metadata"]}}
     unversioned["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    return Leave(old) if same(unversioned, old) else Save(obj, settle)
+    if same(unversioned, old) or settled(old, unversioned) is old:
+        return Leave(old)
+    return Save(obj, settle)
+
+
+def _rule_errors(form: Form, obj: Object, old: Object) -> list[FieldError]:
+    strategy, on_status = form.resource.strategy, form.call.subresource == "status"
+    changed = strategy.changed_status_errors if on_status else strategy.changed_errors
+    if changed is not None:
+        return changed(obj, old, form.call.warnings)
+    return strategy.status_errors(obj) if on_status else strategy.errors(obj)
 
 
 def _succeeding(form: Form, old: Object, proposed: Object) -> Object:
     """What is proposed, with what nobody can change taken from the old object, and defaults."""
-    obj = carried_over(_apart(form, proposed, old), old, form.resource)
+    mine = apart(form.resource, form.call.subresource, proposed, old)
+    obj = carried_over(mine, old, form.resource)
     form.resource.strategy.default(obj)
     return obj
 
 
-def _uid_errors(proposed: Object, old: Object) -> list[FieldError]:
+def _uid_errors(form: Form, proposed: Object, old: Object) -> list[FieldError]:
     uid = metadata(proposed).get("uid")
     if not uid or uid == metadata(old)["uid"]:
         return []
+    if keeps_metadata(form.resource, form.call.subresource):
+        return []
     return [fields.invalid("metadata.uid", uid, "field is immutable")]
-
-
-def _apart(form: Form, proposed: Object, old: Object) -> Object:
-    """Keep spec and status apart: each endpoint changes its own side and no other."""
-    if form.call.subresource == "status":
-        fields = metadata(proposed).get("managedFields")
-        kept = {**old, "metadata": {**metadata(old)}}
-        if form.applied and fields is not None:
-            kept["metadata"]["managedFields"] = fields
-        if "status" in proposed:
-            kept["status"] = proposed["status"]
-        else:
-            kept.pop("status", None)
-        return kept
-    if form.call.subresource in form.resource.strategy.parts:
-        return form.resource.strategy.parts[form.call.subresource](proposed, old)
-    if not form.resource.strategy.has_status:
-        return dict(proposed)
-    kept = {key: value for key, value in proposed.items() if key != "status"}
-    if "status" in old:
-        kept["status"] = old["status"]
-    return kept
 
 
 def _owned(form: Form, old: Object | None, obj: Object, now: str) -> Object:
