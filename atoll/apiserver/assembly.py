@@ -45,7 +45,7 @@ from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.metrics import Metrics
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.resource import Branch, Resource
-from atoll.apiserver.schemas.facts import load
+from atoll.apiserver.schemas.facts import Facts, load
 from atoll.apiserver.server import ApiServer
 from atoll.apiserver.telling import health_of, numbers_of
 from atoll.apiserver.verbs.call import Api
@@ -146,12 +146,9 @@ def assemble(
     for follower in followers:
         store.listen(follower.follow)
     ready = asyncio.Event()
-    metrics = Metrics((partial(numbers_of, api, aggregator),))
-    discovery = Discovery(catalog, behind=lambda: aggregator.behind)
-    health = health_of(store, ready.is_set)
-    documents = Documents(discovery, OpenApi(catalog, facts), health, metrics, signing)
+    documents = _documents(api, facts, aggregator, ready)
     return Assembly(
-        server=ApiServer(api, documents, bearers, authorize, Proxy(aggregator), metrics),
+        server=ApiServer(api, documents, bearers, authorize, Proxy(aggregator), documents.metrics),
         api=api,
         services={name: keeper.run for name, keeper in keepers.items()} | dict(own.services),
         _load=tuple(follower.load for follower in followers),
@@ -193,6 +190,17 @@ def _keepers(api: Api, definitions: Definitions, roles: Roles) -> dict[str, Keep
         "root CA": RootCa(api),
         "finished jobs": Finished(api),
     }
+
+
+def _documents(api: Api, facts: Facts, aggregator: Aggregator, ready: asyncio.Event) -> Documents:
+    """What the server tells about itself, and about those behind it."""
+    return Documents(
+        Discovery(api.catalog, behind=lambda: aggregator.behind),
+        OpenApi(api.catalog, facts),
+        health_of(api.store, ready.is_set),
+        Metrics((partial(numbers_of, api, aggregator),)),
+        api.signing,
+    )
 
 
 def _answered(resource: Resource, answers: Mapping[str, Answer]) -> Resource:

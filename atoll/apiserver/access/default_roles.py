@@ -22,6 +22,11 @@ READ_WRITE = ("get", "list", "watch", *WRITE)
 
 _HEALTH = ["/healthz", "/livez", "/readyz", "/version", "/version/"]
 _DISCOVERY = ["/api", "/api/*", "/apis", "/apis/*", *_HEALTH[:2], "/openapi", "/openapi/*"]
+_MONITORING = [f"/{check}{more}" for check in ("healthz", "livez", "readyz") for more in ("", "/*")]
+_MONITORING += ["/flagz", "/metrics", "/metrics/slis", "/statusz"]
+_ISSUING = ["/.well-known/openid-configuration", "/openid/v1/jwks"]
+_ISSUING += [f"{path}/" for path in _ISSUING]
+_TRUST = "extension-apiserver-authentication"  # whom servers behind this one are to believe
 _APPS = ["daemonsets", "deployments", "deployments/scale", "replicasets", "replicasets/scale"]
 _APPS += ["statefulsets", "statefulsets/scale"]
 _APPS_STATUS = ["daemonsets/status", "deployments/status", "replicasets/status"]
@@ -50,6 +55,12 @@ def _role(name: str, *rules: Object, into: str = "") -> tuple[str, Object]:
     labels = {**_DEFAULTS, **({_AGGREGATE + into: "true"} if into else {})}
     meta = {"name": name, "labels": labels, "annotations": {AUTO_UPDATE: "true"}}
     return f"clusterroles.{GROUP}", {"metadata": meta, "rules": list(rules)}
+
+
+def _within(namespace: str, role: tuple[str, Object]) -> tuple[str, Object]:
+    """A role, for one namespace only."""
+    _, made = role
+    return f"roles.{GROUP}", {**made, "metadata": {**made["metadata"], "namespace": namespace}}
 
 
 def _collecting(name: str, *, into: str = "") -> tuple[str, Object]:
@@ -117,6 +128,15 @@ ROLES: tuple[tuple[str, Object], ...] = (
         _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
         _rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     ),
+    _role("system:monitoring", _paths(_MONITORING), _rule("", ["nodes/metrics"], ["get"])),
+    _role("system:service-account-issuer-discovery", _paths(_ISSUING)),
+    _within(
+        "kube-system",
+        _role(
+            f"{_TRUST}-reader",
+            {**_rule("", ["configmaps"], READ), "resourceNames": [_TRUST]},
+        ),
+    ),
     _collecting("admin"),
     _collecting("edit", into="admin"),
     _collecting("view", into="edit"),
@@ -126,6 +146,8 @@ ROLES: tuple[tuple[str, Object], ...] = (
 )
 
 BINDINGS: tuple[tuple[str, Object], ...] = (
+    _binding("system:monitoring", "system:monitoring"),
+    _binding("system:service-account-issuer-discovery", "system:serviceaccounts"),
     _binding("cluster-admin", "system:masters"),
     _binding("system:discovery", "system:authenticated"),
     _binding("system:basic-user", "system:authenticated"),

@@ -239,11 +239,14 @@ class _Told:
         return self
 
     async def __anext__(self) -> bytes:
+        is_over = True
         try:
-            return await anext(self._stream)
-        except BaseException:
-            self._tell()
-            raise
+            piece = await anext(self._stream)
+            is_over = False
+        finally:
+            if is_over:
+                self._tell()
+        return piece
 
     async def aclose(self) -> None:
         self._tell()
