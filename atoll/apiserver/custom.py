@@ -11,55 +11,33 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from atoll.apiserver.custom_rules import CustomRules
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.fields.jsonpath import BadPath, Find, compile_path, simple_path
-from atoll.apiserver.objects.paths import at
 from atoll.apiserver.resource import Column, Path, Resource, Scale, Strategy, unconverted
 from atoll.apiserver.schemas.defaulting import compile_defaults, fill_in_place
-from atoll.apiserver.schemas.embedded import embedded_errors, has_embedded
-from atoll.apiserver.schemas.list_types import compile_list_types
 from atoll.apiserver.schemas.pruning import drop_nulls, prune
 from atoll.apiserver.schemas.schema import Schema
-from atoll.apiserver.schemas.structural import has_rules, root_schema
-from atoll.apiserver.schemas.validating import compile_validation
+from atoll.apiserver.schemas.structural import root_schema
+from atoll.apiserver.validations.rules import compiled_rules
 
 Object = dict[str, Any]
-Errors = Callable[[Object], list[FieldError]]
-
-_INT32_MAX = 2**31 - 1
-# Errors after which Kubernetes does not look at CEL rules any more.
-_BLOCKING = frozenset(
-    [
-        "FieldValueNotSupported",
-        "FieldValueRequired",
-        "FieldValueTooLong",
-        "FieldValueTooMany",
-        "FieldValueTypeInvalid",
-    ]
-)
-_UNCHECKED = fields.invalid(
-    "<nil>",
-    None,
-    "some validation rules were not checked because the object was invalid;"
-    " correct the existing errors to complete validation",
-)
 
 
 def resources_of(definition: Object) -> list[Resource]:
     """The resources a definition makes: one per served version, in the definition's order."""
     versions = definition["spec"]["versions"]
-    stored = next(version["name"] for version in versions if version.get("storage"))
+    stored = next(version for version in versions if version.get("storage"))
     served = [version for version in versions if version.get("served")]
     return [_resource(definition, version, stored) for version in served]
 
 
-def _resource(definition: Object, version: Object, stored: str) -> Resource:
+def _resource(definition: Object, version: Object, stored: Object) -> Resource:
     spec, names = definition["spec"], definition["spec"]["names"]
-    raw = version.get("schema", {}).get("openAPIV3Schema", {})
+    raw = _raw_schema(version)
     schema = root_schema(raw, names["kind"])
     api_version = f"{spec['group']}/{version['name']}"
-    same = version["name"] == stored
+    same = version["name"] == stored["name"]
     return Resource(
         group=spec["group"],
         version=version["name"],
@@ -69,14 +47,15 @@ def _resource(definition: Object, version: Object, stored: str) -> Resource:
         namespaced=spec["scope"] == "Namespaced",
         schema=schema,
         strategy=_strategy(version, schema, raw, names["kind"], api_version),
-        stored_version=stored,
+        stored_version=stored["name"],
         list_kind=names.get("listKind") or f"{names['kind']}List",
         columns=_columns(version),
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         definition=definition,
+        deprecation=_deprecation(version, f"{api_version} {names['kind']}"),
         from_stored=_reader(schema, api_version, same=same),
-        to_stored=unconverted if same else _renamed(f"{spec['group']}/{stored}"),
+        to_stored=unconverted if same else _keeper(stored, spec["group"], names["kind"]),
     )
 
 
@@ -86,6 +65,8 @@ def _strategy(
     subresources = version.get("subresources") or {}
     scale = _scale(subresources.get("scale"))
     status, raw_status = _only_status(schema, raw)
+    rules = CustomRules(schema, raw, (kind, api_version), scale, compiled_rules(raw))
+    status_rules = CustomRules(status, raw_status, (kind, api_version), scale, rules.expressions)
     return Strategy(
         tracks_generation=True,
         has_status=subresources.get("status") is not None,
@@ -93,9 +74,16 @@ def _strategy(
         unconditional_update=False,
         selectable=_selectable(version),
         default=fill_in_place(schema),
-        errors=_errors(schema, raw, kind, api_version, scale=scale),
-        status_errors=_errors(status, raw_status, kind, api_version, scale=scale),
+        errors=rules.errors,
+        changed_errors=rules.changed_errors,
+        changed_status_errors=status_rules.changed_errors,
     )
+
+
+def _deprecation(version: Object, what: str) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return str(version.get("deprecationWarning") or f"{what} is deprecated")
 
 
 def _only_status(schema: Schema, raw: Object) -> tuple[Schema, Object]:
@@ -103,44 +91,6 @@ def _only_status(schema: Schema, raw: Object) -> tuple[Schema, Object]:
     inside = {key: child for key, child in schema.fields.items() if key == "status"}
     said = {key: rules for key, rules in raw.get("properties", {}).items() if key == "status"}
     return replace(schema, fields=inside), {**raw, "properties": said}
-
-
-def _errors(
-    schema: Schema, raw: Object, kind: str, api_version: str, *, scale: Scale | None
-) -> Errors:
-    """Everything that is asked of an object except its metadata, in Kubernetes' order."""
-    validate = compile_validation(raw)
-    checks: list[Errors] = [validate]
-    if scale is not None:
-        checks.append(lambda obj: _scale_errors(scale, obj))
-    if has_embedded(schema):
-        checks.append(lambda obj: embedded_errors(schema, obj))
-    list_types = compile_list_types(schema)
-    if list_types is not None:
-        checks.append(list_types)
-    rules = has_rules(raw)
-
-    def errors(obj: Object) -> list[FieldError]:
-        found = _type_errors(obj, kind, api_version)
-        if found:
-            return found
-        for check in checks:
-            found += check(obj)
-        if rules and any(error.reason in _BLOCKING for error in found):
-            found.append(_UNCHECKED)
-        return found
-
-    return errors
-
-
-def _type_errors(obj: Object, kind: str, api_version: str) -> list[FieldError]:
-    errors = []
-    if obj.get("kind") != kind:
-        errors.append(fields.invalid("kind", obj.get("kind", ""), f"must be {kind}"))
-    if obj.get("apiVersion") != api_version:
-        said = obj.get("apiVersion", "")
-        errors.append(fields.invalid("apiVersion", said, f"must be {api_version}"))
-    return errors
 
 
 def _scale(scale: Object | None) -> Scale | None:
@@ -152,28 +102,6 @@ def _scale(scale: Object | None) -> Scale | None:
         status_replicas=simple_path(scale["statusReplicasPath"]),
         selector=simple_path(selector) if selector else None,
     )
-
-
-def _scale_errors(scale: Scale, obj: Object) -> list[FieldError]:
-    errors = []
-    for path in (scale.spec_replicas, scale.status_replicas):
-        where, value = "." + ".".join(path), at(obj, path)
-        if value is None:
-            continue
-        if not isinstance(value, int) or isinstance(value, bool):
-            said = f"{fields.go_text(value)} is of the type {_go_type(value)}, expected int64"
-            errors.append(fields.invalid(where, 0, f"{where} accessor error: {said}"))
-        elif value < 0:
-            errors.append(fields.invalid(where, value, "should be a non-negative integer"))
-        elif value > _INT32_MAX:
-            sentence = f"should be less than or equal to {_INT32_MAX}"
-            errors.append(fields.invalid(where, value, sentence))
-    return errors
-
-
-def _go_type(value: Any) -> str:
-    kinds = {bool: "bool", str: "string", float: "float64", list: "[]interface {}"}
-    return kinds.get(type(value), "map[string]interface {}")
 
 
 def _selectable(version: Object) -> dict[str, Path]:
@@ -230,8 +158,15 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else fields.shown(value)
 
 
-def _renamed(api_version: str) -> Callable[[Object], Object]:
-    return lambda obj: {**obj, "apiVersion": api_version}
+def _raw_schema(version: Object) -> Object:
+    raw: Object = version.get("schema", {}).get("openAPIV3Schema", {})
+    return raw
+
+
+def _keeper(stored: Object, group: str, kind: str) -> Callable[[Object], Object]:
+    """How an object of another version is kept: as far as the stored version has words for it."""
+    schema, api_version = root_schema(_raw_schema(stored), kind), f"{group}/{stored['name']}"
+    return lambda obj: prune(schema, {**obj, "apiVersion": api_version})
 
 
 def _reader(schema: Schema, api_version: str, *, same: bool) -> Callable[[Object], Object]:

@@ -17,6 +17,7 @@ from atoll.exchange import Request, Response
 
 Object = dict[str, Any]
 Path = tuple[str, ...]
+Changed = Callable[[Object, Object, list[str]], list[FieldError]]
 
 
 def nothing(_: Object) -> None:
@@ -78,6 +79,12 @@ class Strategy:
     scale: Scale | None = None
     # Other endpoints that change a part of an object: (what is proposed, old) -> what it comes to.
     parts: Mapping[str, Callable[[Object, Object], Object]] = field(default_factory=dict)
+    # Rules of their own that such parts have for a change, in place of `update_errors`.
+    part_errors: Mapping[str, Callable[[Object, Object], list[FieldError]]] = field(
+        default_factory=dict
+    )
+    # Endpoints that do something with an object, asked for by another: group, version and kind.
+    posts: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     unconditional_update: bool = True  # a PUT without resourceVersion overwrites
     creates_on_update: bool = False  # a PUT to a missing object creates it
     returns_deleted: bool = False  # DELETE answers with the object rather than a Status
@@ -91,6 +98,10 @@ class Strategy:
     errors: Callable[[Object], list[FieldError]] = no_errors
     status_errors: Callable[[Object], list[FieldError]] = no_errors  # where nothing else may differ
     update_errors: Callable[[Object, Object], list[FieldError]] = no_update_errors  # (new, old)
+    # Asked of an update in place of `errors` and `status_errors`, where an update may leave wrong
+    # what it does not touch: (new, old, warnings to add to).
+    changed_errors: Changed | None = None
+    changed_status_errors: Changed | None = None
     warnings: Callable[[Object], list[str]] = no_warnings  # what its writer should be told
     prepare_create: Callable[[Object], None] = nothing  # in place: what a user may not set at birth
     prepare_update: Callable[[Object, Object], None] = nothing_kept  # (new, old), new in place
@@ -178,6 +189,7 @@ class Resource:
     categories: tuple[str, ...] = ()
     stored_in: str = ""  # the collection, where it is not this group's own (events)
     definition: Object | None = None  # the CRD it comes from
+    deprecation: str = ""  # what everybody who asks for it is warned of
     from_stored: Callable[[Object], Object] = unconverted  # the stored version -> this one
     to_stored: Callable[[Object], Object] = unconverted
     reading: Reading | None = None

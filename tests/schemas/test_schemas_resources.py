@@ -14,7 +14,6 @@ from atoll.apiserver.schemas.definitions import (
     definition_update_errors,
     definition_warnings,
 )
-from atoll.apiserver.schemas.structural import has_rules
 
 Json = dict[str, Any]
 
@@ -109,16 +108,6 @@ def test_selectable_fields_are_offered_by_their_paths() -> None:
 
 
 _WITH_RULE = root_of({**objects(a=STRING), RULES: [{"rule": "self.a != 'b'"}], "required": ["a"]})
-
-
-def test_rules_in_cel_are_announced_as_not_evaluated() -> None:
-    definition = make_definition(_WITH_RULE)
-    assert has_rules(_WITH_RULE)
-    assert not has_rules(root_of(objects(a=STRING)))
-    assert definition_warnings(definition) == [
-        "spec.versions[v1].schema.openAPIV3Schema: x-kubernetes-validations are stored but not"
-        " evaluated by this server: objects that break these rules will be accepted"
-    ]
 
 
 def test_an_object_too_wrong_for_its_rules_says_that_they_were_not_checked() -> None:

@@ -47,6 +47,10 @@ class FieldError:
         return f"{self.field}: {self.message()}"
 
 
+# What Go escapes in JSON, for the sake of pages that show it.
+_IN_JSON = str.maketrans({"&": "\\u0026", "<": "\\u003c", ">": "\\u003e"})
+
+
 def shown(value: Any) -> str:
     """The value as Go prints it in such messages: strings quoted, the rest as JSON."""
     if value is None:
@@ -55,7 +59,8 @@ def shown(value: Any) -> str:
         return shown_number(value)
     if isinstance(value, str) and not value.isprintable():
         return f'"{"".join(map(_escaped, value))}"'
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if isinstance(value, str) else text.translate(_IN_JSON)
 
 
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

@@ -3,6 +3,8 @@
 What a definition says about others (schemas, names, columns) is the business of `schemas`.
 """
 
+from functools import partial
+
 from atoll.apiserver.kinds.reading import Object, fill, given, grown, parts, text
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.resource import Strategy
@@ -11,6 +13,7 @@ from atoll.apiserver.schemas.definitions import (
     definition_update_errors,
     definition_warnings,
 )
+from atoll.apiserver.validations.faults import rule_faults
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
@@ -55,7 +58,7 @@ DEFINITION = Strategy(
     has_status=True,
     unconditional_update=False,
     default=_default_definition,
-    errors=definition_errors,
+    errors=partial(definition_errors, judge=rule_faults),
     update_errors=definition_update_errors,
     prepare_create=_begin,
     begin_delete=_end,

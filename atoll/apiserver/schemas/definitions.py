@@ -5,7 +5,7 @@ the rules it breaks, in Kubernetes' words and order. As in Kubernetes, what all 
 common is spoken of as if it stood at the top: spec.validation rather than spec.versions[0].schema.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from atoll.apiserver.fields import error as fields
@@ -13,11 +13,12 @@ from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.formats import unrecognized_formats
 from atoll.apiserver.schemas.schema_rules import default_errors, schema_errors
 from atoll.apiserver.schemas.selectable_rules import selectable_errors
-from atoll.apiserver.schemas.structural import has_rules
 from atoll.apiserver.schemas.structure_rules import structure_errors
 from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
 
 Object = dict[str, Any]
+Judge = Callable[[Object, str, Sequence[str]], list[FieldError]]
+"""From a schema, its place, and the fields known to be wrong, to what is wrong with its rules."""
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
@@ -52,14 +53,21 @@ _AT_ROOT = {
 _SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
-def definition_errors(definition: Object) -> list[FieldError]:
-    """The rules a definition breaks; those about metadata in general are not asked here."""
+def definition_errors(definition: Object, judge: Judge | None = None) -> list[FieldError]:
+    """The rules a definition breaks; those about metadata in general are not asked here.
+
+    `judge` finds what is wrong with rules in CEL, of which nothing is known here.
+    """
     return [
         *_name(definition),
-        *_spec(definition.get("spec", {})),
+        *_spec(definition.get("spec", {}), judge or _unjudged),
         *_stored_versions(definition),
         *_approval(definition),
     ]
+
+
+def _unjudged(_schema: Object, _path: str, _wrong: Sequence[str]) -> list[FieldError]:
+    return []
 
 
 def definition_update_errors(new: Object, old: Object) -> list[FieldError]:
@@ -81,12 +89,6 @@ def definition_warnings(definition: Object) -> list[str]:
     for version in definition["spec"]["versions"]:
         schema = version.get("schema", {}).get("openAPIV3Schema", {})
         warnings += [f'unrecognized format "{name}"' for name in unrecognized_formats(schema)]
-        if has_rules(schema):
-            where = f"spec.versions[{version['name']}].schema.openAPIV3Schema"
-            warnings.append(
-                f"{where}: x-kubernetes-validations are stored but not evaluated by this server:"
-                " objects that break these rules will be accepted"
-            )
     return list(dict.fromkeys(warnings))
 
 
@@ -143,7 +145,7 @@ def _approval(definition: Object) -> Iterator[FieldError]:
         yield fields.invalid(where, said, f"{sentence}, {see}")
 
 
-def _spec(spec: Object) -> Iterator[FieldError]:
+def _spec(spec: Object, judge: Judge) -> Iterator[FieldError]:
     versions = [dict(version) for version in spec.get("versions") or []]
     shared = _lift_shared(versions)
     yield from _group(spec.get("group", ""))
@@ -157,11 +159,11 @@ def _spec(spec: Object) -> Iterator[FieldError]:
         yield from _label(f"{path}.name", version.get("name", ""))
         yield from _deprecation(version, f"{path}.deprecationWarning")
         status = _has_status(version, shared)
-        yield from _described(version, path, f"{path}.schema", has_status=status)
+        yield from _described(version, (path, f"{path}.schema"), judge, has_status=status)
     yield from _whole_versions(spec, versions)
     yield from _names(spec.get("names", {}))
     status = any(_has_status(version, shared) for version in versions)
-    yield from _described(shared, "spec", "spec.validation", has_status=status)
+    yield from _described(shared, ("spec", "spec.validation"), judge, has_status=status)
     yield from _conversion(spec.get("conversion", {}))
     if spec.get("preserveUnknownFields"):
         sentence = (
@@ -259,12 +261,14 @@ def _names(names: Object) -> Iterator[FieldError]:
 
 
 def _described(
-    said: Object, path: str, schema_path: str, *, has_status: bool
+    said: Object, places: tuple[str, str], judge: Judge, *, has_status: bool
 ) -> Iterator[FieldError]:
-    """What a version, or all of them together, say about their objects."""
+    """What a version, or all of them together, say about their objects, and where."""
+    path, schema_path = places
     schema = (said.get("schema") or {}).get("openAPIV3Schema")
     if schema is not None:
-        yield from _schema(schema, f"{schema_path}.openAPIV3Schema", has_status=has_status)
+        where = f"{schema_path}.openAPIV3Schema"
+        yield from _schema(schema, where, judge, has_status=has_status)
     scale = (said.get("subresources") or {}).get("scale")
     if scale is not None:
         yield from _scale(scale, f"{path}.subresources.scale")
@@ -273,7 +277,7 @@ def _described(
     yield from selectable_errors(said.get("selectableFields") or [], schema or {}, path)
 
 
-def _schema(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:
+def _schema(schema: Object, path: str, judge: Judge, *, has_status: bool) -> Iterator[FieldError]:
     if has_status:
         yield from _root(schema, path)
     if schema.get("nullable"):
@@ -286,6 +290,8 @@ def _schema(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldErr
     if not structure and not unsupported:
         yield from default_errors(schema, path)
     yield from rest
+    if not structure and not unsupported:
+        yield from judge(schema, path, [error.field for error in rest])
 
 
 def _root(schema: Object, path: str) -> Iterator[FieldError]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.schemas.correlation import Pair
 from atoll.apiserver.schemas.json_values import INT_MAX, INT_MIN
 from atoll.apiserver.schemas.rules import Rules
 
@@ -38,12 +39,19 @@ class Result:
         self.matched += other.matched
 
 
-def explain(rules: Rules, value: Any, path: str = "") -> list[FieldError]:
-    """Every rule the value breaks; none if it is valid."""
-    return _check(rules, value, path).errors
+def explain(rules: Rules, value: Any, path: str = "", pair: Pair | None = None) -> list[FieldError]:
+    """Every rule the value breaks, except those that a part breaks which is as it was."""
+    return _check_changed(rules, value, path, pair).errors
 
 
-def _check(rules: Rules, value: Any, path: str) -> Result:
+def _check_changed(rules: Rules, value: Any, path: str, pair: Pair | None) -> Result:
+    result = _check(rules, value, path, pair)
+    if pair is None or not result.errors or not pair.unchanged():
+        return result
+    return Result(matched=result.matched)
+
+
+def _check(rules: Rules, value: Any, path: str, pair: Pair | None = None) -> Result:
     result = Result()
     typed = _check_type(rules, value, path)
     if value is None:
@@ -53,14 +61,14 @@ def _check(rules: Rules, value: Any, path: str) -> Result:
     if rules.types or rules.format:
         result.merge(typed)
         result.matched += 1
-    for found in _applicable(rules, value, path):
+    for found in _applicable(rules, value, path, pair):
         result.merge(found)
         result.matched += 1
     result.matched += 1
     return result
 
 
-def _applicable(rules: Rules, value: Any, path: str) -> list[Result]:
+def _applicable(rules: Rules, value: Any, path: str, pair: Pair | None) -> list[Result]:
     """What the checks for this type of value find, in Kubernetes' order."""
     found = [_check_alternatives(rules, value, path)]
     if isinstance(value, str):
@@ -70,10 +78,10 @@ def _applicable(rules: Rules, value: Any, path: str) -> list[Result]:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         found.append(_check_number(rules, value, path))
     elif isinstance(value, list):
-        found.append(_check_list(rules, value, path))
+        found.append(_check_list(rules, value, path, pair))
     found.append(_check_enum(rules, value, path))
     if isinstance(value, dict):
-        found.append(_check_object(rules, value, path))
+        found.append(_check_object(rules, value, path, pair))
     return found
 
 
@@ -246,11 +254,12 @@ def _check_maximum(rules: Rules, value: int | float, path: str) -> Result:
     return _broken(path, value, f"should be {words} {fields.shown_number(limit)}")
 
 
-def _check_list(rules: Rules, value: list[Any], path: str) -> Result:
+def _check_list(rules: Rules, value: list[Any], path: str, pair: Pair | None) -> Result:
     result = Result()
     if rules.items is not None:
         for index, item in enumerate(value):
-            result.merge(_check(rules.items, item, f"{path}[{index}]"))
+            kept = None if pair is None else pair.index(index)
+            result.merge(_check_changed(rules.items, item, f"{path}[{index}]", kept))
     if rules.items_min is not None and len(value) < rules.items_min:
         sentence = f"should have at least {rules.items_min} items"
         result.merge(_broken(path, len(value), sentence))
@@ -268,8 +277,14 @@ def has_twins(items: list[Any]) -> bool:
     return len(set(texts)) < len(texts)
 
 
-def _check_object(rules: Rules, value: dict[str, Any], path: str) -> Result:
+def _check_object(rules: Rules, value: dict[str, Any], path: str, pair: Pair | None) -> Result:
     result = Result()
+
+    def kept(key: str) -> Pair | None:
+        # What an object is called cannot be left wrong.
+        called = not path and key in ("apiVersion", "kind")
+        return None if pair is None or called else pair.key(key)
+
     if rules.properties_min is not None and len(value) < rules.properties_min:
         sentence = f"should have at least {rules.properties_min} properties"
         result.merge(_broken(path, len(value), sentence))
@@ -282,10 +297,12 @@ def _check_object(rules: Rules, value: dict[str, Any], path: str) -> Result:
             sentence = f"{path}.{key} in body is a forbidden property"
             result.add(fields.invalid(_shown(path), key, sentence))
         elif rules.additional is not None:
-            result.merge(_check(rules.additional, value[key], f"{path}.{key}"))
+            at = f"{path}.{key}"
+            result.merge(_check_changed(rules.additional, value[key], at, kept(key)))
     for key, inner in rules.properties.items():
         if key in value:
-            result.merge(_check(inner, value[key], f"{path}.{key}" if path else key))
+            at = f"{path}.{key}" if path else key
+            result.merge(_check_changed(inner, value[key], at, kept(key)))
     result.add(*(fields.required(_shown(f"{path}.{k}")) for k in rules.required if k not in value))
     return result
 

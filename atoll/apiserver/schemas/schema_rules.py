@@ -1,7 +1,7 @@
 """What a CRD's schema may say beyond being structural: keywords, list types, defaults, CEL rules.
 
 In: a schema as JSON (well-typed) and where it stands in the CRD. Out: the rules it breaks, in
-Kubernetes' words and order. CEL rules are looked at from outside only: they are not compiled.
+Kubernetes' words and order. CEL rules are looked at from outside only; `rule_faults` compiles them.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from typing import Any
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.embedded import embedded_errors
+from atoll.apiserver.schemas.field_paths import NoSuchField, field_path
 from atoll.apiserver.schemas.pruning import prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import structural_schema
@@ -50,7 +51,7 @@ def _node(schema: Json, path: str, place: _Place, *, is_root: bool = False) -> I
     yield from _map_keys(schema, path)
     yield from _unambiguous_keys(schema, path)
     for index, rule in enumerate(schema.get("x-kubernetes-validations", [])):
-        yield from _rule(rule, f"{path}.x-kubernetes-validations[{index}]")
+        yield from _rule(rule, f"{path}.x-kubernetes-validations[{index}]", schema)
 
 
 def _keywords(schema: Json, path: str, place: _Place) -> Iterator[FieldError]:
@@ -222,7 +223,7 @@ def _unambiguous_keys(schema: Json, path: str) -> Iterator[FieldError]:
             yield fields.forbidden(f"{at}.nullable", f"{why} cannot be nullable")
 
 
-def _rule(rule: Json, path: str) -> Iterator[FieldError]:
+def _rule(rule: Json, path: str, schema: Json) -> Iterator[FieldError]:
     text, message = rule.get("rule", ""), rule.get("message", "")
     if not text.strip():
         yield fields.required(f"{path}.rule", "rule is not specified")
@@ -240,9 +241,17 @@ def _rule(rule: Json, path: str) -> Iterator[FieldError]:
     reason = rule.get("reason")
     if reason is not None and reason not in _REASONS:
         yield fields.not_supported(f"{path}.reason", reason, _REASONS)
-    field_path = rule.get("fieldPath", "")
-    if field_path and not field_path.strip():
-        yield fields.invalid(f"{path}.fieldPath", field_path, "must be non-empty if specified")
+    said_path = rule.get("fieldPath", "")
+    if not said_path:
+        return
+    if not said_path.strip():
+        yield fields.invalid(f"{path}.fieldPath", said_path, "must be non-empty if specified")
+    if _has_newline(said_path):
+        yield fields.invalid(f"{path}.fieldPath", said_path, "must not contain line breaks")
+    try:
+        field_path(said_path, schema)
+    except NoSuchField:
+        yield fields.invalid(f"{path}.fieldPath", said_path, "must be a valid path")
 
 
 def _has_newline(text: str) -> bool:

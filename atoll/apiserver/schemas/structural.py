@@ -87,18 +87,3 @@ def _fill_object(node: Schema, schema: Json) -> None:
         node.fields.setdefault("kind", Schema("string"))
         # The CRD may restrict the name, but what metadata is, it does not say.
         node.fields["metadata"] = object_meta()
-
-
-def has_rules(schema: Any) -> bool:
-    """Whether the schema has rules in CEL (x-kubernetes-validations), which are not evaluated."""
-    if isinstance(schema, list):
-        return any(has_rules(item) for item in schema)
-    if not isinstance(schema, dict):
-        return False
-    if schema.get("x-kubernetes-validations"):
-        return True
-    parts = ("items", "not", "additionalProperties", "allOf", "anyOf", "oneOf")
-    if any(has_rules(schema.get(part)) for part in parts):
-        return True
-    properties = schema.get("properties")
-    return isinstance(properties, dict) and any(map(has_rules, properties.values()))

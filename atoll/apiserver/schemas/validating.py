@@ -7,9 +7,10 @@ which knows the sentences. Both must agree: a property test holds them to it.
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.schemas.correlation import Pair
 from atoll.apiserver.schemas.explaining import (
     FLOAT32_MAX,
     bound,
@@ -24,7 +25,13 @@ from atoll.apiserver.schemas.json_values import INT_MAX, INT_MIN
 from atoll.apiserver.schemas.rules import Json, Rules, read_rules
 
 Check = Callable[[Any], bool]
-Validate = Callable[[Any], list[FieldError]]
+
+
+class Validate(Protocol):
+    """Gives the rules a value breaks; beside an old value, what is as it was counts as kept."""
+
+    def __call__(self, value: Any, pair: Pair | None = None) -> list[FieldError]: ...
+
 
 _CLASSES = {"string": str, "boolean": bool, "array": list, "object": dict}
 
@@ -34,8 +41,8 @@ def compile_validation(schema: Json, path: str = "") -> Validate:
     rules = read_rules(schema)
     is_valid = compile_check(rules)
 
-    def validate(value: Any) -> list[FieldError]:
-        return [] if is_valid is None or is_valid(value) else explain(rules, value, path)
+    def validate(value: Any, pair: Pair | None = None) -> list[FieldError]:
+        return [] if is_valid is None or is_valid(value) else explain(rules, value, path, pair)
 
     return validate
 

@@ -1,0 +1,53 @@
+"""What can go wrong with an expression: where in its text (before it runs), or why (as it runs)."""
+
+from dataclasses import dataclass
+
+_SNIPPET_MAX = 16384
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """Something wrong with the text of an expression, at an offset in it (-1: nowhere)."""
+
+    at: int
+    message: str
+
+
+class NotAnExpression(Exception):
+    """The text cannot be understood, or makes no sense with the types declared."""
+
+    def __init__(self, source: str, issues: list[Issue]) -> None:
+        super().__init__("\n".join(_shown(source, issue) for issue in _in_order(issues)))
+
+
+class NotRunnable(Exception):
+    """The expression makes sense, but can never be evaluated."""
+
+
+class Failed(Exception):
+    """An evaluation came to an error, which `&&`, `||` and some loops may overcome."""
+
+
+class OverBudget(Exception):
+    """An evaluation took more steps than it was given; nothing overcomes this."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+def _in_order(issues: list[Issue]) -> list[Issue]:
+    return sorted(dict.fromkeys(issues), key=lambda issue: issue.at)
+
+
+def _shown(source: str, issue: Issue) -> str:
+    if issue.at < 0:
+        return f"ERROR: <input>:-1:0: {issue.message}"
+    before = source[: issue.at]
+    line, column = before.count("\n") + 1, issue.at - (before.rfind("\n") + 1)
+    text = f"ERROR: <input>:{line}:{column + 1}: {issue.message}"
+    snippet = source.split("\n")[line - 1].replace("\t", " ")
+    if len(snippet.encode()) > _SNIPPET_MAX:
+        return text
+    dots = "".join("." if character.isascii() else "．" for character in snippet[:column])
+    mark = "^" if snippet[column : column + 1].isascii() else "＾"
+    return f"{text}\n | {snippet}\n | {dots}{mark}"

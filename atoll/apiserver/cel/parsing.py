@@ -1,0 +1,338 @@
+"""From the text of an expression to its parts, macros read.
+
+In: source text. Out: a Node; or NotAnExpression with the first thing that is wrong, worded as the
+parser of Kubernetes words it where that has one form. Nothing here knows a type or a function.
+"""
+
+from atoll.apiserver.cel.faults import Issue, NotAnExpression
+from atoll.apiserver.cel.lexing import Word, is_int, is_uint, words_of
+from atoll.apiserver.cel.macros import NotAMacro, read_macro
+from atoll.apiserver.cel.syntax import (
+    Call,
+    Entry,
+    Ident,
+    Junction,
+    ListOf,
+    Literal,
+    Made,
+    MapOf,
+    Node,
+    Select,
+    children,
+)
+from atoll.apiserver.cel.values import UInt
+
+_SIZE_MAX = 100_000
+# Deep enough for any rule a person writes, and shallow enough for everything that follows.
+_DEPTH_MAX = 100
+_RESERVED = frozenset(
+    [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
+)
+_KEYWORDS = frozenset(["true", "false", "null", "in"])
+_RELATIONS = frozenset(["<", "<=", ">=", ">", "==", "!=", "in"])
+_SUMS, _PRODUCTS = frozenset(["+", "-"]), frozenset(["*", "/", "%"])
+_OPERAND = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING,"
+    " BYTES, IDENTIFIER}"
+)
+_BEHIND_OPERAND = (
+    "'==', '!=', 'in', '<', '<=', '>=', '>', '&&', '||', '[', '.', '-', '?', '+', '*', '/', '%'"
+)
+
+
+def parse(source: str) -> Node:
+    """The parts of an expression."""
+    if len(source) > _SIZE_MAX:
+        why = f"expression code point size exceeds limit: size: {len(source)}, limit {_SIZE_MAX}"
+        raise NotAnExpression(source, [Issue(-1, why)])
+    node = _Parser(source).whole()
+    _check_depth(source, node)
+    return node
+
+
+def _too_deep(source: str) -> NotAnExpression:
+    return NotAnExpression(
+        source, [Issue(-1, f"expression recursion limit exceeded: {_DEPTH_MAX}")]
+    )
+
+
+def _check_depth(source: str, root: Node) -> None:
+    """Long chains of signs nest too, without any bracket."""
+    level, depth = [root], 0
+    while level:
+        depth += 1
+        if depth > 2 * _DEPTH_MAX:
+            raise _too_deep(source)
+        level = [child for node in level for child in children(node)]
+
+
+class _Parser:
+    """Reads words from left to right; every method leaves `_next` behind what it has read."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._issues: list[Issue] = []
+        self._words = words_of(source, self._issues)
+        self._index = 0
+        self._depth = 0
+
+    @property
+    def _next(self) -> Word:
+        return self._words[self._index]
+
+    def _take(self) -> Word:
+        word = self._words[self._index]
+        self._index += 1
+        return word
+
+    def _taken(self, kind: str) -> Word | None:
+        return self._take() if self._next.kind == kind else None
+
+    def _fault(self, word: Word, message: str) -> NotAnExpression:
+        return NotAnExpression(self._source, [*self._issues, Issue(word.at, message)])
+
+    def _unexpected(self, expected: str, word: Word | None = None) -> NotAnExpression:
+        found = word or self._next
+        # One word too many before the end is called so; anything else is another word.
+        last = self._words[-2:-1] == [found]
+        sort = "extraneous" if expected == "<EOF>" and last else "mismatched"
+        sentence = f"Syntax error: {sort} input '{found.text}' expecting {expected}"
+        return self._fault(found, sentence)
+
+    def _expect(self, kind: str) -> Word:
+        word = self._taken(kind)
+        if word is None and self._next.kind == "end":
+            raise self._fault(self._next, f"Syntax error: missing '{kind}' at '<EOF>'")
+        if word is None:
+            raise self._unexpected(f"{{{_BEHIND_OPERAND}, '{kind}'}}")
+        return word
+
+    def whole(self) -> Node:
+        node = self._expression()
+        if self._next.kind != "end":
+            raise self._unexpected("<EOF>")
+        if self._issues:
+            raise NotAnExpression(self._source, self._issues)
+        return node
+
+    def _expression(self) -> Node:
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise _too_deep(self._source)
+        node = self._junction("||")
+        question = self._taken("?")
+        if question is not None:
+            then = self._junction("||")
+            self._expect(":")
+            otherwise = self._expression()
+            node = Call(question.at, "_?_:_", None, (node, then, otherwise))
+        self._depth -= 1
+        return node
+
+    def _junction(self, sign: str) -> Node:
+        inner = self._relation if sign == "&&" else self._conjunction
+        parts, at = [inner()], -1
+        while (word := self._taken(sign)) is not None:
+            at = word.at if at < 0 else at
+            parts.append(inner())
+        return parts[0] if at < 0 else Junction(at, sign == "&&", tuple(parts))
+
+    def _conjunction(self) -> Node:
+        return self._junction("&&")
+
+    def _relation(self) -> Node:
+        left = self._sum()
+        while self._next.text in _RELATIONS and self._next.kind not in ("string", "bytes"):
+            sign = self._take()
+            name = "@in" if sign.text == "in" else f"_{sign.text}_"
+            left = Call(sign.at, name, None, (left, self._sum()))
+        return left
+
+    def _sum(self) -> Node:
+        left = self._product()
+        while self._next.kind in _SUMS:
+            sign = self._take()
+            left = Call(sign.at, f"_{sign.kind}_", None, (left, self._product()))
+        return left
+
+    def _product(self) -> Node:
+        left = self._unary()
+        while self._next.kind in _PRODUCTS:
+            sign = self._take()
+            left = Call(sign.at, f"_{sign.kind}_", None, (left, self._unary()))
+        return left
+
+    def _unary(self) -> Node:
+        sign = self._next
+        if sign.kind not in ("!", "-"):
+            return self._member()
+        count = 0
+        while self._taken(sign.kind) is not None:
+            count += 1
+        number = self._next
+        if sign.kind == "-" and count % 2 and number.kind in ("int", "float"):
+            # The sign belongs to the literal: the smallest integer has no positive counterpart.
+            self._take()
+            return self._member(self._number(number, sign.at, -1))
+        operand = self._member()
+        if count % 2 == 0:
+            return operand
+        return Call(sign.at, "!_" if sign.kind == "!" else "-_", None, (operand,))
+
+    def _member(self, start: Node | None = None) -> Node:
+        node = self._primary() if start is None else start
+        while True:
+            word = self._next
+            if word.kind == ".":
+                node = self._selection(node)
+            elif word.kind == "[":
+                node = self._index_of(node)
+            else:
+                return node
+
+    def _selection(self, operand: Node) -> Node:
+        dot = self._take()
+        optional = self._taken("?") is not None
+        field = self._taken("name") or self._taken("escaped")
+        if field is None or field.text in _KEYWORDS:
+            raise self._no_name(field)
+        if field.kind == "escaped":
+            raise self._fault(field, "unsupported syntax: '`'")
+        if optional or self._next.kind != "(":
+            return Select(dot.at, operand, field.text, optional)
+        bracket = self._take()
+        return self._called(bracket.at, field, operand, self._arguments(")"))
+
+    def _no_name(self, word: Word | None) -> NotAnExpression:
+        found = self._next if word is None else word
+        sentence = f"Syntax error: no viable alternative at input '.{found.text}'"
+        if found.kind == "end":
+            sentence = "Syntax error: no viable alternative at input '.'"
+        return self._fault(found, sentence)
+
+    def _index_of(self, operand: Node) -> Node:
+        bracket = self._take()
+        name = "_[?_]" if self._taken("?") else "_[_]"
+        index = self._expression()
+        self._expect("]")
+        return Call(bracket.at, name, None, (operand, index))
+
+    def _arguments(self, closing: str) -> tuple[Node, ...]:
+        arguments: list[Node] = []
+        if self._taken(closing):
+            return ()
+        while True:
+            arguments.append(self._expression())
+            if self._taken(",") is None:
+                self._expect(closing)
+                return tuple(arguments)
+
+    def _called(self, at: int, name: Word, target: Node | None, args: tuple[Node, ...]) -> Node:
+        try:
+            macro = read_macro(at, name.text, target, args)
+        except NotAMacro as fault:
+            raise NotAnExpression(self._source, [Issue(fault.at, str(fault))]) from None
+        return Call(at, name.text, target, args) if macro is None else macro
+
+    def _primary(self) -> Node:
+        word = self._take()
+        match word.kind:
+            case "int" | "uint" | "float":
+                return self._number(word, word.at, 1)
+            case "string" | "bytes":
+                return Literal(word.at, word.value, word.kind)
+            case "(":
+                node = self._expression()
+                self._expect(")")
+                return node
+            case "[":
+                return self._list(word)
+            case "{":
+                return MapOf(word.at, self._entries(fields=False))
+            case "name":
+                return self._named(word)
+            case "." if self._next.kind == "name":
+                return self._named(self._take())
+        raise self._unexpected(_OPERAND, word)
+
+    def _number(self, word: Word, at: int, sign: int) -> Node:
+        if word.kind == "float":
+            return Literal(at, sign * word.value, "double")
+        if word.kind == "uint":
+            if not is_uint(word.value):
+                raise self._fault(word, "invalid uint literal")
+            return Literal(at, UInt(word.value), "uint")
+        if not is_int(sign * word.value):
+            raise self._fault(word, "invalid int literal")
+        return Literal(at, sign * word.value, "int")
+
+    def _named(self, word: Word) -> Node:
+        if word.text in ("true", "false"):
+            return Literal(word.at, word.text == "true", "bool")
+        if word.text == "null":
+            return Literal(word.at, None, "null_type")
+        if word.text == "in":
+            raise self._unexpected(_OPERAND, word)
+        if word.text in _RESERVED:
+            raise self._fault(word, f"reserved identifier: {word.text}")
+        if self._next.kind == "(":
+            bracket = self._take()
+            return self._called(bracket.at, word, None, self._arguments(")"))
+        return self._made(word) or Ident(word.at, word.text)
+
+    def _made(self, first: Word) -> Node | None:
+        """`a.b.C{…}`, if that is what stands here."""
+        index, names = self._index, [first.text]
+        while self._words[index].kind == "." and self._words[index + 1].kind == "name":
+            names.append(self._words[index + 1].text)
+            index += 2
+        if self._words[index].kind != "{":
+            return None
+        self._index = index + 1
+        return Made(self._words[index].at, ".".join(names), self._entries(fields=True))
+
+    def _list(self, bracket: Word) -> Node:
+        items: list[tuple[Node, bool]] = []
+        while self._taken("]") is None:
+            optional = self._taken("?") is not None
+            items.append((self._expression(), optional))
+            if self._taken(",") is None:
+                self._expect("]")
+                break
+        return ListOf(bracket.at, tuple(items))
+
+    def _entries(self, *, fields: bool) -> tuple[Entry, ...]:
+        entries: list[Entry] = []
+        while self._taken("}") is None:
+            optional = self._taken("?") is not None
+            key = self._field_name() if fields else self._expression()
+            colon = self._expect(":")
+            entries.append(Entry(colon.at, key, self._expression(), optional))
+            if self._taken(",") is None:
+                self._expect("}")
+                break
+        return tuple(entries)
+
+    def _field_name(self) -> Node:
+        word = self._taken("name") or self._taken("escaped")
+        if word is None:
+            raise self._unexpected("{IDENTIFIER, ESC_IDENTIFIER}")
+        return Literal(word.at, word.value or word.text, "string")

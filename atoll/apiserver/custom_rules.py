@@ -1,0 +1,134 @@
+"""What is asked of a custom object, except of its metadata: in Kubernetes' order and words.
+
+In: what a CRD says, compiled. Out: the rules that an object breaks, new or in place of an old one.
+An update may leave wrong what it does not touch. The schema's own rules come first; CEL rules are
+asked only if nothing is so wrong that they could stumble over it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from atoll.apiserver.fields import error as fields
+from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.objects.paths import at
+from atoll.apiserver.resource import Scale
+from atoll.apiserver.schemas.correlation import Pair
+from atoll.apiserver.schemas.embedded import embedded_errors, has_embedded
+from atoll.apiserver.schemas.list_types import compile_list_types
+from atoll.apiserver.schemas.schema import Schema
+from atoll.apiserver.schemas.validating import compile_validation
+from atoll.apiserver.validations.checks import rule_errors
+from atoll.apiserver.validations.rules import Part
+
+Object = dict[str, Any]
+Errors = Callable[[Object], list[FieldError]]
+
+_INT32_MAX = 2**31 - 1
+# Errors after which Kubernetes does not look at CEL rules any more.
+_BLOCKING = frozenset(
+    [
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    ]
+)
+_UNCHECKED = fields.invalid(
+    "<nil>",
+    None,
+    "some validation rules were not checked because the object was invalid;"
+    " correct the existing errors to complete validation",
+)
+
+
+class CustomRules:
+    """The rules of one version of a custom resource."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        raw: Object,
+        called: tuple[str, str],
+        scale: Scale | None,
+        expressions: Part | None,
+    ) -> None:
+        """`called` is the kind and the apiVersion that its objects must have."""
+        self.expressions = expressions
+        self._raw = raw
+        self._called = called
+        self._validate = compile_validation(raw)
+        self._list_types = compile_list_types(schema)
+        self._checks: list[Errors] = []
+        if scale is not None:
+            self._checks.append(lambda obj: _scale_errors(scale, obj))
+        if has_embedded(schema):
+            self._checks.append(lambda obj: embedded_errors(schema, obj))
+
+    def errors(self, obj: Object) -> list[FieldError]:
+        """The rules a new object breaks."""
+        found = _type_errors(obj, *self._called)
+        if found:
+            return found
+        found = self._validate(obj) + self._other_errors(obj)
+        if self._list_types is not None:
+            found += self._list_types(obj)
+        return self._with_expressions(found, obj, None, [])
+
+    def changed_errors(self, new: Object, old: Object, warnings: list[str]) -> list[FieldError]:
+        """The rules an object breaks that the one it replaces did not break in the same way."""
+        found = _type_errors(new, *self._called)
+        if found:
+            return found
+        found = self._validate(new)
+        if found:
+            found = self._validate(new, Pair(new, old, self._raw))
+        found += self._other_errors(new)
+        if self._list_types is not None:
+            repeated = self._list_types(new)
+            found += repeated if repeated and not self._list_types(old) else []
+        return self._with_expressions(found, new, old, warnings)
+
+    def _other_errors(self, obj: Object) -> list[FieldError]:
+        return [error for check in self._checks for error in check(obj)]
+
+    def _with_expressions(
+        self, found: list[FieldError], new: Object, old: Object | None, warnings: list[str]
+    ) -> list[FieldError]:
+        if self.expressions is None:
+            return found
+        if any(error.reason in _BLOCKING for error in found):
+            return [*found, _UNCHECKED]
+        return found + rule_errors(self.expressions, new, old, warnings)
+
+
+def _type_errors(obj: Object, kind: str, api_version: str) -> list[FieldError]:
+    errors = []
+    if obj.get("kind") != kind:
+        errors.append(fields.invalid("kind", obj.get("kind", ""), f"must be {kind}"))
+    if obj.get("apiVersion") != api_version:
+        said = obj.get("apiVersion", "")
+        errors.append(fields.invalid("apiVersion", said, f"must be {api_version}"))
+    return errors
+
+
+def _scale_errors(scale: Scale, obj: Object) -> list[FieldError]:
+    errors = []
+    for path in (scale.spec_replicas, scale.status_replicas):
+        where, value = "." + ".".join(path), at(obj, path)
+        if value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool):
+            said = f"{fields.go_text(value)} is of the type {_go_type(value)}, expected int64"
+            errors.append(fields.invalid(where, 0, f"{where} accessor error: {said}"))
+        elif value < 0:
+            errors.append(fields.invalid(where, value, "should be a non-negative integer"))
+        elif value > _INT32_MAX:
+            sentence = f"should be less than or equal to {_INT32_MAX}"
+            errors.append(fields.invalid(where, value, sentence))
+    return errors
+
+
+def _go_type(value: Any) -> str:
+    kinds = {bool: "bool", str: "string", float: "float64", list: "[]interface {}"}
+    return kinds.get(type(value), "map[string]interface {}")

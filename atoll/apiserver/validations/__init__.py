@@ -1,0 +1,1 @@
+"""Rules in CEL that a CRD's schema sets on its objects (x-kubernetes-validations)."""
