@@ -172,6 +172,8 @@ class ApiServer:
         resource = self._checked(known, target)
         if resource is None:
             return self.documents.missing()
+        if resource.deprecation:
+            trail.warnings.append(resource.deprecation)
         if reading is not None:
             resource = seen_by(resource, reading, self.authorize, identity, verb)
         trail.subresource = target.subresource

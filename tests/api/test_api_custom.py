@@ -215,6 +215,14 @@ def test_scale_reads_and_writes_the_paths_it_was_given(api: Backend, widgets: st
     assert api.read(f"{widgets}/a")["spec"]["replicas"] == 5
 
 
+def test_a_number_of_replicas_is_not_negative(api: Backend, widgets: str) -> None:
+    api.create(widgets, widget("a", replicas=3))
+    refused = api.try_patch(f"{widgets}/a/scale", {"spec": {"replicas": -1}})
+    why = "Invalid value: -1: should be a non-negative integer"
+    [cause] = refused.refusal(422, "Invalid")["causes"]
+    assert (cause["field"], cause["message"]) == (".spec.replicas", why)
+
+
 def test_printer_columns_make_the_table(api: Backend, widgets: str) -> None:
     api.create(widgets, widget("a", size=7))
     table = api.read(widgets, TABLE)

@@ -60,12 +60,21 @@ class Kind:
 
     strategy: Strategy
     columns: tuple[Column, ...]
+    deprecation: str = ""
 
 
 _CORE = {
-    "ComponentStatus": Kind(Strategy(), flow_columns.COMPONENT_STATUS),
+    "ComponentStatus": Kind(
+        Strategy(),
+        flow_columns.COMPONENT_STATUS,
+        deprecation="v1 ComponentStatus is deprecated in v1.19+",
+    ),
     "ConfigMap": Kind(core.CONFIG_MAP, core_columns.CONFIG_MAP),
-    "Endpoints": Kind(services.ENDPOINTS, core_columns.ENDPOINTS),
+    "Endpoints": Kind(
+        services.ENDPOINTS,
+        core_columns.ENDPOINTS,
+        deprecation="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    ),
     "Event": Kind(events.CORE_EVENT, event_columns.EVENT),
     "LimitRange": Kind(core.LIMIT_RANGE, core_columns.LIMIT_RANGE),
     "Namespace": Kind(core.NAMESPACE, core_columns.NAMESPACE),
@@ -234,6 +243,7 @@ def _resource(facts: Facts, known: KindFacts, kind: Kind) -> Resource:
         verbs=known.verbs,
         short_names=known.short_names,
         categories=known.categories,
+        deprecation=kind.deprecation,
     )
     if known.group == EVENTS:
         return replace(

@@ -164,6 +164,10 @@ def _tracked(scale: Scale, parent: Object) -> Object:
 def _replicas(call: Call, proposed: Object) -> int:
     replicas: int = at(proposed, ("spec", "replicas")) or 0
     if replicas < 0:
-        error = fields.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise invalid("Scale", "autoscaling", call.name, [error])
+        if call.resource.definition is None:
+            error = fields.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+            raise invalid("Scale", "autoscaling", call.name, [error])
+        where = "." + ".".join(_scale(call).spec_replicas)
+        error = fields.invalid(where, replicas, "should be a non-negative integer")
+        raise invalid(call.resource.kind, call.resource.group, call.name, [error])
     return replicas
