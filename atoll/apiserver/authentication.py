@@ -7,11 +7,12 @@ credential that is given but wrong is refused, never treated as absent.
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 from urllib.parse import unquote
 
 from atoll.apiserver.status import unauthorized
-from atoll.exchange import Headers, Request
+from atoll.exchange import Headers, Peer, Request
 
 AUTHENTICATED = "system:authenticated"
 MASTERS = "system:masters"
@@ -79,7 +80,7 @@ def authenticate(request: Request, bearers: Bearers) -> Identity:
     peer = request.peer
     if peer is not None:
         if not peer.is_front_proxy:
-            return Identity(peer.name, (*peer.groups, AUTHENTICATED))
+            return _of_certificate(peer)
         named = _named_by(request.headers) if peer.name == FRONT_PROXY else None
         if named is not None:
             return _authenticated(named)
@@ -92,6 +93,11 @@ def authenticate(request: Request, bearers: Bearers) -> Identity:
     if identity is None:
         raise unauthorized()
     return _authenticated(identity)
+
+
+@lru_cache(maxsize=1024)
+def _of_certificate(peer: Peer) -> Identity:
+    return Identity(peer.name, (*peer.groups, AUTHENTICATED))
 
 
 def _authenticated(identity: Identity) -> Identity:

@@ -6,6 +6,7 @@ the name of the options kind for what can be parsed but not granted.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
@@ -19,6 +20,7 @@ from atoll.model.selector import Selector
 
 Validation = Literal["Ignore", "Warn", "Strict"]
 _VALIDATIONS: tuple[Validation, ...] = ("Ignore", "Warn", "Strict")
+_VALIDATION: Mapping[str, Validation] = {choice: choice for choice in _VALIDATIONS}
 _POLICIES = ("Foreground", "Background", "Orphan")
 _DURATION = re2.compile(
     r"[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)((\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h))*)"
@@ -26,17 +28,26 @@ _DURATION = re2.compile(
 _MANAGER_MAX = 128
 
 
-def parse_query(query: str) -> dict[str, list[str]]:
-    """The query parameters by name, in order."""
-    parameters: dict[str, list[str]] = {}
+def parse_query(query: str) -> "Query":
+    """The query parameters by name, in order; not to be changed, for many may be given the same."""
     if not query:
-        return parameters
+        return _NOTHING
+    return _remembered(query) if len(query) <= _REMEMBERED_MAX else _parse(query)
+
+
+def _parse(query: str) -> "Query":
+    parameters: dict[str, list[str]] = {}
     for key, value in parse_qsl(query, keep_blank_values=True):
         parameters.setdefault(key, []).append(value)
     return parameters
 
 
 Query = Mapping[str, list[str]]
+
+_NOTHING: Query = {}
+# What clients choose must not make the cache big.
+_REMEMBERED_MAX = 256
+_remembered = lru_cache(maxsize=512)(_parse)
 
 
 def first(query: Query, key: str) -> str:
@@ -105,12 +116,14 @@ def write_options(query: Query, kind: str) -> WriteOptions:
         why = f"invalid character U+{odd:04X} (at position {at})"
         errors.append(fields.invalid("fieldManager", manager, why))
     asked = first(query, "fieldValidation") or "Warn"
-    validation = next((choice for choice in _VALIDATIONS if choice == asked), None)
+    validation = _VALIDATION.get(asked)
     if validation is None:
         allowed = ["", *sorted(_VALIDATIONS)]
         errors.append(fields.not_supported("fieldValidation", asked, allowed))
     if errors or validation is None:
         raise _options_invalid(kind, errors)
+    if len(query) == 1 and asked == "Warn" and manager:
+        return WriteOptions(field_manager=manager)
     return WriteOptions(
         dry_run=_dry_run(query.get("dryRun", []), kind),
         field_manager=manager,

@@ -6,6 +6,7 @@ root. A path that can mean nothing gives None.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
 
@@ -35,8 +36,16 @@ Route = ResourceRoute | DocumentRoute
 _NAMESPACE_SUBRESOURCES = frozenset(["status", "finalize"])
 
 
+# What clients choose must not make the cache big.
+_REMEMBERED_MAX = 256
+
+
 def route(path: str) -> Route | None:
     """Say what this path points at; None for a path that cannot be served at all."""
+    return _remembered(path) if len(path) <= _REMEMBERED_MAX else _route(path)
+
+
+def _route(path: str) -> Route | None:
     if not path.startswith("/"):
         return None
     segments = path[1:].split("/")
@@ -54,6 +63,9 @@ def route(path: str) -> Route | None:
         case ("apis", group, version, first, *rest):
             return _resource(group, version, (first, *rest))
     return DocumentRoute(parts)
+
+
+_remembered = lru_cache(maxsize=2048)(_route)
 
 
 def beyond_subresource(path: str, target: ResourceRoute) -> str:

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from atoll.apiserver.applying.blank import blank
 from atoll.apiserver.applying.comparing import compare
 from atoll.apiserver.applying.newborn import fields_of_new
+from atoll.apiserver.applying.ownership import Managers
 from atoll.apiserver.applying.typed import Untypable
+from atoll.apiserver.applying.updates import (
+    Write,
+    Writer,
+    compared,
+    record_update,
+    tracked,
+)
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.schemas.schema import Schema
 
@@ -69,3 +77,20 @@ def test_a_node_that_many_objects_share_is_not_changed_by_any() -> None:
     first = orjson.dumps(fields_of_new(one, schema))
     fields_of_new(two, schema)
     assert orjson.dumps(fields_of_new(one, schema)) == first
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_whoever_makes_an_object_owns_what_whoever_fills_in_a_blank_one_owns(
+    data: st.DataObject,
+) -> None:
+    schema = load().schema(data.draw(st.sampled_from(KINDS)))
+    new = data.draw(values(schema))
+    write = Write(schema, Writer("m", "v1"), "2026-11-16T10:00:00Z", (("status",),))
+    managers = Managers()
+    try:
+        record_update(managers, None, new, write)
+        plain = tracked(compared(None, new, write).changed)
+    except Untypable:
+        return
+    assert orjson.dumps(managers.fields(write.writer.owner("Update"))) == orjson.dumps(plain)

@@ -23,6 +23,7 @@ Object = dict[str, Any]
 GROUP = "rbac.authorization.k8s.io"
 # Health is asked for by whoever starts us, long before there are roles.
 _ALWAYS = frozenset(["/healthz", "/livez", "/readyz"])
+_ALLOWED_MAX = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class Roles:
         self._rules: dict[RoleName, tuple[Rule, ...]] = {}
         self._bound: dict[str, dict[str, _Bindings]] = {}
         self._subjects: dict[str, tuple[str, tuple[str, ...]]] = {}  # of each binding
+        # What was allowed since roles and bindings last changed.
+        self._allowed: set[tuple[Identity, Attributes]] = set()
         self._take: Mapping[str, Callable[[Record, Object | None], None]] = {
             f"roles.{GROUP}": self._take_role,
             f"clusterroles.{GROUP}": self._take_role,
@@ -82,6 +85,7 @@ class Roles:
         for event in events:
             take = self._take.get(event.after.collection)
             if take is not None:
+                self._allowed.clear()
                 take(event.after, None if event.removed else orjson.loads(event.after.value))
 
     def _take_role(self, record: Record, role: Object | None) -> None:
@@ -111,9 +115,15 @@ class Roles:
         """ApiError 403 unless a role allows this identity to do this."""
         if MASTERS in identity.groups or wanted.path in _ALWAYS:
             return
+        asked = (identity, wanted)
+        if asked in self._allowed:
+            return
         decision = self.decide(identity, wanted)
         if not decision.allowed:
             raise refusal(identity, wanted, decision.reason)
+        if len(self._allowed) == _ALLOWED_MAX:
+            self._allowed.clear()
+        self._allowed.add(asked)
 
     def decide(self, identity: Identity, wanted: Attributes) -> Decision:
         """Whether this identity may do this, and by which binding."""

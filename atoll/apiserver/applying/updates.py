@@ -47,6 +47,8 @@ _UNTRACKED: FieldSet = {
         "f:uid": {},
     },
 }
+_UNTRACKED_KEYS = frozenset(key[2:] for key, within in _UNTRACKED.items() if not within)
+_UNTRACKED_METADATA = frozenset(key[2:] for key in _UNTRACKED["f:metadata"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def record_update(managers: Managers, old: Object | None, new: Object, write: Wr
     """Enters into `managers`, in place, what the writer changed."""
     fit_schema(managers, write.schema)
     if old is None and not managers.entries and is_built_in(write.schema):
-        own = tracked(_new_fields(new, write))
+        own = _new_fields(new, write)
     else:
         found = compared(old, new, write)
         take(managers, found)
@@ -118,9 +120,20 @@ def record_update(managers: Managers, old: Object | None, new: Object, write: Wr
 
 
 def _new_fields(new: Object, write: Write) -> FieldSet:
-    """What `compared` finds in a new object, where there is nobody to take it from."""
-    # What Go writes as null is not set.
-    after = {key: value for key, value in unmanaged(new).items() if value is not None}
+    """What `compared` finds in a new object and is tracked, where there is nobody to take it from.
+
+    What is not tracked is left out beforehand. What Go writes as null is not set.
+    """
+    after = {
+        key: value
+        for key, value in new.items()
+        if value is not None and key not in _UNTRACKED_KEYS and (key,) not in write.ignored
+    }
+    metadata = after.get("metadata")
+    if isinstance(metadata, dict):
+        after["metadata"] = {
+            key: value for key, value in metadata.items() if key not in _UNTRACKED_METADATA
+        }
     return without(fields_of_new(after, write.schema), elements_of(write.ignored))
 
 

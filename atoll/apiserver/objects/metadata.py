@@ -152,12 +152,16 @@ def errors_of_update(new: Object, old: Object, resource: Resource) -> list[Field
 
 
 def _common_errors(meta: Object, *, custom: bool) -> list[FieldError]:
-    return [
-        *_label_errors(meta.get("labels") or {}, "metadata.labels"),
-        *_annotation_errors(meta.get("annotations") or {}),
-        *_owner_errors(meta.get("ownerReferences") or []),
-        *_finalizer_errors(meta.get("finalizers") or [], custom=custom),
-    ]
+    errors: list[FieldError] = []
+    if labels := meta.get("labels"):
+        errors += _label_errors(labels, "metadata.labels")
+    if annotations := meta.get("annotations"):
+        errors += _annotation_errors(annotations)
+    if owners := meta.get("ownerReferences"):
+        errors += _owner_errors(owners)
+    if finalizers := meta.get("finalizers"):
+        errors += _finalizer_errors(finalizers, custom=custom)
+    return errors
 
 
 @lru_cache(maxsize=4096)
@@ -169,8 +173,10 @@ def _key_faults(key: str) -> tuple[str, ...]:
 def _label_errors(labels: Object, where: str) -> list[FieldError]:
     errors = []
     for key, value in labels.items():
-        errors += [fields.invalid(where, key, reason) for reason in _key_faults(key)]
-        errors += [fields.invalid(where, value, reason) for reason in label_value_faults(value)]
+        wrong_key, wrong_value = _key_faults(key), label_value_faults(value)
+        if wrong_key or wrong_value:
+            errors += [fields.invalid(where, key, reason) for reason in wrong_key]
+            errors += [fields.invalid(where, value, reason) for reason in wrong_value]
     return errors
 
 

@@ -1,10 +1,17 @@
 """Times as Kubernetes writes them: RFC 3339, UTC, whole seconds."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
 def rfc3339(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds")[:-6] + "Z"
+    return _second(moment.timestamp() // 1)
+
+
+@lru_cache(maxsize=16)
+def _second(since_1970: float) -> str:
+    """A whole second; many objects are written in the same one."""
+    return datetime.fromtimestamp(since_1970, UTC).isoformat()[:19] + "Z"
 
 
 def parse_rfc3339(text: str) -> datetime | None:
