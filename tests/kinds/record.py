@@ -113,9 +113,11 @@ def record_mistakes() -> None:
         if "then" not in mistake:
             answer = refused(f"{resource}?dryRun=All", obj, method="POST")
         else:
-            call(resource, obj, method="POST")
+            made, _ = call(resource, obj, method="POST")
             path = f"{resource}/{obj['metadata']['name']}"
-            answer = refused(path, {**obj, **mistake["then"]}, method="PUT")
+            known = {"resourceVersion": made["metadata"]["resourceVersion"]}
+            meta = {"metadata": {**obj["metadata"], **known}}
+            answer = refused(path, {**obj, **mistake["then"], **meta}, method="PUT")
         recorded[mistake["id"]] = answer["message"]
     write("mistakes.json", recorded)
 

@@ -9,7 +9,7 @@ from atoll.apiserver.status import invalid
 
 UID = "11111111-1111-4111-8111-111111111111"
 # Kubernetes checks these maps in a random order.
-UNORDERED = ("bad template labels", "an unknown quota")
+UNORDERED = ("bad template labels", "an unknown quota", "odd amounts")
 # It shows the values inside the program here: a diff, a uid, a struct. Compared up to there.
 CUT_AT = {
     "another command for a pod": "\n",

@@ -1,14 +1,31 @@
 """The kinds of batch/v1: how Jobs and CronJobs are written."""
 
-import re
-
-from atoll.apiserver.fields.error import FieldError, invalid, required
+from atoll.apiserver.fields.error import (
+    OMITTED,
+    FieldError,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+)
 from atoll.apiserver.kinds.labels import selector_errors, selector_of
 from atoll.apiserver.kinds.podrules import RESTART_POLICIES
 from atoll.apiserver.kinds.pods import template_errors
 from atoll.apiserver.kinds.podspec import default_template
-from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts, text
+from atoll.apiserver.kinds.reading import (
+    Object,
+    each,
+    fill,
+    given,
+    grown,
+    number,
+    part,
+    parts,
+    text,
+)
+from atoll.apiserver.kinds.references import prefixed_path_errors
 from atoll.apiserver.kinds.rules import IMMUTABLE, not_negative, one_of, unchanged
+from atoll.apiserver.kinds.schedules import schedule_errors, zone_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import subdomain_faults
 
@@ -16,8 +33,9 @@ _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _NAME_LABEL = "batch.kubernetes.io/job-name"
 _MAX_INT32 = 2147483647
 _CRONJOB_NAME_MAX = 52  # the controller appends eleven characters for each job
-_SCHEDULE_FIELD = re.compile(r"[0-9A-Za-z*/,\-?#]+")
-_MACROS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_INDEXED_MAX = 100_000
+_FAILURE_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_CODE_OPERATORS = ("In", "NotIn")
 
 
 def default_job_spec(spec: Object) -> None:
@@ -69,7 +87,10 @@ def _job_errors(job: Object) -> list[FieldError]:
     spec = part(job, "spec")
     errors = job_spec_errors(spec, "spec")
     if not isinstance(spec.get("selector"), dict):
-        return [required("spec.selector"), *errors]
+        labels = part(spec, "template", "metadata").get("labels")
+        why = "`selector` does not match template `labels`"
+        mismatch = invalid("spec.template.metadata.labels", labels, why)
+        return [*errors, required("spec.selector"), mismatch]
     return [*_selector_errors(job, part(spec, "selector")), *errors]
 
 
@@ -101,14 +122,99 @@ def job_spec_errors(spec: Object, path: str) -> list[FieldError]:
         "backoffLimitPerIndex",
         "maxFailedIndexes",
     )
+    manager = spec.get("managedBy")
+    if isinstance(manager, str):
+        errors += prefixed_path_errors(manager, f"{path}.managedBy")
     errors += one_of(spec, path, "completionMode", ("NonIndexed", "Indexed"))
-    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
-        why = "when completion mode is Indexed"
-        errors.append(required(f"{path}.completions", why))
+    errors += _index_errors(spec, path)
+    errors += _policy_errors(spec, path)
     errors += one_of(spec, path, "podReplacementPolicy", ("Failed", "TerminatingOrFailed"))
     template = part(spec, "template")
     errors += template_errors(template, f"{path}.template")
     return errors + _restart_errors(part(template, "spec"), f"{path}.template.spec")
+
+
+def _index_errors(spec: Object, path: str) -> list[FieldError]:
+    """What only makes sense for jobs that number their pods, or is needed by them."""
+    errors = []
+    if spec.get("completionMode") == "Indexed":
+        mode = "when completion mode is Indexed"
+        if spec.get("completions") is None:
+            errors.append(required(f"{path}.completions", mode))
+        if number(spec, "parallelism") > _INDEXED_MAX:
+            why = f"must be less than or equal to {_INDEXED_MAX} {mode}"
+            errors.append(invalid(f"{path}.parallelism", spec["parallelism"], why))
+        return errors
+    return [
+        invalid(f"{path}.{key}", spec[key], "requires indexed completion mode")
+        for key in ("backoffLimitPerIndex", "maxFailedIndexes")
+        if spec.get(key) is not None
+    ]
+
+
+def _policy_errors(spec: Object, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    pod = part(spec, "template", "spec")
+    names = {text(c, "name") for k in ("containers", "initContainers") for c in parts(pod, k)}
+    rules = parts(spec, "podFailurePolicy", "rules")
+    for rule, where in each(rules, f"{path}.podFailurePolicy.rules"):
+        action = text(rule, "action")
+        if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
+            why = "requires the backoffLimitPerIndex to be set"
+            errors.append(invalid(f"{where}.action", action, why))
+        elif action not in _FAILURE_ACTIONS:
+            errors.append(not_supported(f"{where}.action", action, _FAILURE_ACTIONS))
+        errors += _failure_errors(rule, where, names)
+    success = spec.get("successPolicy")
+    if success is not None and spec.get("completionMode") != "Indexed":
+        shown = [
+            {
+                "SucceededIndexes": rule.get("succeededIndexes"),
+                "SucceededCount": rule.get("succeededCount"),
+            }
+            for rule in parts(spec, "successPolicy", "rules")
+        ]
+        why = "requires indexed completion mode"
+        errors.append(invalid(f"{path}.successPolicy", {"Rules": shown}, why))
+    return errors
+
+
+def _failure_errors(rule: Object, where: str, names: set[str]) -> list[FieldError]:
+    codes, conditions = given(rule, "onExitCodes"), parts(rule, "onPodConditions")
+    errors = [] if codes is None else _codes_errors(codes, f"{where}.onExitCodes", names)
+    if codes is not None and conditions:
+        why = "specifying both OnExitCodes and OnPodConditions is not supported"
+        errors.append(FieldError("FieldValueInvalid", where, OMITTED, why))
+    if codes is None and not conditions:
+        why = "specifying one of OnExitCodes and OnPodConditions is required"
+        errors.append(FieldError("FieldValueInvalid", where, OMITTED, why))
+    return errors
+
+
+def _codes_errors(codes: Object, where: str, names: set[str]) -> list[FieldError]:
+    operator, container, values = (
+        codes.get("operator"),
+        codes.get("containerName"),
+        codes.get("values"),
+    )
+    errors = []
+    if operator not in _CODE_OPERATORS:
+        errors.append(not_supported(f"{where}.operator", operator, _CODE_OPERATORS))
+    if container is not None and container not in names:
+        why = "must be one of the container or initContainer names in the pod template"
+        errors.append(invalid(f"{where}.containerName", container, why))
+    listed = values if isinstance(values, list) else []
+    if not listed:
+        errors.append(invalid(f"{where}.values", listed, "at least one value is required"))
+    for index, code in enumerate(listed):
+        if operator == "In" and code == 0:
+            why = "must not be 0 for the In operator"
+            errors.append(invalid(f"{where}.values[{index}]", code, why))
+        if code in listed[:index]:
+            errors.append(duplicate(f"{where}.values[{index}]", code))
+    if listed != sorted(listed):
+        errors.append(invalid(f"{where}.values", listed, "must be ordered"))
+    return errors
 
 
 def _restart_errors(pod: Object, path: str) -> list[FieldError]:
@@ -154,27 +260,15 @@ def _default_cronjob(cronjob: Object) -> None:
 
 def _cronjob_errors(cronjob: Object) -> list[FieldError]:
     spec = part(cronjob, "spec")
-    errors = _schedule_errors(text(spec, "schedule"))
+    errors = schedule_errors(text(spec, "schedule"), "spec.schedule")
     errors += not_negative(spec, "spec", "startingDeadlineSeconds")
     errors += one_of(spec, "spec", "concurrencyPolicy", ("Allow", "Forbid", "Replace"))
+    zone = spec.get("timeZone")
+    errors += zone_errors(zone if isinstance(zone, str) else None, "spec.timeZone")
     path = "spec.jobTemplate.spec"
     errors += job_spec_errors(part(spec, "jobTemplate", "spec"), path)
     limits = ("successfulJobsHistoryLimit", "failedJobsHistoryLimit")
     return errors + not_negative(spec, "spec", *limits)
-
-
-def _schedule_errors(schedule: str) -> list[FieldError]:
-    if not schedule:
-        return [required("spec.schedule")]
-    if schedule in _MACROS or schedule.startswith("@every "):
-        return []
-    fields = schedule.split()
-    if len(fields) != 5:
-        listed = " ".join(fields)
-        why = f"expected exactly 5 fields, found {len(fields)}: [{listed}]"
-        return [invalid("spec.schedule", schedule, why)]
-    wrong = [field for field in fields if not _SCHEDULE_FIELD.fullmatch(field)]
-    return [invalid("spec.schedule", schedule, f"failed to parse int from {f}") for f in wrong[:1]]
 
 
 def _cronjob_name_errors(name: str) -> list[str]:

@@ -22,6 +22,7 @@ from atoll.apiserver.kinds import (
     ingresses,
     networks,
     pods,
+    quotas,
     rbac,
     runtimes,
     scheduling,
@@ -64,6 +65,7 @@ class Kind:
 
 
 _CORE = {
+    "Binding": Kind(Strategy(), ()),  # asked for, and never stored: the answer is `verbs.binding`
     "ComponentStatus": Kind(
         Strategy(),
         flow_columns.COMPONENT_STATUS,
@@ -76,7 +78,7 @@ _CORE = {
         deprecation="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
     ),
     "Event": Kind(events.CORE_EVENT, event_columns.EVENT),
-    "LimitRange": Kind(core.LIMIT_RANGE, core_columns.LIMIT_RANGE),
+    "LimitRange": Kind(quotas.LIMIT_RANGE, core_columns.LIMIT_RANGE),
     "Namespace": Kind(core.NAMESPACE, core_columns.NAMESPACE),
     "Node": Kind(core.NODE, core_columns.NODE),
     "PersistentVolume": Kind(storage.PERSISTENT_VOLUME, storage_columns.PERSISTENT_VOLUME),
@@ -86,7 +88,7 @@ _CORE = {
     "Pod": Kind(pods.POD, pod_columns.POD),
     "PodTemplate": Kind(pods.POD_TEMPLATE, pod_columns.POD_TEMPLATE),
     "ReplicationController": Kind(pods.REPLICATION_CONTROLLER, pod_columns.REPLICATION_CONTROLLER),
-    "ResourceQuota": Kind(core.RESOURCE_QUOTA, core_columns.RESOURCE_QUOTA),
+    "ResourceQuota": Kind(quotas.RESOURCE_QUOTA, core_columns.RESOURCE_QUOTA),
     "Secret": Kind(secrets.SECRET, core_columns.SECRET),
     "Service": Kind(services.SERVICE, core_columns.SERVICE),
     "ServiceAccount": Kind(core.SERVICE_ACCOUNT, core_columns.PLAIN),

@@ -1,36 +1,15 @@
-"""The plain kinds of core/v1: namespaces, configuration, accounts, nodes, quotas and limits."""
+"""The plain kinds of core/v1: namespaces, configuration, accounts and nodes."""
 
-from atoll.apiserver.fields.error import FieldError, duplicate, invalid, not_supported
+from atoll.apiserver.fields.error import FieldError, invalid, not_supported
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, part, parts, text
-from atoll.apiserver.kinds.rules import frozen_data, key_errors
+from atoll.apiserver.kinds.rules import frozen_data, is_config_key, key_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, qualified_faults
-from atoll.model.quantity import parse
 
+TOKEN_REQUEST = ("authentication.k8s.io", "v1", "TokenRequest")
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _DATA_MAX = 1024 * 1024
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_QUOTA_PREFIXES = ("requests.", "limits.", "count/")
-_QUOTA_NAMES = frozenset(
-    [
-        "cpu",
-        "memory",
-        "ephemeral-storage",
-        "pods",
-        "services",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
-    ]
-)
-_NOT_A_QUOTA = (
-    "must be a standard resource type or fully qualified",
-    "must be a standard resource for quota",
-)
 
 
 def _default_namespace(namespace: Object) -> None:
@@ -72,19 +51,28 @@ def _namespace_update_errors(new: Object, _old: Object) -> list[FieldError]:
 
 def _configmap_errors(configmap: Object) -> list[FieldError]:
     data, binary = part(configmap, "data"), part(configmap, "binaryData")
-    errors = []
+    errors: list[FieldError] = []
     for key in sorted(data):
+        if key not in binary and is_config_key(key):  # as nearly always
+            continue
         errors += key_errors({key: ""}, "data")
         if key in binary:
             why = "duplicate of key present in binaryData"
             errors.append(invalid(f"data[{key}]", key, why))
     errors += key_errors(binary, "binaryData")
-    size = sum(len(str(value).encode()) for value in data.values())
-    size += sum(len(str(value)) * 3 // 4 for value in binary.values())
-    if size > _DATA_MAX:
+    if _data_size(data, binary) > _DATA_MAX:
         detail = f"may not be more than {_DATA_MAX} bytes"
         errors.append(FieldError("FieldValueTooLong", "[]", None, detail))
     return errors
+
+
+def _data_size(data: Object, binary: Object) -> int:
+    """The bytes of all data, or at least so many as they are, if that is within the limit."""
+    size = 4 * sum(map(len, data.values())) + sum(map(len, binary.values()))
+    if size <= _DATA_MAX:  # no character is more than four bytes
+        return size
+    texts = sum(len(str(value).encode()) for value in data.values())
+    return texts + sum(len(str(value)) * 3 // 4 for value in binary.values())
 
 
 def _configmap_update_errors(new: Object, old: Object) -> list[FieldError]:
@@ -102,73 +90,6 @@ def _node_errors(node: Object) -> list[FieldError]:
     return errors
 
 
-def _default_limits(limits: Object) -> None:
-    """Limits stand in for each other: max for default, default and then min for defaultRequest."""
-    for limit in parts(limits, "spec", "limits"):
-        if limit.get("type") != "Container":
-            continue
-        default = {**part(limit, "max"), **part(limit, "default")}
-        request = {**part(limit, "min"), **default, **part(limit, "defaultRequest")}
-        limit |= {"default": default} if default else {}
-        limit |= {"defaultRequest": request} if request else {}
-
-
-def _limits_errors(limits: Object) -> list[FieldError]:
-    errors = []
-    seen = set()
-    for limit, where in each(parts(limits, "spec", "limits"), "spec.limits"):
-        kind = limit.get("type")
-        if kind in seen:
-            errors.append(duplicate(f"{where}.type", kind))
-        seen.add(kind)
-        errors += _limit_errors(limit, where)
-    return errors
-
-
-def _limit_errors(limit: Object, where: str) -> list[FieldError]:
-    low, high = part(limit, "min"), part(limit, "max")
-    default, request = part(limit, "default"), part(limit, "defaultRequest")
-    pairs = (
-        ("min", low, low, high, "min value {0} is greater than max value {1}"),
-        (
-            "defaultRequest",
-            request,
-            low,
-            request,
-            "min value {0} is greater than default request value {1}",
-        ),
-        ("default", low, low, default, "min value {0} is greater than default value {1}"),
-        (
-            "defaultRequest",
-            request,
-            request,
-            default,
-            "default request value {0} is greater than default value {1}",
-        ),
-        ("default", default, default, high, "default value {0} is greater than max value {1}"),
-    )
-    errors = []
-    for field, shown, smaller, larger, why in pairs:
-        for name in sorted(smaller):
-            below, above = parse(smaller[name]), parse(larger.get(name))
-            if below is not None and above is not None and below > above:
-                detail = why.format(smaller[name], larger[name])
-                errors.append(invalid(f"{where}.{field}[{name}]", shown[name], detail))
-    return errors
-
-
-def _quota_errors(quota: Object) -> list[FieldError]:
-    errors = []
-    for name, amount in sorted(part(quota, "spec", "hard").items()):
-        where = f"spec.hard[{name}]"
-        if "/" not in name and name not in _QUOTA_NAMES and not name.startswith(_QUOTA_PREFIXES):
-            errors += [invalid(where, name, why) for why in _NOT_A_QUOTA]
-        value = parse(amount)
-        if value is not None and value < 0:
-            errors.append(invalid(where, amount, "must be greater than or equal to 0"))
-    return errors
-
-
 NAMESPACE = Strategy(
     has_status=True,
     returns_deleted=True,
@@ -182,11 +103,9 @@ NAMESPACE = Strategy(
     begin_delete=_end_namespace,
 )
 CONFIG_MAP = Strategy(errors=_configmap_errors, update_errors=_configmap_update_errors)
-SERVICE_ACCOUNT = Strategy(returns_deleted=True)
+SERVICE_ACCOUNT = Strategy(returns_deleted=True, posts={"token": TOKEN_REQUEST})
 NODE = Strategy(
     has_status=True,
     selectable={"spec.unschedulable": ("spec", "unschedulable")},
     errors=_node_errors,
 )
-LIMIT_RANGE = Strategy(creates_on_update=True, default=_default_limits, errors=_limits_errors)
-RESOURCE_QUOTA = Strategy(has_status=True, returns_deleted=True, errors=_quota_errors)

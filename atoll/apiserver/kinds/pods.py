@@ -1,6 +1,6 @@
 """Pod, PodTemplate and ReplicationController: how they are written."""
 
-from atoll.apiserver.fields.error import FieldError, invalid, required
+from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
 from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.podrules import (
     pod_spec_errors,
@@ -80,7 +80,11 @@ def pod_errors(pod: Object) -> list[FieldError]:
 def template_errors(template: Object, path: str) -> list[FieldError]:
     """A pod template's rules; its metadata is named without `metadata`, as Kubernetes does."""
     errors = label_errors(part(template, "metadata", "labels"), f"{path}.labels")
-    return errors + pod_spec_errors(part(template, "spec"), f"{path}.spec")
+    errors += pod_spec_errors(part(template, "spec"), f"{path}.spec")
+    if parts(template, "spec", "ephemeralContainers"):
+        why = "ephemeral containers not allowed in pod template"
+        errors.append(forbidden(f"{path}.spec.ephemeralContainers", why))
+    return errors
 
 
 def _default_podtemplate(obj: Object) -> None:

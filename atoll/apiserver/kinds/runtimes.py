@@ -1,8 +1,8 @@
 """RuntimeClass, the one kind of node.k8s.io/v1: what runs the containers of a pod."""
 
 from atoll.apiserver.fields.error import FieldError, duplicate, invalid, required
+from atoll.apiserver.kinds.amounts import amounts_errors
 from atoll.apiserver.kinds.labels import label_errors
-from atoll.apiserver.kinds.podrules import quantity_errors
 from atoll.apiserver.kinds.reading import Object, each, part, parts, text
 from atoll.apiserver.kinds.rules import unchanged
 from atoll.apiserver.kinds.tolerations import toleration_errors
@@ -15,7 +15,7 @@ def _class_errors(runtime: Object) -> list[FieldError]:
     errors = [invalid("handler", handler, reason) for reason in label_faults(handler)]
     if not handler:
         errors = [required("handler")]
-    errors += quantity_errors(part(runtime, "overhead", "podFixed"), "overhead.limits")
+    errors += amounts_errors(part(runtime, "overhead", "podFixed"), "overhead.limits")
     scheduling = part(runtime, "scheduling")
     errors += label_errors(part(scheduling, "nodeSelector"), "scheduling.nodeSelector")
     tolerations, where = parts(scheduling, "tolerations"), "scheduling.tolerations"

@@ -4,24 +4,37 @@ On this plane services are templates for other clusters, so no addresses and no 
 given out: what the user asks for stays, and what is left open stays open.
 """
 
-from ipaddress import ip_address
 from typing import Any
 
 from atoll.apiserver.fields.error import (
     FieldError,
     duplicate,
+    forbidden,
     invalid,
     not_supported,
     required,
 )
-from atoll.apiserver.kinds.reading import Object, each, fill, grown, items, part, parts, text
+from atoll.apiserver.kinds.addresses import address_errors, address_of, network_errors
+from atoll.apiserver.kinds.labels import label_errors
+from atoll.apiserver.kinds.reading import (
+    Object,
+    each,
+    fill,
+    grown,
+    items,
+    number,
+    part,
+    parts,
+    text,
+)
 from atoll.apiserver.kinds.rules import port_errors, port_name_errors
 from atoll.apiserver.resource import Strategy
-from atoll.dialects.kubernetes.names import label_faults
+from atoll.dialects.kubernetes.names import label_faults, qualified_faults, subdomain_faults
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
-_STICKY_S = 10800
+_STICKY_S, _STICKY_MAX_S = 10800, 86400
+_POLICIES = ("Cluster", "Local")
 
 
 def _default_service(service: Object) -> None:
@@ -80,22 +93,115 @@ def _keep_addresses(service: Object, old: Object) -> None:
 
 def _service_errors(service: Object) -> list[FieldError]:
     spec = part(service, "spec")
-    kind, ports = spec.get("type"), parts(spec, "ports")
-    errors = []
-    headless = spec.get("clusterIP") == "None"
-    if not ports and not headless and kind != "ExternalName":
-        errors.append(required("spec.ports"))
+    kind, ports = text(spec, "type"), parts(spec, "ports")
+    errors = _type_errors(spec, kind)
     names: set[str] = set()
     for port, where in each(ports, "spec.ports"):
         errors += _port_errors(port, where, names, alone=len(ports) == 1)
+    errors += label_errors(part(spec, "selector"), "spec.selector")
     if spec.get("sessionAffinity") not in ("ClientIP", "None"):
         affinity = spec.get("sessionAffinity")
         errors.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))
+    elif spec["sessionAffinity"] == "ClientIP":
+        errors += _stickiness_errors(spec)
+    for index, address in enumerate(items(spec, "externalIPs")):
+        errors += _external_errors(str(address), f"spec.externalIPs[{index}]")
     if kind not in _TYPES:
         errors.append(not_supported("spec.type", kind, _TYPES))
-    if kind == "ExternalName" and not text(spec, "externalName"):
-        errors.append(required("spec.externalName"))
+    if kind == "ClusterIP":
+        why = "may not be used when `type` is 'ClusterIP'"
+        for port, where in each(ports, "spec.ports"):
+            errors += [forbidden(f"{where}.nodePort", why)] if port.get("nodePort") else []
+    errors += _ports_twice(ports)
+    errors += _source_range_errors(spec, kind)
+    policy = spec.get("internalTrafficPolicy")
+    if policy is not None and policy not in _POLICIES:
+        errors.append(not_supported("spec.internalTrafficPolicy", policy, _POLICIES))
+    return errors + _outside_policy_errors(spec, kind)
+
+
+def _type_errors(spec: Object, kind: str) -> list[FieldError]:
+    headless = spec.get("clusterIP") == "None"
+    errors = []
+    if not parts(spec, "ports") and not headless and kind != "ExternalName":
+        errors.append(required("spec.ports"))
+    if kind in ("NodePort", "LoadBalancer") and headless:
+        why = f"may not be set to 'None' for {kind} services"
+        errors.append(invalid("spec.clusterIPs[0]", "None", why))
+    if kind == "ExternalName":
+        if items(spec, "clusterIPs") or spec.get("clusterIP"):
+            errors.append(forbidden("spec.clusterIPs", "may not be set for ExternalName services"))
+        name = text(spec, "externalName").removesuffix(".")
+        if name:
+            faults = subdomain_faults(name)
+            errors += [invalid("spec.externalName", name, reason) for reason in faults]
+        else:
+            errors.append(required("spec.externalName"))
     return errors
+
+
+def _stickiness_errors(spec: Object) -> list[FieldError]:
+    seconds = number(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
+    if 0 < seconds <= _STICKY_MAX_S:
+        return []
+    where = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
+    return [invalid(where, seconds, f"must be greater than 0 and less than {_STICKY_MAX_S}")]
+
+
+def _external_errors(address: str, where: str) -> list[FieldError]:
+    errors, found = address_errors(address, where), address_of(address)
+    if errors or found is None:
+        return errors
+    if found.is_unspecified:
+        why = f"may not be unspecified ({address})"
+    elif found.is_loopback:
+        why = "may not be in the loopback range (127.0.0.0/8, ::1/128)"
+    elif found.is_link_local:
+        why = "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
+    else:
+        return []
+    return [invalid(where, address, why)]
+
+
+def _ports_twice(ports: list[Object]) -> list[FieldError]:
+    """Ports of one protocol must differ in their number."""
+    errors, seen = [], set()
+    for port, where in each(ports, "spec.ports"):
+        key = (port.get("protocol"), port.get("port"))
+        if key in seen:
+            shown = {
+                "Name": "",
+                "Protocol": key[0],
+                "AppProtocol": None,
+                "Port": key[1],
+                "TargetPort": 0,
+                "NodePort": 0,
+            }
+            errors.append(duplicate(where, shown))
+        seen.add(key)
+    return errors
+
+
+def _source_range_errors(spec: Object, kind: str) -> list[FieldError]:
+    ranges, where = items(spec, "loadBalancerSourceRanges"), "spec.LoadBalancerSourceRanges"
+    if not ranges:
+        return []
+    errors = []
+    if kind != "LoadBalancer":
+        errors.append(forbidden(where, "may only be used when `type` is 'LoadBalancer'"))
+    for index, cidr in enumerate(ranges):
+        errors += network_errors(str(cidr).strip(), f"{where}[{index}]")
+    return errors
+
+
+def _outside_policy_errors(spec: Object, kind: str) -> list[FieldError]:
+    policy, where = text(spec, "externalTrafficPolicy"), "spec.externalTrafficPolicy"
+    reachable = kind in ("NodePort", "LoadBalancer") or bool(items(spec, "externalIPs"))
+    if not policy:
+        return []
+    if not reachable:
+        return [invalid(where, policy, "may only be set for externally-accessible services")]
+    return [] if policy in _POLICIES else [not_supported(where, policy, _POLICIES)]
 
 
 def _port_errors(port: Object, where: str, names: set[str], *, alone: bool) -> list[FieldError]:
@@ -111,10 +217,13 @@ def _port_errors(port: Object, where: str, names: set[str], *, alone: bool) -> l
     errors += port_errors(port.get("port", 0), f"{where}.port")
     if port.get("protocol") not in _PROTOCOLS:
         errors.append(not_supported(f"{where}.protocol", port.get("protocol"), _PROTOCOLS))
-    target = port.get("targetPort")
+    target, speaks = port.get("targetPort"), port.get("appProtocol")
     if isinstance(target, str):
-        return errors + port_name_errors(target, f"{where}.targetPort")
-    return errors + port_errors(target, f"{where}.targetPort")
+        errors += port_name_errors(target, f"{where}.targetPort")
+    else:
+        errors += port_errors(target, f"{where}.targetPort")
+    faults = qualified_faults(speaks) if isinstance(speaks, str) else []
+    return errors + [invalid(f"{where}.appProtocol", speaks, reason) for reason in faults]
 
 
 def _service_update_errors(new: Object, old: Object) -> list[FieldError]:
@@ -152,15 +261,10 @@ def _endpoints_errors(endpoints: Object) -> list[FieldError]:
 
 
 def _address_errors(address: str, where: str) -> list[FieldError]:
-    try:
-        ip_address(address)
-    except ValueError:
-        reasons = (
-            "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
-            "must be a valid IP address",
-        )
-        return [invalid(where, address, reason) for reason in reasons]
-    return []
+    errors = address_errors(address, where)
+    if address_of(address) is None:
+        errors.append(invalid(where, address, "must be a valid IP address"))
+    return errors
 
 
 SERVICE = Strategy(

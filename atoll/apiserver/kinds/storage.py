@@ -1,11 +1,12 @@
 """PersistentVolume, PersistentVolumeClaim and StorageClass: how they are written."""
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
+from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.reading import Object, fill, grown, items, part, text
 from atoll.apiserver.kinds.rules import one_of, unchanged
 from atoll.apiserver.kinds.volumes import default_claim_spec, default_source
 from atoll.apiserver.resource import Strategy
-from atoll.dialects.kubernetes.names import qualified_faults
+from atoll.dialects.kubernetes.names import qualified_faults, subdomain_faults
 from atoll.model.quantity import parse
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -69,7 +70,12 @@ def _claim_errors(claim: Object) -> list[FieldError]:
     errors = []
     if not items(spec, "accessModes"):
         errors.append(required("spec.accessModes", "at least 1 access mode is required"))
+    errors += selector_errors(part(spec, "selector"), "spec.selector")
     errors += _mode_errors(spec)
+    modes = {*items(spec, "accessModes")} & {*_ACCESS_MODES}
+    if "ReadWriteOncePod" in modes and len(modes) > 1:
+        why = "may not use ReadWriteOncePod with other access modes"
+        errors.append(forbidden("spec.accessModes", why))
     requests = part(spec, "resources", "requests")
     if "storage" not in requests:
         errors.append(required("spec.resources[storage]"))
@@ -78,6 +84,9 @@ def _claim_errors(claim: Object) -> list[FieldError]:
         if size is not None and size <= 0:
             why = "must be greater than zero"
             errors.append(invalid("spec.resources[storage]", requests["storage"], why))
+    name = text(spec, "storageClassName")
+    faults = subdomain_faults(name) if name else []
+    errors += [invalid("spec.storageClassName", name, reason) for reason in faults]
     return errors + one_of(spec, "spec", "volumeMode", _VOLUME_MODES)
 
 

@@ -13,11 +13,12 @@ from atoll.apiserver.kinds.labels import selector_errors, selector_of
 from atoll.apiserver.kinds.podrules import restart_policy_errors
 from atoll.apiserver.kinds.pods import template_errors
 from atoll.apiserver.kinds.podspec import default_template
-from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
+from atoll.apiserver.kinds.reading import Object, fill, given, grown, part, parts, text
 from atoll.apiserver.kinds.rules import (
     above_all,
     is_zero_share,
     not_negative,
+    one_of,
     share_errors,
     unchanged,
 )
@@ -160,15 +161,48 @@ def _statefulset_errors(statefulset: Object) -> list[FieldError]:
     if policy not in ("OrderedReady", "Parallel"):
         why = "must be 'OrderedReady' or 'Parallel'"
         errors.append(invalid("spec.podManagementPolicy", policy, why))
-    strategy = part(spec, "updateStrategy")
-    if strategy.get("type") not in ("RollingUpdate", "OnDelete"):
-        why = "must be 'RollingUpdate' or 'OnDelete'"
-        errors.append(invalid("spec.updateStrategy", _go(strategy), why))
+    errors += _set_strategy_errors(part(spec, "updateStrategy"), "spec.updateStrategy")
+    retention, where = part(spec, "persistentVolumeClaimRetentionPolicy"), _RETENTION
+    for key in ("whenDeleted", "whenScaled"):
+        errors += one_of(retention, f"spec.{where}", key, ("Retain", "Delete"))
     errors += not_negative(spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit")
+    errors += not_negative(part(spec, "ordinals"), "spec.ordinals", "start")
+    service = text(spec, "serviceName")
+    faults = label_faults(service) if service else []
+    errors += [invalid("spec.serviceName", service, reason) for reason in faults]
     errors += _selector_errors(spec, "statefulset")
-    return errors + _template_errors(spec, active_deadline_of="StatefulSet")
+    return errors + _template_errors(_with_claims(spec), active_deadline_of="StatefulSet")
 
 
+def _set_strategy_errors(strategy: Object, where: str) -> list[FieldError]:
+    kind, rolling = strategy.get("type"), given(strategy, "rollingUpdate")
+    place = f"{where}.rollingUpdate"
+    if kind not in ("RollingUpdate", "OnDelete"):
+        return [invalid(where, _go(strategy), "must be 'RollingUpdate' or 'OnDelete'")]
+    if rolling is None:
+        return []
+    if kind == "OnDelete":
+        shown = {
+            "Partition": rolling.get("partition", 0),
+            "MaxUnavailable": rolling.get("maxUnavailable"),
+        }
+        return [invalid(place, shown, "only allowed for updateStrategy 'RollingUpdate'")]
+    return not_negative(rolling, place, "partition")
+
+
+def _with_claims(spec: Object) -> Object:
+    """As its pods see it: with the volumes that are claimed for each of them."""
+    claims = [text(claim, "metadata", "name") for claim in parts(spec, "volumeClaimTemplates")]
+    if not claims:
+        return spec
+    template = part(spec, "template")
+    pod = part(template, "spec")
+    own = [volume for volume in parts(pod, "volumes") if volume.get("name") not in claims]
+    added = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
+    return {**spec, "template": {**template, "spec": {**pod, "volumes": [*own, *added]}}}
+
+
+_RETENTION = "persistentVolumeClaimRetentionPolicy"
 _STATEFULSET_CHANGEABLE = (
     "replicas",
     "ordinals",
@@ -221,14 +255,38 @@ def _renumber_template(daemonset: Object, old: Object) -> None:
 
 def _daemonset_errors(daemonset: Object) -> list[FieldError]:
     spec = part(daemonset, "spec")
-    errors = selector_errors(part(spec, "selector"), "spec.selector")
+    selector = part(spec, "selector")
+    errors = selector_errors(selector, "spec.selector")
+    if isinstance(spec.get("selector"), dict) and not (
+        part(selector, "matchLabels") or parts(selector, "matchExpressions")
+    ):
+        errors.append(invalid("spec.selector", selector, "empty selector is invalid for daemonset"))
     errors += _template_errors(spec, active_deadline_of="DaemonSet")
     errors += not_negative(spec, "spec", "minReadySeconds")
     strategy = part(spec, "updateStrategy")
     if strategy.get("type") not in ("RollingUpdate", "OnDelete"):
         choices = ("RollingUpdate", "OnDelete")
         errors.append(not_supported("spec.updateStrategy", _go(strategy), choices))
+    elif strategy["type"] == "RollingUpdate":
+        errors += _daemon_rolling_errors(part(strategy, "rollingUpdate"))
     return errors + not_negative(spec, "spec", "revisionHistoryLimit")
+
+
+def _daemon_rolling_errors(rolling: Object) -> list[FieldError]:
+    """On one node, either the old pod stays until the new one runs, or it goes before."""
+    path = "spec.updateStrategy.rollingUpdate"
+    unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    errors = share_errors(unavailable, f"{path}.maxUnavailable")
+    errors += share_errors(surge, f"{path}.maxSurge")
+    errors += above_all(unavailable, f"{path}.maxUnavailable")
+    errors += above_all(surge, f"{path}.maxSurge")
+    none, neither = is_zero_share(unavailable), is_zero_share(surge)
+    if none and neither:
+        errors.append(required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+    elif not none and not neither:
+        why = "may not be set when maxUnavailable is non-zero"
+        errors.append(invalid(f"{path}.maxSurge", surge, why))
+    return errors
 
 
 def _selector_unchanged(new: Object, old: Object) -> list[FieldError]:

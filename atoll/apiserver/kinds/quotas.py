@@ -1,0 +1,223 @@
+"""ResourceQuota and LimitRange: how much a namespace may use, and how much each thing in it."""
+
+from atoll.apiserver.fields.error import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    required,
+)
+from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.rules import IMMUTABLE
+from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import qualified_faults
+from atoll.model.quantity import parse
+
+_QUOTA_PREFIXES = ("requests.", "limits.", "count/")
+_QUOTA_NAMES = frozenset(
+    [
+        "cpu",
+        "memory",
+        "ephemeral-storage",
+        "pods",
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    ]
+)
+_NOT_A_QUOTA = (
+    "must be a standard resource type or fully qualified",
+    "must be a standard resource for quota",
+)
+_PODS = frozenset(["pods"])
+_COMPUTE = _PODS | {
+    *("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
+}
+_CLAIMS = frozenset(["persistentvolumeclaims", "requests.storage"])
+# What each scope can be about.
+_SCOPES = {
+    "Terminating": _COMPUTE,
+    "NotTerminating": _COMPUTE,
+    "BestEffort": _PODS,
+    "NotBestEffort": _COMPUTE,
+    "PriorityClass": _COMPUTE,
+    "CrossNamespacePodAffinity": _COMPUTE,
+    "VolumeAttributesClass": _CLAIMS,
+}
+_OPPOSITES = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"})
+_NAMELESS = frozenset(_SCOPES) - {"PriorityClass", "VolumeAttributesClass"}
+_EXISTS_WHY = (
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating,"
+    " ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort,"
+    " ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
+
+
+def _quota_errors(quota: Object) -> list[FieldError]:
+    hard = part(quota, "spec", "hard")
+    errors = []
+    for name, amount in sorted(hard.items()):
+        where = f"spec.hard[{name}]"
+        if "/" not in name and name not in _QUOTA_NAMES and not name.startswith(_QUOTA_PREFIXES):
+            errors += [invalid(where, name, why) for why in _NOT_A_QUOTA]
+        value = parse(amount)
+        if value is not None and value < 0:
+            errors.append(invalid(where, amount, "must be greater than or equal to 0"))
+    return errors + _scopes_errors(quota, hard) + _selector_errors(quota, hard)
+
+
+def _scopes_errors(quota: Object, hard: Object) -> list[FieldError]:
+    scopes, where = items(quota, "spec", "scopes"), "spec.scopes"
+    errors = []
+    for scope in scopes:
+        if scope not in _SCOPES:
+            errors.append(invalid(where, scopes, "unsupported scope"))
+        strangers = _strangers(scope, hard)
+        errors += [invalid(where, scopes, "unsupported scope applied to resource")] * strangers
+    if any(pair <= {*scopes} for pair in _OPPOSITES):
+        errors.append(invalid(where, scopes, "conflicting scopes"))
+    return errors
+
+
+def _strangers(scope: str, hard: Object) -> int:
+    """How many of the limited things a scope cannot be about."""
+    known = _SCOPES.get(scope)
+    if known is None:
+        return 0
+    return sum(name not in known and _is_standard(name) for name in hard)
+
+
+def _is_standard(name: str) -> bool:
+    return name in _QUOTA_NAMES or name.startswith(("requests.", "limits."))
+
+
+def _selector_errors(quota: Object, hard: Object) -> list[FieldError]:
+    selector = part(quota, "spec", "scopeSelector")
+    where, seen, errors = "spec.scopeSelector.matchExpressions", set(), []
+    for need in parts(selector, "matchExpressions"):
+        scope, operator = text(need, "scopeName"), text(need, "operator")
+        values = items(need, "values")
+        seen.add(scope)
+        if scope not in _SCOPES:
+            errors.append(invalid(f"{where}.scopeName", scope, "unsupported scope"))
+        why = "unsupported scope applied to resource"
+        errors += [invalid(where, selector, why)] * _strangers(scope, hard)
+        if scope in _NAMELESS and operator != "Exists":
+            errors.append(invalid(f"{where}.operator", operator, _EXISTS_WHY))
+        if operator in ("In", "NotIn"):
+            if not values:
+                why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope"
+                errors.append(required(f"{where}.values", f"{why} selector"))
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope"
+                errors.append(invalid(f"{where}.values", values, f"{why} selector"))
+        else:
+            errors.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
+    if any(pair <= seen for pair in _OPPOSITES):
+        errors.append(invalid(where, items(quota, "spec", "scopes"), "conflicting scopes"))
+    return errors
+
+
+def _quota_update_errors(new: Object, old: Object) -> list[FieldError]:
+    after, before = items(new, "spec", "scopes"), items(old, "spec", "scopes")
+    return [] if {*after} == {*before} else [invalid("spec.scopes", after, IMMUTABLE)]
+
+
+def _default_limits(limits: Object) -> None:
+    """Limits stand in for each other: max for default, default and then min for defaultRequest."""
+    for limit in parts(limits, "spec", "limits"):
+        if limit.get("type") != "Container":
+            continue
+        default = {**part(limit, "max"), **part(limit, "default")}
+        request = {**part(limit, "min"), **default, **part(limit, "defaultRequest")}
+        limit |= {"default": default} if default else {}
+        limit |= {"defaultRequest": request} if request else {}
+
+
+def _limits_errors(limits: Object) -> list[FieldError]:
+    errors = []
+    seen = set()
+    for limit, where in each(parts(limits, "spec", "limits"), "spec.limits"):
+        kind = text(limit, "type")
+        faults = qualified_faults(kind)
+        errors += [invalid(f"{where}.type", kind, reason) for reason in faults]
+        if kind in seen:
+            errors.append(duplicate(f"{where}.type", kind))
+        seen.add(kind)
+        errors += _type_errors(limit, kind, where)
+        errors += _limit_errors(limit, where)
+    return errors
+
+
+def _type_errors(limit: Object, kind: str, where: str) -> list[FieldError]:
+    errors = []
+    for key in ("max", "min"):
+        for name in sorted(part(limit, key)):
+            if "/" not in name and name not in _QUOTA_NAMES and name != "storage":
+                place, why = f"{where}.{key}[{name}]", _NOT_A_QUOTA[0]
+                errors.append(invalid(place, name, why))
+    if kind == "Pod":
+        why = "may not be specified when `type` is 'Pod'"
+        named = (key for key in ("default", "defaultRequest") if part(limit, key))
+        errors += [forbidden(f"{where}.{key}", why) for key in named]
+    if kind == "PersistentVolumeClaim" and "storage" not in {
+        *part(limit, "min"),
+        *part(limit, "max"),
+    }:
+        why = "either minimum or maximum storage value is required, but neither was provided"
+        errors.append(required(f"{where}.limits", why))
+    return errors
+
+
+def _limit_errors(limit: Object, where: str) -> list[FieldError]:
+    low, high = part(limit, "min"), part(limit, "max")
+    default, request = part(limit, "default"), part(limit, "defaultRequest")
+    if limit.get("type") == "Pod":
+        default = request = {}
+    pairs = (
+        ("min", low, low, high, "min value {0} is greater than max value {1}"),
+        (
+            "defaultRequest",
+            request,
+            low,
+            request,
+            "min value {0} is greater than default request value {1}",
+        ),
+        (
+            "defaultRequest",
+            request,
+            request,
+            default,
+            "default request value {0} is greater than default limit value {1}",
+        ),
+        ("default", low, low, default, "min value {0} is greater than default value {1}"),
+        ("default", high, default, high, "default value {0} is greater than max value {1}"),
+    )
+    errors = []
+    for field, shown, smaller, larger, why in pairs:
+        for name in sorted(smaller):
+            below, above = parse(smaller[name]), parse(larger.get(name))
+            if below is not None and above is not None and below > above:
+                detail = why.format(smaller[name], larger[name])
+                errors.append(invalid(f"{where}.{field}[{name}]", shown[name], detail))
+    for name, ratio in sorted(part(limit, "maxLimitRequestRatio").items()):
+        value = parse(ratio)
+        if value is not None and value < 1:
+            place = f"{where}.maxLimitRequestRatio[{name}]"
+            errors.append(invalid(place, ratio, f"ratio {ratio} is less than 1"))
+    return errors
+
+
+LIMIT_RANGE = Strategy(creates_on_update=True, default=_default_limits, errors=_limits_errors)
+RESOURCE_QUOTA = Strategy(
+    has_status=True,
+    returns_deleted=True,
+    errors=_quota_errors,
+    update_errors=_quota_update_errors,
+)

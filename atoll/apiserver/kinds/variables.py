@@ -1,0 +1,135 @@
+"""Where a container's environment comes from: fields, amounts, keys of ConfigMaps and Secrets."""
+
+import re
+
+from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
+from atoll.apiserver.kinds.reading import Object, each, given, text
+from atoll.apiserver.kinds.rules import config_key_faults
+from atoll.dialects.kubernetes.names import subdomain_faults
+
+_NAME = re.compile("[ -<>-~]+")
+_NAME_WHY = (
+    "a valid environment variable name must consist only of printable ASCII characters"
+    " other than '='"
+)
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_FIELDS = frozenset(
+    [
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.uid",
+        "metadata.labels",
+        "metadata.annotations",
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.serviceAccountName",
+        "spec.schedulerName",
+        "spec.hostIP",
+        "status.phase",
+        "status.hostIP",
+        "status.hostIPs",
+        "status.podIP",
+        "status.podIPs",
+    ]
+)
+_SUBSCRIPTED = re.compile(r"metadata\.(annotations|labels)\['.*'\]")
+_AMOUNTS = (
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+)
+_PAGES = ("limits.hugepages-", "requests.hugepages-")
+
+
+def is_variable_name(name: object) -> bool:
+    """Whether a variable may be called that."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def variable_errors(variable: Object, where: str) -> list[FieldError]:
+    name = text(variable, "name")
+    errors = [] if is_variable_name(name) else [invalid(f"{where}.name", name, _NAME_WHY)]
+    if not name:
+        errors = [required(f"{where}.name")]
+    source = given(variable, "valueFrom")
+    if source is not None:
+        errors += _source_errors(source, f"{where}.valueFrom", text(variable, "value"))
+    return errors
+
+
+def _source_errors(source: Object, where: str, value: str) -> list[FieldError]:
+    present = [kind for kind in _SOURCES if given(source, kind) is not None]
+    errors: list[FieldError] = []
+    for kind in present:
+        place = f"{where}.{kind}"
+        if kind == "fieldRef":
+            errors += field_errors(source[kind], place)
+        elif kind == "resourceFieldRef":
+            errors += amount_errors(source[kind], place)
+        elif kind != "fileKeyRef":
+            errors += _key_errors(source[kind], place)
+    if not present:
+        listed = ", ".join(f"`{kind}`" for kind in _SOURCES[:-1])
+        why = f"must specify one of: {listed} or `{_SOURCES[-1]}`"
+        errors.append(invalid(where, "", why))
+    elif value:
+        errors.append(invalid(where, "", "may not be specified when `value` is not empty"))
+    elif len(present) > 1:
+        why = "may not have more than one field specified at a time"
+        errors.append(invalid(where, "", why))
+    return errors
+
+
+def field_errors(reference: Object, where: str) -> list[FieldError]:
+    """A field of the pod itself, by its path."""
+    path = text(reference, "fieldPath")
+    if not path:
+        return [required(f"{where}.fieldPath")]
+    if path in _FIELDS or _SUBSCRIPTED.fullmatch(path):
+        return []
+    why = f"error converting fieldPath: field label not supported: {path}"
+    return [invalid(f"{where}.fieldPath", path, why)]
+
+
+def amount_errors(reference: Object, where: str) -> list[FieldError]:
+    """What a container requests or is limited to."""
+    resource = text(reference, "resource")
+    if not resource:
+        return [required(f"{where}.resource")]
+    if resource in _AMOUNTS or resource.startswith(_PAGES):
+        return []
+    return [not_supported(f"{where}.resource", resource, _AMOUNTS)]
+
+
+def _key_errors(reference: Object, where: str) -> list[FieldError]:
+    name, key = text(reference, "name"), text(reference, "key")
+    errors = [invalid(f"{where}.name", name, reason) for reason in subdomain_faults(name)]
+    if not key:
+        return [*errors, required(f"{where}.key")]
+    return errors + [invalid(f"{where}.key", key, reason) for reason in config_key_faults(key)]
+
+
+def sources_errors(sources: list[Object], path: str) -> list[FieldError]:
+    """ConfigMaps and Secrets of which every key is a variable."""
+    errors: list[FieldError] = []
+    for source, where in each(sources, path):
+        prefix = text(source, "prefix")
+        if prefix and not is_variable_name(prefix):
+            errors.append(invalid(f"{where}.prefix", prefix, _NAME_WHY))
+        present = [k for k in ("configMapRef", "secretRef") if given(source, k) is not None]
+        for kind in present:
+            name, place = text(source, kind, "name"), f"{where}.{kind}.name"
+            if name:
+                errors += [invalid(place, name, reason) for reason in subdomain_faults(name)]
+            else:
+                errors.append(required(place))
+        if not present:
+            why = "must specify one of: `configMapRef` or `secretRef`"
+            errors.append(invalid(path, "", why))
+        elif len(present) > 1:
+            why = "may not have more than one field specified at a time"
+            errors.append(invalid(path, "", why))
+    return errors
