@@ -41,12 +41,15 @@ async def connections(
     count: int,
     on_body: Callable[[bytes], None] | None = None,
     on_failure: Callable[[Failed], None] | None = None,
+    *,
+    as_administrator: bool = False,
 ) -> list[Connection]:
     """So many connections, TLS and all; a few at a time, so that no handshake times out."""
+    tls = target.administrator if as_administrator else target.user
     opened: list[Connection] = []
     while len(opened) < count:
         at_once = min(_CONNECTING_AT_ONCE, count - len(opened))
-        connecting = (connect(target.url, target.tls, on_body, on_failure) for _ in range(at_once))
+        connecting = (connect(target.url, tls, on_body, on_failure) for _ in range(at_once))
         opened += await asyncio.gather(*connecting)
     return opened
 

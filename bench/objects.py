@@ -4,6 +4,7 @@ Requests are whole HTTP messages as bytes, made before anything is measured. Eve
 field manager, so that both servers keep account of who owns which field.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -12,6 +13,8 @@ Object = dict[str, Any]
 
 NAMESPACES = "/api/v1/namespaces"
 MANAGER = "bench"
+_RBAC_VERSION = "rbac.authorization.k8s.io/v1"
+_RBAC = f"/apis/{_RBAC_VERSION}"
 WIDTH = 8  # of numbers in changing values, so that every version of an object has the same length
 
 _LINE = "a value of a setting, of a length that settings have; "
@@ -71,6 +74,31 @@ def _container(name: str, port: int, number: int) -> Object:
             {"name": "config", "mountPath": "/etc/bench"},
             {"name": "scratch", "mountPath": "/var/run/bench"},
         ],
+    }
+
+
+def rights(user: str, others: int) -> Iterator[tuple[str, Object]]:
+    """Roles and bindings, each with where it is made: the user's, and those of so many others."""
+    rule = {
+        "apiGroups": ["", "apps"],
+        "resources": ["configmaps", "deployments"],
+        "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+    }
+    role = {"metadata": {"name": "bench"}, "rules": [rule]}
+    yield f"{_RBAC}/clusterroles", {"apiVersion": _RBAC_VERSION, "kind": "ClusterRole", **role}
+    for number in range(others):
+        yield f"{_RBAC}/clusterrolebindings", _binding(f"other-{number}", "view")
+    yield f"{_RBAC}/clusterrolebindings", _binding(user, "bench")
+
+
+def _binding(user: str, role: str) -> Object:
+    group = "rbac.authorization.k8s.io"
+    return {
+        "apiVersion": _RBAC_VERSION,
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"bench-{user}"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "User", "name": user, "apiGroup": group}],
     }
 
 

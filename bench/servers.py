@@ -15,9 +15,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+from atoll.apiserver.certificates import Credentials, sign_client
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.tls import client_context
 from atoll.config import Config
@@ -29,16 +31,18 @@ from testenv.process import running
 
 OURS = "atoll"
 THEIRS = "kubernetes"
+USER = "user"
 START_TIMEOUT_S = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A running server: how to reach it as administrator, what it costs, how long it took."""
+    """A running server: how to reach it, what it costs, how long it took."""
 
     name: str
     url: str
-    tls: ssl.SSLContext
+    administrator: ssl.SSLContext
+    user: ssl.SSLContext  # of one whose name is `user` and who may do only what roles allow
     roots: frozenset[int]  # its processes
     started_s: float  # from the command to the first time it said that it is ready
 
@@ -57,7 +61,9 @@ def atoll(directory: Path) -> Iterator[Target]:
     begun = time.monotonic()
     with running("atoll", command, directory / "atoll.log") as server:
         server.wait_until(lambda: _is_ready(config.kubeconfig), START_TIMEOUT_S)
-        yield _target(OURS, config.kubeconfig, before, begun)
+        now = datetime.now(UTC)
+        user = sign_client(Credentials(config.pki_dir), USER, (), now)
+        yield _target(OURS, config.kubeconfig, user, before, begun)
 
 
 @contextmanager
@@ -67,7 +73,8 @@ def kubernetes_with_etcd(binaries: Binaries) -> Iterator[Target]:
         before = children(os.getpid())
         begun = time.monotonic()
         with kubernetes(durable) as cluster:
-            yield _target(THEIRS, cluster.kubeconfig, before, begun)
+            user = (cluster.user.certificate.read_bytes(), cluster.user.key.read_bytes())
+            yield _target(THEIRS, cluster.kubeconfig, user, before, begun)
 
 
 def _with_durable_etcd(binaries: Binaries, directory: Path) -> Binaries:
@@ -84,12 +91,16 @@ def _with_durable_etcd(binaries: Binaries, directory: Path) -> Binaries:
     return Binaries(directory)
 
 
-def _target(name: str, kubeconfig: Path, before: set[int], begun: float) -> Target:
+def _target(
+    name: str, kubeconfig: Path, user: tuple[bytes, bytes], before: set[int], begun: float
+) -> Target:
     endpoint = read_kubeconfig(kubeconfig)
+    as_user = replace(endpoint, certificate=user[0], key=user[1])
     return Target(
         name=name,
         url=endpoint.server,
-        tls=client_context(endpoint),
+        administrator=client_context(endpoint),
+        user=client_context(as_user),
         roots=frozenset(children(os.getpid()) - before),
         started_s=time.monotonic() - begun,
     )

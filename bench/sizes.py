@@ -23,6 +23,7 @@ class Sizes:
     writers: int = 8
     page: int = 500
     clients: int = 32
+    bindings: int = 300  # of roles to others, among which that of the user is found
     list_clients: int = 4  # a list is megabytes; more at a time would measure the machine's memory
 
 

@@ -4,6 +4,7 @@ Writers never share an object, so that no write meets another; requests are made
 starts. Nothing here knows which server it talks to.
 """
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 
 from bench.connection import Connection, Failed
 from bench.fanout import fan_out
-from bench.load import Sample, Tally, ask, connections, dealt, measured, send_all
+from bench.load import Sample, Tally, ask, close_all, connections, dealt, measured, send_all
 from bench.objects import (
     NAMESPACES,
     Object,
@@ -25,11 +26,13 @@ from bench.objects import (
     merge_patch,
     post,
     put,
+    rights,
 )
-from bench.servers import Target
+from bench.servers import USER, Target
 from bench.sizes import Sizes
 
 CREATED, POOL, LISTED, WATCHED = "created", "pool", "listed", "watched"
+_ALLOWED_WITHIN_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +86,8 @@ def workloads(sizes: Sizes) -> list[Workload]:
 
 async def prepare(target: Target, sizes: Sizes, groups: Sequence[str]) -> Ground:
     """Connect the clients and make the objects that the workloads of these groups read or write."""
+    await _prepare_as_administrator(target, sizes)
     ground = Ground(target, await connections(target, sizes.clients), sizes)
-    namespaces = [_namespace(name) for name in (CREATED, POOL, LISTED, WATCHED)]
-    await _send(ground, [post(NAMESPACES, namespace) for namespace in namespaces])
     needed: list[bytes] = []
     if {"updates", "gets"} & set(groups):
         for kind in (CONFIGMAP, DEPLOYMENT):
@@ -97,6 +99,21 @@ async def prepare(target: Target, sizes: Sizes, groups: Sequence[str]) -> Ground
     if needed:
         await _send(ground, needed)
     return ground
+
+
+async def _prepare_as_administrator(target: Target, sizes: Sizes) -> None:
+    """Make the namespaces, and let the user in: by one binding among many."""
+    clients = await connections(target, sizes.clients, as_administrator=True)
+    ground = Ground(target, clients, sizes)
+    namespaces = [_namespace(name) for name in (CREATED, POOL, LISTED, WATCHED)]
+    await _send(ground, [post(NAMESPACES, namespace) for namespace in namespaces])
+    await _send(ground, [post(path, obj) for path, obj in rights(USER, sizes.bindings)])
+    close_all(clients)
+    [client] = await connections(target, 1)
+    async with asyncio.timeout(_ALLOWED_WITHIN_S):  # the other server learns of roles by and by
+        while (await client.exchange(get(configmaps(POOL)))).status != 200:
+            await asyncio.sleep(0.1)
+    client.close()
 
 
 def _namespace(name: str) -> Object:

@@ -22,6 +22,7 @@ ADMINISTRATOR = x509.Name(
 SERVER = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
 AUTHORITY = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "testenv")])
 FRONT_AUTHORITY = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "testenv-front-proxy")])
+USER = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "user")])
 FRONT_PROXY = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "front-proxy-client")])
 
 
@@ -38,6 +39,7 @@ class Certificates:
     authority: Pair
     server: Pair
     administrator: Pair
+    user: Pair  # somebody who may do only what roles allow
     service_account_key: Path
     front_authority: Pair  # of those who may say for whom they ask
     front_proxy: Pair
@@ -53,6 +55,7 @@ def make_certificates(directory: Path) -> Certificates:
         authority=authority,
         server=_issue(directory, SERVER, key, ExtendedKeyUsageOID.SERVER_AUTH, names),
         administrator=_issue(directory, ADMINISTRATOR, key, client),
+        user=_issue(directory, USER, key, client),
         service_account_key=_write_key(directory / "service-account.key"),
         front_authority=front_authority,
         front_proxy=_issue(directory, FRONT_PROXY, front_key, client, issuer=FRONT_AUTHORITY),

@@ -47,6 +47,7 @@ class Cluster:
     kubeconfig: Path
     authority: Path  # the certificate that its own is signed by
     administrator: Pair  # a client certificate and key
+    user: Pair  # the same, of one whose name is `user` and who may do only what roles allow
     front_proxy: Pair  # the same, of one who may say for whom it asks
     token: str  # the same, as a bearer token
     kubectl: Path
@@ -139,6 +140,7 @@ def _cluster(url: str, directory: Path, certificates: Certificates, binaries: Bi
         kubeconfig=kubeconfig,
         authority=certificates.authority.certificate,
         administrator=certificates.administrator,
+        user=certificates.user,
         front_proxy=certificates.front_proxy,
         token=TOKEN,
         kubectl=binaries.kubectl,

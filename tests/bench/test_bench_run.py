@@ -106,7 +106,8 @@ def processes_naming(path: Path) -> list[str]:
 
 def make_target() -> Target:
     roots = frozenset([os.getpid()])
-    return Target("some server", "https://localhost:1", ssl.create_default_context(), roots, 0.0)
+    tls = ssl.create_default_context()
+    return Target("some server", "https://localhost:1", tls, tls, roots, 0.0)
 
 
 def test_a_failure_of_one_client_ends_the_measurement_and_names_the_server():
