@@ -15,14 +15,11 @@ _SYSCTL = re.compile(_SYSCTL_PATTERN)
 _SYSCTL_WHY = f"must have at most 253 characters and match regex ^{_SYSCTL_PATTERN}$"
 
 
-def pod_security_errors(context: Object, where: str, spec: Object) -> list[FieldError]:
+def pod_security_errors(context: Object, where: str) -> list[FieldError]:
     errors = _id_errors(context, where, "fsGroup", "runAsUser", "runAsGroup")
     for index, group in enumerate(items(context, "supplementalGroups")):
         if not 0 <= group <= _ID_MAX:
             errors.append(invalid(f"{where}.supplementalGroups[{index}]", group, _ID_WHY))
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        why = "ShareProcessNamespace and HostPID cannot both be enabled"
-        errors.append(invalid(f"{where}.shareProcessNamespace", True, why))
     for setting, place in each(parts(context, "sysctls"), f"{where}.sysctls"):
         name = text(setting, "name")
         if not name:

@@ -36,7 +36,7 @@ def settings_errors(spec: Object, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, rule in _RULES:
         value = spec.get(key)
-        if value is not None and value != "":
+        if value or value == 0:
             errors += rule(value, f"{path}.{key}", spec)
     return errors
 
@@ -45,8 +45,15 @@ def _labels(selector: Any, where: str, _: Object) -> list[FieldError]:
     return label_errors(selector, where)
 
 
-def _security(context: Any, where: str, spec: Object) -> list[FieldError]:
-    return pod_security_errors(context, where, spec)
+def _security(context: Any, where: str, _: Object) -> list[FieldError]:
+    return pod_security_errors(context, where)
+
+
+def _shared_processes(shared: Any, where: str, spec: Object) -> list[FieldError]:
+    if not shared or not spec.get("hostPID"):
+        return []
+    place = f"{where.rpartition('.')[0]}.securityContext.shareProcessNamespace"
+    return [invalid(place, shared, "ShareProcessNamespace and HostPID cannot both be enabled")]
 
 
 def _affinity(affinity: Any, where: str, _: Object) -> list[FieldError]:
@@ -55,9 +62,9 @@ def _affinity(affinity: Any, where: str, _: Object) -> list[FieldError]:
 
 def _resolver_policy(policy: Any, where: str, spec: Object) -> list[FieldError]:
     """A pod that is resolved by nobody must say by whom it is."""
-    place = where.removesuffix("dnsPolicy") + "dnsConfig"
     if policy != "None":
         return []
+    place = where.removesuffix("dnsPolicy") + "dnsConfig"
     if not isinstance(spec.get("dnsConfig"), dict):
         return [required(place, "must provide `dnsConfig` when `dnsPolicy` is None")]
     if not items(spec, "dnsConfig", "nameservers"):
@@ -148,6 +155,7 @@ def _system(system: Any, where: str, _: Object) -> list[FieldError]:
 _RULES: tuple[tuple[str, Rule], ...] = (
     ("nodeSelector", _labels),
     ("securityContext", _security),
+    ("shareProcessNamespace", _shared_processes),
     ("affinity", _affinity),
     ("dnsPolicy", _resolver_policy),
     ("dnsConfig", _resolver),

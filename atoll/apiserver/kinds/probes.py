@@ -7,6 +7,7 @@ from atoll.apiserver.kinds.reading import Object, given, items, text
 from atoll.apiserver.kinds.rules import not_negative, port_errors, port_name_errors
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_WATCHED = frozenset(["lifecycle", *_PROBES])
 _SCHEMES = ("HTTP", "HTTPS")
 _NUMBERS = (
     "initialDelaySeconds",
@@ -20,6 +21,8 @@ _NUMBERS = (
 def probes_errors(container: Object, where: str, *, restarted: bool) -> list[FieldError]:
     """The hooks and probes of a container; one that is run once may have none."""
     errors: list[FieldError] = []
+    if _WATCHED.isdisjoint(container):  # as nearly always
+        return errors
     why = "may not be set for init containers without restartPolicy=Always"
     lifecycle = given(container, "lifecycle")
     if lifecycle is not None:
