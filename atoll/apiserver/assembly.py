@@ -42,6 +42,7 @@ from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
 from atoll.apiserver.housekeeping.quotas import QuotaStatus
 from atoll.apiserver.housekeeping.root_ca import RootCa
 from atoll.apiserver.kinds.builtin import builtin_resources
+from atoll.apiserver.kubelets import Unreached
 from atoll.apiserver.metrics import Metrics
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.resource import Branch, Resource
@@ -58,6 +59,7 @@ from atoll.store.record import Event
 from atoll.store.store import Store
 
 Service = Callable[[], Awaitable[None]]
+Branches = Mapping[tuple[str, str], tuple[Branch, ...]]
 
 
 class Follower(Protocol):
@@ -123,7 +125,8 @@ def assemble(
     bearers = Several((tokens or Tokens({}), accounts, BootstrapTokens(store, effects.now)))
     answers = Reviews(roles, bearers).answers()
     resources = [*builtin_resources(facts), *own.resources]
-    served = [_answered(_branched(each, own.branches), answers) for each in resources]
+    branches = _with_own(Unreached(store).branches(), own.branches)
+    served = [_answered(_branched(each, branches), answers) for each in resources]
     catalog = Catalog(served, facts)
     api = Api(store, catalog, effects, signing)
     definitions = Definitions(api)
@@ -208,8 +211,16 @@ def _answered(resource: Resource, answers: Mapping[str, Answer]) -> Resource:
     return replace(resource, answer=answer) if answer else resource
 
 
-def _branched(
-    resource: Resource, branches: Mapping[tuple[str, str], tuple[Branch, ...]]
-) -> Resource:
+def _with_own(usual: Branches, own: Branches) -> Branches:
+    """All branches; where a server has one of its own, that one instead of the usual."""
+    merged = dict(usual)
+    for place, branches in own.items():
+        names = {branch.name for branch in branches}
+        kept = (branch for branch in usual.get(place, ()) if branch.name not in names)
+        merged[place] = (*kept, *branches)
+    return merged
+
+
+def _branched(resource: Resource, branches: Branches) -> Resource:
     found = branches.get((resource.group, resource.plural))
     return replace(resource, branches=found) if found else resource

@@ -14,7 +14,6 @@ import re2
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import Facts
 
-TOKEN_REQUEST = ("authentication.k8s.io", "v1", "TokenRequest")
 SCALE = ("autoscaling", "v1", "Scale")
 _STATUS_VERBS = ("get", "patch", "update")
 _CUSTOM_PRIORITY = 1000
@@ -43,8 +42,9 @@ def subresources(resource: Resource) -> tuple[Subresource, ...]:
     found += [Subresource(name, _STATUS_VERBS, *own) for name in resource.strategy.parts]
     if resource.strategy.scale is not None:
         found.append(Subresource("scale", _STATUS_VERBS, *SCALE))
-    if resource.kind == "ServiceAccount" and not resource.group:
-        found.append(Subresource("token", ("create",), *TOKEN_REQUEST))
+    found += [
+        Subresource(name, ("create",), *asks) for name, asks in resource.strategy.posts.items()
+    ]
     if resource.kind == "Namespace" and not resource.group:
         found.append(Subresource("finalize", ("update",), *own))
     found.extend(

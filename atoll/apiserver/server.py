@@ -50,9 +50,11 @@ from atoll.apiserver.status import (
 )
 from atoll.apiserver.trail import Trail
 from atoll.apiserver.verbs.answering import answer
+from atoll.apiserver.verbs.binding import bind
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import create
 from atoll.apiserver.verbs.deleting import delete, delete_collection
+from atoll.apiserver.verbs.evicting import evict
 from atoll.apiserver.verbs.finalizing import finalize
 from atoll.apiserver.verbs.patching import patch
 from atoll.apiserver.verbs.reading import get_as_asked, list_records
@@ -238,7 +240,9 @@ def _serving(resource: Resource, target: ResourceRoute, verb: str) -> Verb | Non
         return None
     if verb not in resource.verbs:
         return None
-    return _answer if resource.answer is not None else _MANY.get(verb)
+    if not resource.stored:
+        return _answer if resource.answer is not None else _bind
+    return _MANY.get(verb)
 
 
 def _is_a_person(request: Request) -> bool:
@@ -331,6 +335,14 @@ async def _token(api: Api, call: Call) -> Response:
     return object_response(_shaper(api, call, ITEM_SHAPES), request_token(api, call), 201)
 
 
+async def _bind(api: Api, call: Call) -> Response:
+    return object_response(_shaper(api, call, ITEM_SHAPES), await bind(api, call), 201)
+
+
+async def _evict(api: Api, call: Call) -> Response:
+    return object_response(_shaper(api, call, ITEM_SHAPES), await evict(api, call), 201)
+
+
 async def _finalize(api: Api, call: Call) -> Response:
     return written_response(_shaper(api, call, ITEM_SHAPES), await finalize(api, call), 200)
 
@@ -345,6 +357,10 @@ _MANY: dict[str, Verb] = {
 _SUBRESOURCES: dict[str, dict[str, Verb]] = {
     "status": {"get": _get, "update": _update, "patch": _patch},
     "approval": {"get": _get, "update": _update, "patch": _patch},
+    "ephemeralcontainers": {"get": _get, "update": _update, "patch": _patch},
+    "resize": {"get": _get, "update": _update, "patch": _patch},
+    "binding": {"create": _bind},
+    "eviction": {"create": _evict},
     "scale": {"get": _get_scale, "update": _update_scale, "patch": _patch_scale},
     "finalize": {"update": _finalize},
     "token": {"create": _token},

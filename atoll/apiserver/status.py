@@ -195,6 +195,12 @@ def revision_too_large(asked: int, current: int) -> ApiError:
     )
 
 
+def done(code: int) -> Object:
+    """The Status that answers a request which has no object to show for it."""
+    body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    return {**body, "code": code}
+
+
 def success(plural: str, group: str, name: str, uid: str) -> Object:
     """The Status that answers a deletion which is already complete."""
     return {

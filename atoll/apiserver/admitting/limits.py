@@ -10,7 +10,7 @@ from typing import Any
 
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.admitting.sums import Sum, of_container, of_pod
-from atoll.apiserver.kinds.pods import quality
+from atoll.apiserver.kinds.quality import quality
 from atoll.apiserver.kinds.reading import part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 

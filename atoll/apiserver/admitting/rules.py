@@ -115,7 +115,7 @@ class Rules:
         return classes.with_ingress_class(ingress, self.settings.of(INGRESS_CLASSES))
 
     def _check_pod(self, seen: Admission, pod: Object) -> None:
-        if seen.old is None:
+        if seen.old is None and not seen.subresource:
             self.check_new(pod, seen.namespace)
         elif seen.subresource == "resize":
             limits.check_pod(pod, self.settings.of(LIMIT_RANGES, seen.namespace).values())

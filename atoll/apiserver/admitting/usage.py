@@ -12,7 +12,7 @@ from typing import Any
 from atoll.apiserver.admitting.classes import class_of
 from atoll.apiserver.admitting.sums import Sum, of_container, of_pod
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.pods import quality
+from atoll.apiserver.kinds.quality import quality
 from atoll.apiserver.kinds.reading import items, number, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339

@@ -2,16 +2,17 @@
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
 from atoll.apiserver.kinds.labels import label_errors
+from atoll.apiserver.kinds.pod_parts import guest_errors, resize_errors, resized, with_guests
 from atoll.apiserver.kinds.podrules import (
     pod_spec_errors,
     pod_update_errors,
     restart_policy_errors,
 )
 from atoll.apiserver.kinds.podspec import default_pod_spec, default_template
+from atoll.apiserver.kinds.quality import quality
 from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
 from atoll.apiserver.kinds.rules import not_negative
 from atoll.apiserver.resource import Scale, Strategy
-from atoll.model.quantity import parse
 
 _SELECTABLE = {
     "spec.nodeName": ("spec", "nodeName"),
@@ -48,29 +49,6 @@ def _default_host_ports(container: Object) -> None:
     for port in parts(container, "ports"):
         if not port.get("hostPort") and port.get("containerPort"):
             port["hostPort"] = port["containerPort"]
-
-
-def quality(spec: Object) -> str:
-    """The quality of service class: by what the containers request and limit of cpu and memory."""
-    containers = parts(spec, "containers") + parts(spec, "initContainers")
-    every = [part(container, "resources") for container in containers]
-    asked = [
-        amount
-        for resources in every
-        for kind in ("requests", "limits")
-        for name in ("cpu", "memory")
-        if (amount := parse(part(resources, kind).get(name))) is not None and amount > 0
-    ]
-    if not asked:
-        return "BestEffort"
-    guaranteed = all(
-        part(resources, "limits").get(name) is not None
-        and parse(part(resources, "limits").get(name))
-        == parse(part(resources, "requests").get(name))
-        for resources in every
-        for name in ("cpu", "memory")
-    )
-    return "Guaranteed" if guaranteed else "Burstable"
 
 
 def pod_errors(pod: Object) -> list[FieldError]:
@@ -138,6 +116,9 @@ POD = Strategy(
     default=default_pod,
     errors=pod_errors,
     update_errors=pod_update_errors,
+    parts={"resize": resized, "ephemeralcontainers": with_guests},
+    part_errors={"resize": resize_errors, "ephemeralcontainers": guest_errors},
+    posts={"binding": ("", "v1", "Binding"), "eviction": ("policy", "v1", "Eviction")},
 )
 POD_TEMPLATE = Strategy(
     tracks_generation=True,

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 from atoll.apiserver.access.accounts import BOUND, ISSUER, Account, Grant, asked_token
-from atoll.apiserver.catalog import TOKEN_REQUEST
 from atoll.apiserver.fields import error as fields
+from atoll.apiserver.kinds.core import TOKEN_REQUEST
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.objects.view import metadata_of
