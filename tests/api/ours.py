@@ -39,8 +39,14 @@ class Ours:
 
 
 @contextmanager
-def running(directory: Path, limits: Limits | None = None) -> Iterator[Ours]:
-    """Our server over an empty store in this directory, until the end of the block."""
+def running(
+    directory: Path, limits: Limits | None = None, *, furnishes: bool = False
+) -> Iterator[Ours]:
+    """Our server over an empty store in this directory, until the end of the block.
+
+    The real one runs without the controller that puts a ConfigMap into every namespace; so does
+    ours, unless it `furnishes` them.
+    """
     started: list[Ours] = []
     failed: list[BaseException] = []
     ready = threading.Event()
@@ -48,7 +54,7 @@ def running(directory: Path, limits: Limits | None = None) -> Iterator[Ours]:
 
     async def live() -> None:
         async with AsyncExitStack() as stack:
-            started.append(await _start(directory, limits, stack))
+            started.append(await _start(directory, limits, stack, furnishes=furnishes))
             ready.set()
             await stop.wait()
 
@@ -74,7 +80,9 @@ def running(directory: Path, limits: Limits | None = None) -> Iterator[Ours]:
         raise failed[0]
 
 
-async def _start(directory: Path, limits: Limits | None, stack: AsyncExitStack) -> Ours:
+async def _start(
+    directory: Path, limits: Limits | None, stack: AsyncExitStack, *, furnishes: bool
+) -> Ours:
     effects = system_effects()
     credentials = ensure_credentials(directory / "pki", effects.now())
     tokens = Tokens({TOKEN: Identity(ADMIN, (MASTERS,))})
@@ -82,7 +90,10 @@ async def _start(directory: Path, limits: Limits | None, stack: AsyncExitStack) 
     url = f"https://127.0.0.1:{listener.getsockname()[1]}"
     signing = read_signing(credentials, url)
     store = Store.open(SqliteLog(directory / "store"), limits)
-    plane = Plane(store, assemble(store, effects, tokens, signing=signing))
+    assembly = assemble(store, effects, tokens, signing=signing)
+    if not furnishes:
+        del assembly.services["root CA"]
+    plane = Plane(store, assembly)
     await run(plane, effects, stack)
     server = HttpServer(plane.server.handle, effects.now)
     authorities = credentials.ca, credentials.front_ca

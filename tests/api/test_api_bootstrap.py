@@ -1,10 +1,12 @@
 """What every cluster and every namespace has from the start."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
-from backends import OURS, Backend, Object
+from backends import Backend, Object
+from ours import running
+from transports import ProcessBackend
 
 PATIENCE_S = 30.0
 
@@ -58,10 +60,24 @@ def test_a_cluster_has_priorities_of_its_own(api: Backend, name: str, value: int
     assert found["description"].startswith("Used for system critical pods that must ")
 
 
-# A kube-apiserver without controllers makes neither of the two.
-@pytest.mark.parametrize("api", OURS, indirect=True)
+@pytest.fixture(scope="module")
+def furnishing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    """A server of ours with all its controllers; a kube-apiserver alone makes none of this."""
+    with running(tmp_path_factory.mktemp("furnishing"), furnishes=True) as ours:
+        yield ProcessBackend(ours.handler, ours.loop)
+
+
+@pytest.fixture
+def furnished(furnishing: Backend, unique: str) -> str:
+    furnishing.create("/api/v1/namespaces", {"metadata": {"name": unique}})
+    return unique
+
+
 @pytest.mark.parametrize("path", ["serviceaccounts/default", "configmaps/kube-root-ca.crt"])
-def test_what_every_namespace_has_comes_back(api: Backend, namespace: str, path: str) -> None:
+def test_what_every_namespace_has_comes_back(
+    furnishing: Backend, furnished: str, path: str
+) -> None:
+    api, namespace = furnishing, furnished
     whole = f"/api/v1/namespaces/{namespace}/{path}"
     first = wait_for(lambda: there(api, whole))
     api.delete(whole)
@@ -73,9 +89,8 @@ def test_what_every_namespace_has_comes_back(api: Backend, namespace: str, path:
     assert wait_for(another).get("data") == first.get("data")
 
 
-@pytest.mark.parametrize("api", OURS, indirect=True)
-def test_the_ca_in_a_namespace_is_put_right_again(api: Backend, namespace: str) -> None:
-    path = f"/api/v1/namespaces/{namespace}/configmaps/kube-root-ca.crt"
+def test_the_ca_in_a_namespace_is_put_right_again(furnishing: Backend, furnished: str) -> None:
+    api, path = furnishing, f"/api/v1/namespaces/{furnished}/configmaps/kube-root-ca.crt"
     ca = wait_for(lambda: there(api, path))["data"]["ca.crt"]
     assert ca.startswith("-----BEGIN CERTIFICATE-----")
     api.patch(path, {"data": {"ca.crt": "mine", "more": "x"}})
