@@ -49,6 +49,20 @@ class EstimatorChoice:
 NO_ESTIMATORS = EstimatorChoice()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditChoice:
+    """Whether and where it is recorded who asked for what, by kube-apiserver's names."""
+
+    log: Path | None = None
+    policy: Path | None = None
+    maxsize: int = 0  # in megabytes; 0: the usual
+    maxbackup: int = 0  # 0: all are kept
+    maxage: int = 0  # in days; 0: for ever
+
+
+NO_AUDIT = AuditChoice()
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One instance: where its data is, and where it listens.
@@ -66,6 +80,7 @@ class Config:
     """As the user wrote them: `Name=true,Other=false`."""
     times: Times = USUAL_TIMES
     estimators: EstimatorChoice = NO_ESTIMATORS
+    audit: AuditChoice = NO_AUDIT
 
     @property
     def store_file(self) -> Path:

@@ -22,6 +22,7 @@ class Peer:
     name: str
     groups: tuple[str, ...] = ()
     is_front_proxy: bool = False
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()  # what else is known of it
 
 
 @dataclass(frozen=True, slots=True)

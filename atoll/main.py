@@ -14,6 +14,7 @@ import signal
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from atoll.apiserver.access.signing import Signing
@@ -129,6 +130,7 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         control = Control(plane, effects, features, config.times, config.estimators)
         started = effects.now().isoformat(timespec="seconds")
         async with AsyncExitStack() as stack:
+            _begin_audit(config, plane, effects, stack)
             services = await run(plane, effects, stack)
             control.fleet = fleet = _fleet(config)
             if fleet is not None:
@@ -154,6 +156,17 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
             await services.until_stopped()
             log.info("Stopping")
     log.info("Stopped in good order")
+
+
+def _begin_audit(config: Config, plane: Plane, effects: Effects, stack: AsyncExitStack) -> None:
+    """Record who asks for what, if the user wants it, until the stack is unwound."""
+    if config.audit.log is None:
+        return
+    from atoll.apiserver.audit.opening import chosen_policy, numbers_of, open_log
+
+    record = open_log(config.audit, effects.now)
+    stack.callback(record.close)
+    plane.server.audit(chosen_policy(config.audit), record.write, partial(numbers_of, record))
 
 
 @dataclass(slots=True)

@@ -24,6 +24,8 @@ from atoll.apiserver.aggregation.aggregator import Aggregator
 from atoll.apiserver.aggregation.proxying import Proxy
 from atoll.apiserver.aggregation.registering import Registrar
 from atoll.apiserver.aggregation.trust import Trust
+from atoll.apiserver.audit.policy import Policy
+from atoll.apiserver.audit.recording import Audit
 from atoll.apiserver.authentication import Several, Tokens
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import Catalog
@@ -43,7 +45,7 @@ from atoll.apiserver.housekeeping.quotas import QuotaStatus
 from atoll.apiserver.housekeeping.root_ca import RootCa
 from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.kubelets import Unreached
-from atoll.apiserver.metrics import Metrics
+from atoll.apiserver.metrics import Metrics, More
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.resource import Branch, Resource
 from atoll.apiserver.schemas.facts import Facts, load
@@ -86,11 +88,18 @@ class Assembly:
     _load: tuple[Callable[[], None], ...]
     _kinds: Kinds
     _registrar: Registrar
+    _roles: Roles
     _ready: asyncio.Event
 
     @property
     def handle(self) -> Handler:
         return self.server.handle
+
+    def audit(self, policy: Policy, sink: Callable[[bytes], None], numbers: More) -> None:
+        """Record from now on who asks for what, and tell how much was recorded."""
+        server = self.server
+        server.audit = Audit(policy, self._roles.decide, self.api.now, sink)
+        server.metrics.more = (*server.metrics.more, numbers)
 
     async def start(self) -> None:
         """Take in what the store has, make what every cluster has. The store must be running."""
@@ -157,6 +166,7 @@ def assemble(
         _load=tuple(follower.load for follower in followers),
         _kinds=own,
         _registrar=registrar,
+        _roles=roles,
         _ready=ready,
     )
 

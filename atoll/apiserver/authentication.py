@@ -97,7 +97,7 @@ def authenticate(request: Request, bearers: Bearers) -> Identity:
 
 @lru_cache(maxsize=1024)
 def _of_certificate(peer: Peer) -> Identity:
-    return Identity(peer.name, (*peer.groups, AUTHENTICATED))
+    return Identity(peer.name, (*peer.groups, AUTHENTICATED), extra=peer.extra)
 
 
 def _authenticated(identity: Identity) -> Identity:

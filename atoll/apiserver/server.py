@@ -6,7 +6,6 @@ shell around `handle`.
 """
 
 import logging
-from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -63,6 +62,7 @@ from atoll.apiserver.verbs.tokens import request_token
 from atoll.apiserver.verbs.updating import update
 from atoll.apiserver.verbs.watching import watch
 from atoll.apiserver.wanting import attributes_of, document_attributes, verb_of, wanted_by
+from atoll.effects import stopwatch
 from atoll.errors import NotDurable
 from atoll.exchange import Request, Response
 from atoll.interpreting.asking import Known, Unanswered
@@ -92,14 +92,14 @@ class ApiServer:
         """Answer one request. Never raises: what goes wrong is a Status too."""
         audit_id = request.headers.get("audit-id") or self.api.effects.chance.uuid("audit")
         trail = Trail(audit_id)
-        metrics, time = self.metrics, get_running_loop().time
+        metrics = self.metrics
         metrics.begin(request.method)
-        started, code = time(), 0
+        started, code = stopwatch(), 0
         try:
             response = await self._outcome(request, trail)
             code = response.status
         finally:
-            metrics.end(request.method, request.query, trail, code, time() - started)
+            metrics.end(request.method, request.query, trail, code, stopwatch() - started)
         response = with_headers(response, audit_id, trail.warnings)
         return response if trail.record is None else trail.record.answered(response, trail.resource)
 

@@ -18,6 +18,8 @@ from typing import Any
 import click
 
 import atoll
+from atoll.cli.auditing import as_words as audit_words
+from atoll.cli.auditing import audit_options
 from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.estimating import as_words as estimator_words
 from atoll.cli.estimating import estimator_options
@@ -26,7 +28,15 @@ from atoll.cli.instance import Note, claim, running, write_note
 from atoll.cli.notifying import notifying
 from atoll.cli.printing import done, seconds, show, size, tell
 from atoll.cli.timing import as_words, times_options
-from atoll.config import NO_ESTIMATORS, USUAL_TIMES, Config, EstimatorChoice, Times
+from atoll.config import (
+    NO_AUDIT,
+    NO_ESTIMATORS,
+    USUAL_TIMES,
+    AuditChoice,
+    Config,
+    EstimatorChoice,
+    Times,
+)
 from atoll.errors import Damaged, NotDurable
 
 LOG_LINES_SHOWN = 5
@@ -52,6 +62,7 @@ NAMES_SHOWN = 8
 )
 @times_options
 @estimator_options
+@audit_options
 @click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
 @click.option(
     "--timeout",
@@ -69,12 +80,13 @@ def up(
     feature_gates: str,
     times: Times,
     estimators: EstimatorChoice,
+    audit: AuditChoice,
     notify_fd: int | None,
     foreground: bool,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
-    config = replace(config, times=times, estimators=estimators)
+    config = replace(config, times=times, estimators=estimators, audit=audit)
     if notify_fd is not None:
         _be_background_server(config, notify_fd)
     elif (note := running(config)) is not None:
@@ -122,10 +134,10 @@ def _say_running(config: Config, note: Note) -> None:
             command(config, "down"),
         )
     usual = config.times == USUAL_TIMES and config.estimators == NO_ESTIMATORS
-    if config.feature_gates or not usual:
+    if config.feature_gates or not usual or config.audit != NO_AUDIT:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
-            "so its feature gates, times and estimators cannot be changed",
+            "so its feature gates, times, estimators and audit cannot be changed",
             command(config, "down"),
         )
     where = f"at {note.url} (process {note.pid})"
@@ -237,6 +249,7 @@ def _spawn(config: Config, notify_fd: int) -> subprocess.Popen[bytes]:
     words += ["--fleet", config.fleet] if config.fleet is not None else []
     words += ["--feature-gates", config.feature_gates] if config.feature_gates else []
     words += [*as_words(config.times), *estimator_words(config.estimators)]
+    words += audit_words(config.audit)
     # The server must find this very package, and nothing that lies around where it runs.
     root = str(Path(atoll.__file__).parent.parent)
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

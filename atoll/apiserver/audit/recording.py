@@ -27,6 +27,7 @@ from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.bodies.decoding import decode_body, media_type, read_yaml_or_json
 from atoll.apiserver.bodies.json_text import Malformed
 from atoll.apiserver.bodies.protobuf import PROTOBUF
+from atoll.apiserver.kinds.reading import items, part, parts
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.routing import ResourceRoute, Route
 from atoll.apiserver.status import ApiError
@@ -84,6 +85,7 @@ class Recorded:
     received: str
     target: Route | None
     spoken: Identity | None = None
+    made: str = ""  # the name of what was created
     remarks: dict[str, str] = field(default_factory=dict)
 
     def speaks_as(self, identity: Identity) -> None:
@@ -151,7 +153,7 @@ class Recorded:
         found = {
             "resource": target.plural,
             "namespace": self.wanted.namespace,
-            "name": target.name,
+            "name": target.name or self.made,
             "apiGroup": target.group,
             "apiVersion": target.version,
             "subresource": target.subresource,
@@ -160,18 +162,24 @@ class Recorded:
 
     def _ending(self, response: Response, resource: Resource | None) -> Object:
         """How the request ended, and what was said, as far as the policy wants it."""
-        told = _told(response)
+        level, verb = self.rule.level, self.wanted.verb
+        # What was read is large at times, and mostly nobody wants to know what it was.
+        looks = response.status >= 400 or level == REQUEST_RESPONSE or verb in ("create", "delete")
+        told = _told(response) if looks else None
         status: Object = {"metadata": {}, "code": response.status}
         if told is not None and told.get("kind") == "Status":
             status = {key: told[key] for key in _STATUS_FIELDS if key in told} | status
+            self.made = part(told, "details").get("name") or ""
+        elif told is not None and verb == "create":
+            self.made = part(told, "metadata").get("name") or ""
         ending: Object = {"responseStatus": status}
         if self.sender is None:
             return ending
-        if self.rule.level in (REQUEST, REQUEST_RESPONSE):
+        if level in (REQUEST, REQUEST_RESPONSE):
             sent = _sent(self.request, resource)
             if sent is not None:
                 ending["requestObject"] = self._shown(sent)
-        if self.rule.level == REQUEST_RESPONSE and told is not None:
+        if level == REQUEST_RESPONSE and told is not None:
             ending["responseObject"] = self._shown(told)
         return ending
 
@@ -179,9 +187,12 @@ class Recorded:
         if not self.rule.omits_owners or not isinstance(obj, dict):
             return obj
         shown = _without_owners(obj)
-        if isinstance(shown.get("items"), list):
-            shown["items"] = [
-                _without_owners(item) if isinstance(item, dict) else item for item in shown["items"]
+        if items(shown, "items"):
+            shown["items"] = [_without_owners(each) for each in parts(shown, "items")]
+        if items(shown, "rows"):
+            rows = parts(shown, "rows")
+            shown["rows"] = [
+                {**row, "object": _without_owners(part(row, "object"))} for row in rows
             ]
         return shown
 

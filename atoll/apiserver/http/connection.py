@@ -42,6 +42,14 @@ class Shared:
     ending: bool = False
 
 
+def _reader(limits: Limits, transport: asyncio.BaseTransport) -> RequestReader:
+    """A reader of requests, who knows from whom they come."""
+    tls, address = (transport.get_extra_info(key) for key in ("ssl_object", "peername"))
+    peer = peer_of(tls.getpeercert(), tls.getpeercert(binary_form=True)) if tls else None
+    # A local socket has no address of this form.
+    return RequestReader(limits, peer, str(address[0]) if isinstance(address, tuple) else "")
+
+
 class Connection(asyncio.Protocol):
     __slots__ = (
         "_buffered",
@@ -88,10 +96,7 @@ class Connection(asyncio.Protocol):
         shared = self._shared
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=shared.limits.write_buffer_bytes)
-        peer, address = (transport.get_extra_info(key) for key in ("peercert", "peername"))
-        # A local socket has no address of this form.
-        source = str(address[0]) if isinstance(address, tuple) else ""
-        self._reader = RequestReader(shared.limits, peer_of(peer), source)
+        self._reader = _reader(shared.limits, transport)
         if shared.ending or len(shared.connections) >= 2 * shared.limits.connections_max:
             self._gone = True
             transport.close()

@@ -5,20 +5,28 @@ valid was decided in the TLS handshake; what the name may do is decided elsewher
 """
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from atoll.exchange import Peer
 
+CREDENTIAL = "authentication.kubernetes.io/credential-id"
 FRONT_AUTHORITY = "atoll-front-proxy-ca"  # whom its certificates are issued by, and no other
 
 
-def peer_of(certificate: Mapping[str, Any] | None) -> Peer | None:
-    """The peer a certificate names; None without a certificate, or with one that names nobody."""
+def peer_of(certificate: Mapping[str, Any] | None, encoded: bytes | None = None) -> Peer | None:
+    """The peer a certificate names; None without a certificate, or with one that names nobody.
+
+    Encoded (DER), it also has a fingerprint, by which its requests can be told from others.
+    """
     if not certificate:
         return None
     name, groups = _named(certificate.get("subject", ()))
     issuer, _ = _named(certificate.get("issuer", ()))
-    return Peer(name, groups, issuer == FRONT_AUTHORITY) if name else None
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    if encoded:
+        extra = ((CREDENTIAL, (f"X509SHA256={sha256(encoded).hexdigest()}",)),)
+    return Peer(name, groups, issuer == FRONT_AUTHORITY, extra) if name else None
 
 
 def _named(names: Sequence[Any]) -> tuple[str, tuple[str, ...]]:
