@@ -54,6 +54,7 @@ from atoll.apiserver.telling import health_of, numbers_of
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.asking import Webhooks
 from atoll.apiserver.webhooks.calling import Calling
+from atoll.apiserver.webhooks.conversions import Conversions
 from atoll.client.posting import Posting
 from atoll.effects import Effects
 from atoll.exchange import Handler
@@ -141,7 +142,9 @@ def assemble(
     definitions = Definitions(api)
     quotas = Quotas(store, effects.now)
     keepers = _keepers(api, definitions, roles) | {"quotas": QuotaStatus(api, quotas)}
-    webhooks = keepers["webhooks"] = Webhooks(api, Calling(store, effects.chance, Posting()))
+    calling = Calling(store, effects.chance, Posting())
+    api.convert = Conversions(calling, effects.chance).convert
+    webhooks = keepers["webhooks"] = Webhooks(api, calling)
     registrar, aggregator = Registrar(api, facts), Aggregator(api)
     keepers |= _aggregating(api, registrar, aggregator)
     authorize = authorize or roles.authorize

@@ -37,6 +37,7 @@ def _resource(definition: Object, version: Object, stored: Object) -> Resource:
     raw = _raw_schema(version)
     schema = root_schema(raw, names["kind"])
     api_version = f"{spec['group']}/{version['name']}"
+    conversion = _conversion(spec)
     same = version["name"] == stored["name"]
     return Resource(
         group=spec["group"],
@@ -53,8 +54,9 @@ def _resource(definition: Object, version: Object, stored: Object) -> Resource:
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         definition=definition,
+        conversion=conversion,
         deprecation=_deprecation(version, f"{api_version} {names['kind']}"),
-        from_stored=_reader(schema, api_version, same=same),
+        from_stored=_reader(schema, api_version, same=same and conversion is None),
         to_stored=unconverted if same else _keeper(stored, spec["group"], names["kind"]),
     )
 
@@ -78,6 +80,12 @@ def _strategy(
         changed_errors=rules.changed_errors,
         changed_status_errors=status_rules.changed_errors,
     )
+
+
+def _conversion(spec: Object) -> Object | None:
+    """The webhook that converts; None if versions differ in their names only."""
+    said = spec.get("conversion") or {}
+    return said.get("webhook") if said.get("strategy") == "Webhook" else None
 
 
 def _deprecation(version: Object, what: str) -> str:

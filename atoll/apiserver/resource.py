@@ -74,7 +74,7 @@ class Strategy:
     """What differs between kinds in how they are written, deleted and selected."""
 
     tracks_generation: bool = False
-    counts_annotations: bool = False  # a change of annotations is a new generation too
+    counts: tuple[str, ...] = ()  # of what else in the metadata a change is a new generation
     has_status: bool = False
     scale: Scale | None = None
     # Other endpoints that change a part of an object: (what is proposed, old) -> what it comes to.
@@ -189,6 +189,7 @@ class Resource:
     categories: tuple[str, ...] = ()
     stored_in: str = ""  # the collection, where it is not this group's own (events)
     definition: Object | None = None  # the CRD it comes from
+    conversion: Object | None = None  # the webhook that converts between its versions, if one does
     deprecation: str = ""  # what everybody who asks for it is warned of
     from_stored: Callable[[Object], Object] = unconverted  # the stored version -> this one
     to_stored: Callable[[Object], Object] = unconverted

@@ -320,7 +320,7 @@ async def _delete_collection(api: Api, call: Call) -> Response:
 
 
 async def _get_scale(api: Api, call: Call) -> Response:
-    return object_response(_shaper(api, call, ITEM_SHAPES), get_scale(api, call), 200)
+    return object_response(_shaper(api, call, ITEM_SHAPES), await get_scale(api, call), 200)
 
 
 async def _update_scale(api: Api, call: Call) -> Response:

@@ -16,11 +16,15 @@ from atoll.apiserver.kinds.admission_rules import (
 from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.reading import Object, at, each, items, part, parts, text
 from atoll.apiserver.kinds.rules import one_of
-from atoll.apiserver.kinds.webhook_clients import client_errors, default_client
+from atoll.apiserver.kinds.webhook_clients import (
+    REVIEW_VERSIONS,
+    client_errors,
+    default_client,
+    review_version_errors,
+)
 from atoll.apiserver.resource import Strategy
-from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
+from atoll.dialects.kubernetes.names import subdomain_faults
 
-REVIEW_VERSIONS = ("v1", "v1beta1")
 TIMEOUT_S = 10
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
 
@@ -53,7 +57,8 @@ def _errors(configuration: Object) -> list[FieldError]:
     for hook, where in each(parts(configuration, "webhooks"), "webhooks"):
         errors += _hook_errors(hook, where)
         versions = items(hook, "admissionReviewVersions")
-        errors += _version_errors(versions, f"{where}.admissionReviewVersions")
+        absent = f"must specify one of {', '.join(REVIEW_VERSIONS)}"
+        errors += review_version_errors(versions, f"{where}.admissionReviewVersions", absent)
         name = text(hook, "name")
         if name and name in names:
             errors.append(duplicate(f"{where}.name", name))
@@ -95,22 +100,6 @@ def _effect_errors(hook: Object, where: str) -> list[FieldError]:
     if effects is None:
         return [required(where, f"must specify one of {', '.join(_SIDE_EFFECTS)}")]
     return [] if effects in _SIDE_EFFECTS else [not_supported(where, effects, _SIDE_EFFECTS)]
-
-
-def _version_errors(versions: list[str], path: str) -> list[FieldError]:
-    known = ", ".join(REVIEW_VERSIONS)
-    if not versions:
-        return [required(path, f"must specify one of {known}")]
-    errors = []
-    for index, version in enumerate(versions):
-        where = f"{path}[{index}]"
-        if version in versions[:index]:
-            errors.append(invalid(where, version, "duplicate version"))
-            continue
-        errors += [invalid(where, version, fault) for fault in rfc1035_faults(version)]
-    if not any(version in REVIEW_VERSIONS for version in versions):
-        errors.append(invalid(path, versions, f"must include at least one of {known}"))
-    return errors
 
 
 VALIDATING = Strategy(

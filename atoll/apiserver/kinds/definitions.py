@@ -3,9 +3,13 @@
 What a definition says about others (schemas, names, columns) is the business of `schemas`.
 """
 
-from functools import partial
-
-from atoll.apiserver.kinds.reading import Object, fill, given, grown, parts, text
+from atoll.apiserver.fields.error import FieldError, required
+from atoll.apiserver.kinds.reading import Object, fill, given, grown, items, part, parts, text
+from atoll.apiserver.kinds.webhook_clients import (
+    client_errors,
+    default_client,
+    review_version_errors,
+)
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.resource import Strategy
 from atoll.apiserver.schemas.definitions import (
@@ -26,9 +30,26 @@ def _default_definition(definition: Object) -> None:
         fill(names, singular=kind.lower(), listKind=f"{kind}List")
     conversion = grown(spec, "conversion")
     fill(conversion, strategy="None")
-    service = given(conversion, "webhook", "clientConfig", "service")
-    if service is not None:
-        fill(service, port=443)
+    default_client(part(conversion, "webhook", "clientConfig"))
+
+
+def _errors(definition: Object) -> list[FieldError]:
+    errors = definition_errors(definition, judge=rule_faults)
+    return errors + _conversion_errors(part(definition, "spec"))
+
+
+def _conversion_errors(spec: Object) -> list[FieldError]:
+    conversion, path = part(spec, "conversion"), "spec.conversion"
+    if conversion.get("strategy") != "Webhook":
+        return []
+    webhook = part(conversion, "webhook")
+    config, versions = given(webhook, "clientConfig"), items(webhook, "conversionReviewVersions")
+    where = f"{path}.webhookClientConfig"
+    if config is None:
+        errors = [required(where, "required when strategy is set to Webhook")]
+    else:
+        errors = client_errors(config, where)
+    return errors + review_version_errors(versions, f"{path}.conversionReviewVersions", "")
 
 
 def _begin(definition: Object) -> None:
@@ -58,7 +79,7 @@ DEFINITION = Strategy(
     has_status=True,
     unconditional_update=False,
     default=_default_definition,
-    errors=partial(definition_errors, judge=rule_faults),
+    errors=_errors,
     update_errors=definition_update_errors,
     prepare_create=_begin,
     begin_delete=_end,

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from atoll.apiserver.fields.error import FieldError, invalid, required
 from atoll.apiserver.kinds.reading import Object, at, given, text
 from atoll.apiserver.kinds.rules import PORT_RANGE
-from atoll.dialects.kubernetes.names import subdomain_faults
+from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
 
+REVIEW_VERSIONS = ("v1", "v1beta1")
 _FORM = "; desired format: https://host[/path]"
 
 
@@ -29,6 +30,23 @@ def client_errors(config: Object, path: str) -> list[FieldError]:
     if service is not None:
         return _service_errors(service, f"{path}.service")
     return _url_errors(url or "", f"{path}.url")
+
+
+def review_version_errors(versions: list[str], path: str, absent: str) -> list[FieldError]:
+    """What is wrong with the versions of reviews that a webhook says it understands."""
+    if not versions:
+        return [required(path, absent)]
+    errors = []
+    for index, version in enumerate(versions):
+        where = f"{path}[{index}]"
+        if version in versions[:index]:
+            errors.append(invalid(where, version, "duplicate version"))
+            continue
+        errors += [invalid(where, version, fault) for fault in rfc1035_faults(version)]
+    if not any(version in REVIEW_VERSIONS for version in versions):
+        why = f"must include at least one of {', '.join(REVIEW_VERSIONS)}"
+        errors.append(invalid(path, versions, why))
+    return errors
 
 
 def _url_errors(written: str, where: str) -> list[FieldError]:

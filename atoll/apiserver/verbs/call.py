@@ -1,7 +1,9 @@
 """What every verb is given: the parts of the server, and one call on one resource."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.admission import Hooks
@@ -15,6 +17,13 @@ from atoll.effects import Effects
 from atoll.exchange import Request
 from atoll.store.store import Store
 
+Convert = Callable[[Resource, Sequence[dict[str, Any]], str], Awaitable[list[dict[str, Any]]]]
+"""Has the webhook of a custom resource convert objects to a version."""
+
+
+async def _nobody_converts(*_: object) -> list[dict[str, Any]]:
+    raise AssertionError("a server that has conversion webhooks is put together with them")
+
 
 @dataclass(slots=True)
 class Api:
@@ -26,6 +35,7 @@ class Api:
     signing: Signing
     hooks: Hooks = field(default_factory=Hooks)
     watches: OpenWatches = field(default_factory=OpenWatches)
+    convert: Convert = _nobody_converts
 
     def now(self) -> datetime:
         return self.effects.now()

@@ -112,7 +112,7 @@ def _precondition_failed(
 async def delete_collection(api: Api, call: Call) -> list[Object]:
     """Delete every object that matches the query; gives them as they were."""
     options = delete_options(read_options(call), call.query)
-    doomed = list_objects(api, call)
+    doomed = await list_objects(api, call)
     for obj in doomed:
         meta = metadata(obj)
         namespace = meta.get("namespace", "")

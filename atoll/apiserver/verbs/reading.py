@@ -11,6 +11,7 @@ import orjson
 from atoll.apiserver.options import ListOptions, list_options, named_revision, parse_revision
 from atoll.apiserver.status import ApiError, bad_request, expired, not_found, revision_too_large
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.converting import have_converted
 from atoll.apiserver.verbs.matching import Matcher, matcher, served
 from atoll.errors import Gone
 from atoll.store.record import Record
@@ -35,7 +36,9 @@ async def get_as_asked(api: Api, call: Call) -> Record:
     """The record of one object, as new as the client wants it at the least."""
     if call.query:  # as seldom
         await reach(api, named_revision(call.query))
-    return get(api, call)
+    record = get(api, call)
+    await have_converted(api, call.resource, [record])
+    return record
 
 
 def get(api: Api, call: Call) -> Record:
@@ -95,6 +98,12 @@ def _bad_token(why: str) -> ApiError:
 
 async def list_records(api: Api, call: Call) -> Listing:
     """The page that a list request asks for."""
+    listing = await _listed(api, call)
+    await have_converted(api, call.resource, listing.records)
+    return listing
+
+
+async def _listed(api: Api, call: Call) -> Listing:
     options = list_options(call.query)
     selection = matcher(call, options.labels, options.fields)
     if options.token:
@@ -105,10 +114,18 @@ async def list_records(api: Api, call: Call) -> Listing:
     # A list "at least as new as" a revision with a limit has always meant "exactly at" it.
     exact = options.match == "Exact" or (revision > 0 and options.limit > 0 and not options.match)
     limit = 0 if options.revision == "0" else options.limit
+    await have_selectable(api, selection)
     try:
         return _page(api, selection, Token(revision if exact else 0, ""), limit)
     except Gone as error:
         raise expired(_TOO_OLD) from error
+
+
+async def have_selectable(api: Api, selection: Matcher) -> None:
+    """Have all converted that may be selected by what only another version shows."""
+    if selection.fields and selection.resource.conversion is not None:
+        records = api.store.page(selection.resource.collection, selection.prefix).records
+        await have_converted(api, selection.resource, records)
 
 
 def _continued(api: Api, selection: Matcher, options: ListOptions) -> Listing:
@@ -164,11 +181,13 @@ def _listing(
     return Listing(records, revision, encode_token(Token(revision, records[-1].name)), remaining)
 
 
-def list_objects(api: Api, call: Call) -> list[Object]:
+async def list_objects(api: Api, call: Call) -> list[Object]:
     """Every object a call selects, decoded, as of now."""
     options = list_options(call.query)
     selection = matcher(call, options.labels, options.fields)
+    await have_selectable(api, selection)
     listing = _page(api, selection, Token(0, ""), 0)
+    await have_converted(api, call.resource, listing.records)
     return [orjson.loads(served(call.resource, record)) for record in listing.records]
 
 

@@ -19,6 +19,7 @@ from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.converting import have_converted
 from atoll.apiserver.verbs.forming import Form, formed_update
 from atoll.apiserver.verbs.intake import fitted, read_object, read_patch
 from atoll.apiserver.verbs.patching import check_options, check_version, patch_type, patcher
@@ -64,8 +65,10 @@ def _scale(call: Call) -> Scale:
     return scale
 
 
-def get_scale(api: Api, call: Call) -> Object:
-    obj = stored_object(call.resource, get(api, call))
+async def get_scale(api: Api, call: Call) -> Object:
+    record = get(api, call)
+    await have_converted(api, call.resource, [record])
+    obj = stored_object(call.resource, record)
     assert obj is not None
     return scale_of(_scale(call), obj)
 

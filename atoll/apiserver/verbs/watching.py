@@ -6,9 +6,10 @@ An event's frame is encoded once and shared by all watchers that want it in the 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -16,10 +17,11 @@ import orjson
 
 from atoll.apiserver.options import ListOptions, list_options, parse_revision
 from atoll.apiserver.shaping import Shaper
-from atoll.apiserver.status import expired
+from atoll.apiserver.status import ApiError, expired
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.converting import have_converted
 from atoll.apiserver.verbs.matching import Matcher, matcher, served
-from atoll.apiserver.verbs.reading import reach
+from atoll.apiserver.verbs.reading import have_selectable, reach
 from atoll.errors import Gone
 from atoll.store.record import Event, Record
 from atoll.store.watching import Watch
@@ -51,12 +53,15 @@ class Watching:
         collection = self._selection.resource.collection
         self._api.watches.add(collection, self)
         try:
+            await self._have_converted(self._initial)
             if chunk := self._initial_frames():
                 yield chunk
             async with aclosing(self._live()) as chunks:
                 async for chunk in chunks:
                     yield chunk
         except Gone as error:
+            yield error_frame(expired(str(error)))
+        except ApiError as error:  # of a webhook that does not convert
             yield error_frame(error)
         finally:
             self._api.watches.discard(collection, self)
@@ -73,6 +78,8 @@ class Watching:
         bookmark_due = min(loop.time() + BOOKMARK_EVERY_S, self._deadline - LAST_BOOKMARK_S)
         while True:
             if events := self._watch.take(_BATCH):
+                changed = chain.from_iterable((one.before, one.after) for one in events)
+                await self._have_converted(changed)
                 if chunk := b"".join(map(self._frame, events)):
                     yield chunk
                 continue
@@ -86,6 +93,11 @@ class Watching:
                     yield self._bookmark()
                 continue
             await self._wait_until(min(bookmark_due, self._deadline))
+
+    async def _have_converted(self, records: Iterable[Record | None]) -> None:
+        resource = self._selection.resource
+        if resource.conversion is not None:
+            await have_converted(self._api, resource, records)
 
     async def _wait_until(self, moment: float) -> None:
         try:
@@ -155,8 +167,8 @@ def frame(change: str, value: bytes) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (change.encode(), value)
 
 
-def error_frame(error: Gone) -> bytes:
-    return frame("ERROR", orjson.dumps(expired(str(error)).status()))
+def error_frame(error: ApiError) -> bytes:
+    return frame("ERROR", orjson.dumps(error.status()))
 
 
 def wants_initial(options: ListOptions) -> bool:
@@ -187,6 +199,7 @@ async def watch(api: Api, call: Call, shaper: Shaper) -> AsyncIterator[bytes]:
     if wants_initial(options):
         if revision:
             await reach(api, revision)
+        await have_selectable(api, selection)
         page = api.store.page(call.resource.collection, selection.prefix)
         initial = [record for record in page.records if selection.matches(record)]
         return _opened(opening, page.revision, initial)
@@ -197,7 +210,7 @@ def _opened(opening: Opening, after: int, initial: list[Record]) -> AsyncIterato
     try:
         cursor = opening.api.store.watch(opening.selection.resource.collection, after=after)
     except Gone as error:
-        return _only(error_frame(error))
+        return _only(error_frame(expired(str(error))))
     return Watching(opening, cursor, initial).frames()
 
 

@@ -19,6 +19,8 @@ from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError
 from atoll.apiserver.verbs.call import Api
+from atoll.apiserver.verbs.converting import as_stored, have_converted
+from atoll.apiserver.verbs.matching import served
 from atoll.store.record import Record
 from atoll.store.store import KEEP, Keep, Put, Remove
 
@@ -67,6 +69,9 @@ def stored_object(resource: Resource, record: Record | None) -> Object | None:
     """The object in this record, as this resource serves it."""
     if record is None:
         return None
+    if resource.conversion is not None:
+        shown: Object = orjson.loads(served(resource, record))
+        return shown
     obj: Object = orjson.loads(record.value)
     return resource.from_stored(obj)
 
@@ -96,10 +101,13 @@ async def write_admitted(
     api: Api, resource: Resource, key: str, decide: Deciding, *, dry_run: bool = False
 ) -> Written:
     """Carry out a decision that may have to wait for others; most are made at once."""
-    try:
-        return await write(api, resource, key, lambda old: _at_once(decide(old)), dry_run=dry_run)
-    except _MustWait:
-        pass
+    if resource.conversion is None:
+        try:
+            return await write(
+                api, resource, key, lambda old: _at_once(decide(old)), dry_run=dry_run
+            )
+        except _MustWait:
+            pass
     while True:
         try:
             return await _write_waiting(api, resource, key, decide, dry_run=dry_run)
@@ -112,6 +120,7 @@ async def _write_waiting(
 ) -> Written:
     seen = api.store.latest(resource.collection, key)
     verdict: Verdict | ApiError
+    await have_converted(api, resource, [seen])
     try:
         verdict = await decide(stored_object(resource, seen))
     except ApiError as error:
@@ -130,7 +139,14 @@ async def _write_waiting(
 
     if dry_run:
         return _tried(resource, seen, lambda old: settled(seen, old))
-    return await _carried_out(api, resource, key, settled)
+    if resource.conversion is None or isinstance(verdict, ApiError):
+        return await _carried_out(api, resource, key, settled)
+    stored = await as_stored(api, verdict.object, resource)
+
+    def keep(obj: Object) -> Object:
+        return with_revision(stored, int(metadata(obj)["resourceVersion"]))
+
+    return await _carried_out(api, resource, key, settled, to_stored=keep)
 
 
 def _at_once(decision: Coroutine[Any, Any, Verdict]) -> Verdict:
@@ -157,29 +173,38 @@ async def _carried_out(
     resource: Resource,
     key: str,
     decide: Callable[[Record | None, Object | None], Verdict],
+    *,
+    to_stored: Callable[[Object], Object] | None = None,
 ) -> Written:
     done: Written | None = None
+    keep = to_stored or resource.to_stored
 
     def decide_record(current: Record | None, revision: int) -> Put | Remove | Keep:
         nonlocal done
-        old = stored_object(resource, current)
+        old = stored_object(resource, current) if to_stored is None else None
         verdict = decide(current, old)
         if isinstance(verdict, Leave):
             done = Written(verdict.object)
             return KEEP
         obj = with_revision(verdict.object, revision)
-        value = kept_bytes(resource.to_stored(obj))
+        value = kept_bytes(keep(obj))
         as_served = value if resource.serves_as_stored else None
         if isinstance(verdict, Drop):
             done = Written(obj, removed=True, value=as_served)
-            last = with_revision(old if old is not None else verdict.object, revision)
-            return Remove(kept_bytes(resource.to_stored(last)))
+            return Remove(_last(resource, current, old, revision))
         done = Written(obj, created=current is None, value=as_served)
         return Put(value)
 
     await api.store.write(resource.collection, key, decide_record)
     assert done is not None, "the store has called the decision"
     return done
+
+
+def _last(resource: Resource, current: Record | None, old: Object | None, revision: int) -> bytes:
+    """What watchers are told of an object that is gone: what was stored."""
+    assert current is not None, "there is nothing to remove"
+    last = orjson.loads(current.value) if old is None else resource.to_stored(old)
+    return kept_bytes(with_revision(last, revision))
 
 
 def _tried(resource: Resource, current: Record | None, decide: Decision) -> Written:

@@ -73,13 +73,13 @@ class Webhooks:
         return not self._is_idle and self._about(resource) is not _NOBODY
 
     async def mutated(self, admission: Admission, fit: Fit) -> Object:
-        asking = _Asking(self, self._meant(admission, 0), fit)
+        asking = _Asking(self, self._api, self._meant(admission, 0), fit)
         return await asking.mutated(admission)
 
     async def check(self, admission: Admission) -> None:
         if admission.object is None:  # nothing to change, but they are told
             for hook, resource in self._meant(admission, 0):
-                seen = seen_by(admission, resource, mutating=True)
+                seen = await seen_by(self._api, admission, resource, mutating=True)
                 verdict = await self.ask(hook, seen, mutating=True)
                 if verdict is not None and operations_of(hook, verdict):
                     raise internal_error(
@@ -103,7 +103,8 @@ class Webhooks:
         self, hook: Hook, admission: Admission, resource: Resource
     ) -> ApiError | None:
         try:
-            await self.ask(hook, seen_by(admission, resource, mutating=False), mutating=False)
+            seen = await seen_by(self._api, admission, resource, mutating=False)
+            await self.ask(hook, seen, mutating=False)
         except ApiError as error:
             return error
         return None
@@ -187,14 +188,14 @@ class Webhooks:
         version = version_of(hook.wire)
         if version is None:
             why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
-            raise CallFailed(f"could not create admission objects: {why}")
+            raise CallFailed("could not create admission objects", why)
         uid = self._api.effects.chance.uuid("reviews")
         body = orjson.dumps(request_of(seen, uid, version))
         answer = await self._calling.call(hook.wire["clientConfig"], body, hook.timeout_s)
         try:
             return verdict_of(answer, uid, version, mutating=mutating)
         except BadAnswer as error:
-            raise CallFailed(f"received invalid webhook response: {error}") from error
+            raise CallFailed("received invalid webhook response", str(error)) from error
 
 
 def operations_of(hook: Hook, verdict: Verdict) -> list[Any]:
@@ -209,15 +210,18 @@ def operations_of(hook: Hook, verdict: Verdict) -> list[Any]:
         operations: list[Any] = decode_patch(verdict.patch, JSON_PATCH).value
     except ApiError as error:
         why = error.message.removeprefix("error decoding patch: ")
-        raise CallFailed(f"received undecodable patch in webhook response: {why}") from error
+        raise CallFailed("received undecodable patch in webhook response", why) from error
     return operations
 
 
 class _Asking:
     """Asking those who may change one object, in two rounds at most."""
 
-    def __init__(self, webhooks: Webhooks, meant: list[tuple[Hook, Resource]], fit: Fit) -> None:
+    def __init__(
+        self, webhooks: Webhooks, api: Api, meant: list[tuple[Hook, Resource]], fit: Fit
+    ) -> None:
         self._webhooks = webhooks
+        self._api = api
         self._meant = meant
         self._fit = fit
         self._asked: set[Hook] = set()  # and would be again, if need be
@@ -241,7 +245,8 @@ class _Asking:
         for hook, resource in self._meant:
             if not is_due(hook) or not self._webhooks.selects(hook, admission):
                 continue
-            obj = await self._changed(hook, seen_by(admission, resource, mutating=True))
+            seen = await seen_by(self._api, admission, resource, mutating=True)
+            obj = await self._changed(hook, seen)
             if obj is not None:
                 self._note_change()
                 admission = with_object(admission, obj)
@@ -264,7 +269,7 @@ class _Asking:
             operations = operations_of(hook, verdict)
             if not operations:
                 return None
-            obj = patched(seen, operations)
+            obj = await patched(self._api, seen, operations)
         except CallFailed as error:
             if hook.fails_open:
                 return None

@@ -28,7 +28,17 @@ _SERVICE_NAME = "kubernetes.io/service-name"
 
 
 class CallFailed(Exception):
-    """There was no answer, or none that counts; told in Kubernetes' words."""
+    """There was no answer, or none that counts; told in Kubernetes' words.
+
+    `reason` is what happened, without what was being done.
+    """
+
+    def __init__(self, doing: str, reason: str) -> None:
+        super().__init__(f"{doing}: {reason}")
+        self.reason = reason
+
+
+_CALLING, _PREPARING = "failed to call webhook", "could not get REST client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +65,11 @@ class Calling:
             answer = await self._posting.post(target.place, target.path, query, body, timeout_s)
         except (TimeoutError, Unreachable) as error:
             told = unreachable(f"{target.url}?{query}", error, target.address)
-            raise CallFailed(f"failed to call webhook: {told}") from error
+            raise CallFailed(_CALLING, told) from error
         except UsageError as error:
-            raise CallFailed(f"could not get REST client: {error}") from error
+            raise CallFailed(_PREPARING, str(error)) from error
         if not 200 <= answer.status < 300:
-            raise CallFailed(f"failed to call webhook: {refused(answer)}")
+            raise CallFailed(_CALLING, refused(answer))
         return answer.body
 
     async def keep(self) -> None:
@@ -70,7 +80,7 @@ class Calling:
         try:
             ca = base64.b64decode(text(config, "caBundle")) or None
         except binascii.Error as error:
-            raise CallFailed(f"could not get REST client: caBundle: {error}") from error
+            raise CallFailed(_PREPARING, f"caBundle: {error}") from error
         service = given(config, "service")
         if service is not None:
             return self._service(service, ca)
@@ -107,4 +117,4 @@ class Calling:
 
 
 def _no_way(url: str, why: str) -> CallFailed:
-    return CallFailed(f'failed to call webhook: Post "{url}": {why}')
+    return CallFailed(_CALLING, f'Post "{url}": {why}')

@@ -1,4 +1,4 @@
-"""Objects as webhooks see them, and what their patches make of the object that is written. Pure.
+"""Objects as webhooks see them, and what their patches make of the object that is written.
 
 A webhook may want another version, or, at the scale subresource, a Scale. A new object is shown to
 those who may change it before the server has stamped it.
@@ -18,6 +18,8 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch
 from atoll.apiserver.status import ApiError
+from atoll.apiserver.verbs.call import Api
+from atoll.apiserver.verbs.converting import as_version
 from atoll.apiserver.verbs.scaling import scale_of
 from atoll.apiserver.webhooks.reviews import Seen
 
@@ -26,15 +28,16 @@ Object = dict[str, Any]
 _STAMPS = ("uid", "creationTimestamp", "generation")
 
 
-def seen_by(admission: Admission, resource: Resource, *, mutating: bool) -> Seen:
+async def seen_by(api: Api, admission: Admission, resource: Resource, *, mutating: bool) -> Seen:
     """A write as a webhook that wants this version is to see it."""
     obj, name = admission.object, admission.name
     if admission.is_unnamed and (mutating or admission.operation == "DELETE"):
         name = ""
     if mutating and obj is not None and admission.old is None:
         obj = _unstamped(obj, is_unnamed=admission.is_unnamed)
-    shown = _shown(admission, resource, obj), _shown(admission, resource, admission.old)
-    return Seen(admission, resource, name, *shown)
+    shown = await _shown(api, admission, resource, obj)
+    old = await _shown(api, admission, resource, admission.old)
+    return Seen(admission, resource, name, shown, old)
 
 
 def _unstamped(obj: Object, *, is_unnamed: bool) -> Object:
@@ -43,11 +46,12 @@ def _unstamped(obj: Object, *, is_unnamed: bool) -> Object:
     return {**obj, "metadata": meta}
 
 
-def _shown(admission: Admission, resource: Resource, obj: Object | None) -> Object | None:
+async def _shown(
+    api: Api, admission: Admission, resource: Resource, obj: Object | None
+) -> Object | None:
     if obj is None:
         return None
-    if resource is not admission.resource:
-        obj = resource.from_stored(admission.resource.to_stored(obj))
+    obj = await as_version(api, obj, admission.resource, resource)
     scale = resource.strategy.scale
     return scale_of(scale, obj) if admission.subresource == "scale" and scale else obj
 
@@ -56,7 +60,7 @@ class Unfit(Exception):
     """A patch that cannot be carried out, or whose result is no object of its kind."""
 
 
-def patched(seen: Seen, operations: list[Any]) -> Object:
+async def patched(api: Api, seen: Seen, operations: list[Any]) -> Object:
     """The object that is written, after a patch to what a webhook has seen; Unfit if it fails.
 
     What the patch leaves of another version, or of what the server stamps, is as it was.
@@ -73,8 +77,7 @@ def patched(seen: Seen, operations: list[Any]) -> Object:
     except Mismatch as error:
         raise Unfit(error.message()) from error
     resource.strategy.default(obj)
-    if resource is not admission.resource:
-        obj = admission.resource.from_stored(resource.to_stored(obj))
+    obj = await as_version(api, obj, resource, admission.resource)
     before = metadata(admission.object)
     kept = {key: before[key] for key in (*_STAMPS, "name") if key in before}
     return {**obj, "metadata": {**metadata(obj), **kept}}
