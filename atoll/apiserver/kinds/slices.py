@@ -100,6 +100,7 @@ def _slice_update_errors(new: Object, old: Object) -> list[FieldError]:
 
 ENDPOINT_SLICE = Strategy(
     tracks_generation=True,
+    counts=("labels",),
     default=_default_slice,
     errors=_slice_errors,
     update_errors=_slice_update_errors,

@@ -309,7 +309,7 @@ def _revision_update_errors(new: Object, old: Object) -> list[FieldError]:
 
 DEPLOYMENT = Strategy(
     tracks_generation=True,
-    counts_annotations=True,  # its controller hands them on to replica sets
+    counts=("annotations",),  # its controller hands them on to replica sets
     has_status=True,
     scale=_SCALE,
     default=_default_deployment,

@@ -111,10 +111,8 @@ def _asks_otherwise(new: Object, old: Object, strategy: Strategy) -> bool:
     apart = {"metadata", "status"} if strategy.has_status else {"metadata"}
     if any(new.get(key) != old.get(key) for key in {*new, *old} - apart):
         return True
-    if not strategy.counts_annotations:
-        return False
-    before, after = (metadata(obj).get("annotations") or {} for obj in (old, new))
-    return bool(before != after)
+    before, after = metadata(old), metadata(new)
+    return any((before.get(key) or {}) != (after.get(key) or {}) for key in strategy.counts)
 
 
 def errors_of_new(obj: Object, resource: Resource) -> list[FieldError]:

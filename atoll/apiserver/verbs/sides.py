@@ -24,6 +24,7 @@ _KEEP_METADATA = frozenset(
         "storage.k8s.io",
     ]
 )
+_KINDS_KEEP_METADATA = frozenset([("networking.k8s.io", "ServiceCIDR")])
 _KEEP_SOME = {("apps", "Deployment"): ("labels",), ("", "Pod"): ("ownerReferences",)}
 
 
@@ -59,7 +60,11 @@ def apart(resource: Resource, subresource: str, proposed: Object, old: Object) -
 
 def keeps_metadata(resource: Resource, subresource: str) -> bool:
     """Whether metadata stays as it was, whatever a write through this endpoint says of it."""
-    return subresource == "status" and (resource.custom or resource.group in _KEEP_METADATA)
+    return subresource == "status" and (
+        resource.custom
+        or resource.group in _KEEP_METADATA
+        or (resource.group, resource.kind) in _KINDS_KEEP_METADATA
+    )
 
 
 def _kept_metadata(resource: Resource) -> tuple[str, ...]:
