@@ -18,6 +18,28 @@ def budgets(namespace: str) -> str:
     return f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
 
 
+PARTS = {
+    "nodes/proxy": ("NodeProxyOptions", ["create", "delete", "get", "patch", "update"]),
+    "pods/attach": ("PodAttachOptions", ["create", "get"]),
+    "pods/binding": ("Binding", ["create"]),
+    "pods/ephemeralcontainers": ("Pod", ["get", "patch", "update"]),
+    "pods/eviction": ("Eviction", ["create"]),
+    "pods/exec": ("PodExecOptions", ["create", "get"]),
+    "pods/log": ("Pod", ["get"]),
+    "pods/portforward": ("PodPortForwardOptions", ["create", "get"]),
+    "pods/proxy": ("PodProxyOptions", ["create", "delete", "get", "patch", "update"]),
+    "pods/resize": ("Pod", ["get", "patch", "update"]),
+    "services/proxy": ("ServiceProxyOptions", ["create", "delete", "get", "patch", "update"]),
+    "bindings": ("Binding", ["create"]),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_discovery_names_what_can_be_done(api: Backend, name: str) -> None:
+    [found] = [one for one in api.read("/api/v1")["resources"] if one["name"] == name]
+    assert (found["kind"], found["verbs"]) == PARTS[name]
+
+
 def make(api: Backend, pods: str, name: str = "p", **spec: Any) -> Object:
     meta = {"name": name, "labels": {"app": "a"}}
     resources = spec.pop("resources", {})

@@ -7,25 +7,14 @@ from kinds_recorded import recorded, with_definitions
 
 from atoll.apiserver.discovery import Discovery
 
-# What we do not serve, of groups that we do.
-UNSERVED = ("Binding",)
 # What Kubernetes stores in an older version.
 STORED_OLDER = (
     "CustomResourceDefinition",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding",
 )
-UNSERVED_PARTS = (
-    "attach",
-    "binding",
-    "ephemeralcontainers",
-    "eviction",
-    "exec",
-    "log",
-    "portforward",
-    "proxy",
-    "resize",
-)
+# Ways to nodes are for who puts a server together, not for kinds.
+UNSERVED_PARTS = ("attach", "exec", "log", "portforward", "proxy")
 PATHS = [path for path in recorded("discovery") if not path.endswith("aggregated")]
 
 
@@ -37,8 +26,9 @@ def ours(path, aggregated=None, catalog=None):
 def comparable(document):
     """Without what we do not serve, and custom kinds in the order of their names."""
     if document["kind"] == "APIResourceList":
-        kept = [r for r in document["resources"] if r["kind"] not in UNSERVED]
-        kept = [r for r in kept if r["name"].partition("/")[2] not in UNSERVED_PARTS]
+        kept = [
+            r for r in document["resources"] if r["name"].partition("/")[2] not in UNSERVED_PARTS
+        ]
         kept.sort(key=lambda r: r["name"].partition("/")[0])
         for entry in kept:
             if entry["kind"] in STORED_OLDER:
@@ -46,8 +36,7 @@ def comparable(document):
         return {**document, "resources": kept}
     for group in document.get("items", []):
         for version in group["versions"]:
-            kept = [r for r in version["resources"] if r["responseKind"]["kind"] not in UNSERVED]
-            version["resources"] = [_served(resource) for resource in kept]
+            version["resources"] = [_served(resource) for resource in version["resources"]]
     return document
 
 
