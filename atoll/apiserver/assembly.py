@@ -47,6 +47,7 @@ from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.kubelets import Unreached
 from atoll.apiserver.metrics import Metrics, More
 from atoll.apiserver.openapi import OpenApi
+from atoll.apiserver.policies.acting import AdmissionPolicies
 from atoll.apiserver.resource import Branch, Resource
 from atoll.apiserver.schemas.facts import Facts, load
 from atoll.apiserver.server import ApiServer
@@ -137,8 +138,7 @@ def assemble(
     resources = [*builtin_resources(facts), *own.resources]
     branches = _with_own(Unreached(store).branches(), own.branches)
     served = [_answered(_branched(each, branches), answers) for each in resources]
-    catalog = Catalog(served, facts)
-    api = Api(store, catalog, effects, signing)
+    api = Api(store, Catalog(served, facts), effects, signing)
     definitions = Definitions(api)
     quotas = Quotas(store, effects.now)
     keepers = _keepers(api, definitions, roles) | {"quotas": QuotaStatus(api, quotas)}
@@ -148,18 +148,18 @@ def assemble(
     registrar, aggregator = Registrar(api, facts), Aggregator(api)
     keepers |= _aggregating(api, registrar, aggregator)
     authorize = authorize or roles.authorize
+    policies = keepers["admission policies"] = AdmissionPolicies(api, authorize, webhooks)
     signers = Signers(authorize, effects.now)
     rules = Rules(store, effects.chance, runs_pods=runs_pods)
-    checks = _checks(store, definitions, roles, signers, rules)
     api.hooks = Hooks(
         mutating=(definitions.mutate, signers.mutate, rules.mutate, *own.hooks.mutating),
-        validating=(*checks, *own.hooks.validating),
+        validating=(*_checks(store, definitions, roles, signers, rules), *own.hooks.validating),
         last=(quotas.check,),
-        outside=webhooks,
+        outside=policies,
     )
     followers: tuple[Follower, ...] = (*keepers.values(), roles, rules.settings)
-    for follower in followers:
-        store.listen(follower.follow)
+    for each in followers:
+        store.listen(each.follow)
     ready = asyncio.Event()
     documents = _documents(api, facts, aggregator, ready)
     return Assembly(

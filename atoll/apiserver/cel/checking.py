@@ -63,6 +63,8 @@ class Declarations:
     variables: Mapping[str, Type]
     functions: Mapping[str, tuple[Overload, ...]]
     makeable: Mapping[str, Type] = field(default_factory=dict)
+    makes_objects: bool = False
+    """Whether any `Object{…}`, `Object.spec{…}` can be made, of which nothing else is known."""
 
 
 @dataclass(slots=True)
@@ -285,6 +287,10 @@ class _Checker:
         return map_of(keys, values)
 
     def _made(self, node: Made) -> Type:
+        if self._declared.makes_objects and node.name.split(".")[0] == "Object":
+            for entry in node.entries:
+                self.check(entry.value)
+            return Type(node.name)
         made = self._declared.makeable.get(node.name)
         if made is None or made.fields is None:
             if node.name in _TYPES:

@@ -16,6 +16,7 @@ from atoll.apiserver.cel.faults import NotAnExpression, NotRunnable
 from atoll.apiserver.cel.kinds import Type
 from atoll.apiserver.cel.library import (
     amounts,
+    authority,
     lists,
     named_formats,
     network,
@@ -27,7 +28,7 @@ from atoll.apiserver.cel.literals import literal_issues, unusable_pattern
 from atoll.apiserver.cel.parsing import parse
 from atoll.apiserver.cel.values import Frame
 
-_TABLES = (operators, times, text, lists, amounts, network, named_formats)
+_TABLES = (operators, times, text, lists, amounts, network, named_formats, authority)
 
 
 @cache

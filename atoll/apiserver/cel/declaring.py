@@ -14,6 +14,7 @@ from atoll.apiserver.cel.kinds import DURATION, TIMESTAMP, Type
 Run = Callable[..., Any]
 Table = Mapping[str, Run]
 
+_LIBRARIES = ("ip", "format", "sets", "lists", "strings", "optional", "jsonpatch")
 _word = re.compile(r"[\w.]+")
 _NAMES = {
     "timestamp": TIMESTAMP,
@@ -91,7 +92,7 @@ def _read(signature: str, run: Run) -> tuple[str, Overload]:
     args, rest = _types(head[opening:])
     assert not rest, f"{signature} is one signature"
     receiver, dot, name = head[:opening].rpartition(".")
-    if dot and receiver not in ("ip", "format", "sets", "lists", "strings", "optional"):
+    if dot and receiver not in _LIBRARIES:
         return name, Overload(True, (read_type(receiver), *args), read_type(result), run)
     return head[:opening], Overload(False, args, read_type(result), run)
 

@@ -123,7 +123,7 @@ def hooks_of(configurations: Iterable[Object]) -> list[Hook]:
             name=text(wire, "name"),
             configuration=text(configuration, "metadata", "name"),
             wire=wire,
-            rules=tuple(map(_rule, parts(wire, "rules"))),
+            rules=tuple(map(rule_of, parts(wire, "rules"))),
             namespaces=selector_of(part(wire, "namespaceSelector")),
             objects=selector_of(part(wire, "objectSelector")),
         )
@@ -132,7 +132,8 @@ def hooks_of(configurations: Iterable[Object]) -> list[Hook]:
     ]
 
 
-def _rule(wire: Object) -> Rule:
+def rule_of(wire: Object) -> Rule:
+    """What one rule of a configuration is about."""
     resources = (written.partition("/") for written in items(wire, "resources"))
     return Rule(
         operations=frozenset(items(wire, "operations")),

@@ -1,0 +1,1 @@
+"""Expressions about a write: conditions of webhooks, and everything that admission policies say."""

@@ -1,0 +1,119 @@
+"""Expressions about one write, evaluated: what their names stand for, and the steps they share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from atoll.apiserver.admission import Admission
+from atoll.apiserver.authentication import AUTHENTICATED, MASTERS, Identity
+from atoll.apiserver.authorization import Attributes, Authorize
+from atoll.apiserver.cel.compiling import Program
+from atoll.apiserver.cel.evaluating import Selectable
+from atoll.apiserver.cel.faults import Failed, OverBudget
+from atoll.apiserver.cel.library.authority import (
+    Authorizer,
+    Decision,
+    Question,
+    ResourceCheck,
+)
+from atoll.apiserver.status import ApiError
+
+Object = dict[str, Any]
+
+BUDGET = 250_000
+"""Steps for all expressions of one policy on one write: some tenths of a second at most."""
+
+
+class Unanswered(Exception):
+    """An expression came to no value; the message is Kubernetes'."""
+
+
+class Asked:
+    """One write, as the expressions of one policy or webhook see it."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self.names = dict(names)
+        self.left = BUDGET
+
+    def answer(self, program: Program, text: str) -> Any:
+        """The value of an expression; Unanswered if it has none."""
+        try:
+            value, self.left = program.evaluate(self.names, self.left)
+        except Failed as fault:
+            raise Unanswered(f"expression '{text}' resulted in error: {fault}") from None
+        except OverBudget as fault:
+            self.left = 0
+            raise Unanswered(f"expression '{text}' resulted in error: {fault}") from None
+        return value
+
+
+class Variables(Selectable):
+    """`variables.x`: what a policy has named, each found when it is first asked for."""
+
+    def __init__(self, asked: Asked, programs: Mapping[str, Program]) -> None:
+        self._asked = asked
+        self._programs = programs
+        self._found: Object = {}
+
+    def select(self, key: str) -> Any:
+        if key not in self._found:
+            program = self._programs.get(key)
+            if program is None:
+                raise Failed(f"no such key: {key}")
+            try:
+                value, self._asked.left = program.evaluate(self._asked.names, self._asked.left)
+            except Failed as fault:
+                raise Failed(f'composited variable "{key}" fails to evaluate: {fault}') from None
+            self._found[key] = value
+        return self._found[key]
+
+
+def names_of(
+    request: Object, obj: Object | None, old: Object | None, authorizer: Authorizer
+) -> Object:
+    """What an expression's names stand for: an AdmissionReview's request, and the objects in it."""
+    kept = {key: value for key, value in request.items() if key not in ("object", "oldObject")}
+    resource = kept["resource"]
+    asked = Question(
+        group=resource["group"],
+        resource=resource["resource"],
+        subresource=kept.get("subResource", ""),
+        namespace=kept.get("namespace", ""),
+        name=kept.get("name", ""),
+    )
+    whole = {"name": "", "namespace": "", "subResource": "", "requestSubResource": "", **kept}
+    return {
+        "object": obj,
+        "oldObject": old,
+        "request": whole,
+        "authorizer": authorizer,
+        "authorizer.requestResource": ResourceCheck(authorizer.decide, asked),
+    }
+
+
+def authorizer_of(admission: Admission, authorize: Authorize) -> Authorizer:
+    """Who says what the caller, or a service account, may do."""
+
+    def decide(question: Question) -> Decision:
+        identity = admission.identity
+        if question.account is not None:
+            namespace, name = question.account
+            groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+            identity = Identity(
+                f"system:serviceaccount:{namespace}:{name}", (*groups, AUTHENTICATED)
+            )
+        wanted = Attributes(
+            question.verb,
+            question.group,
+            question.resource,
+            question.namespace,
+            question.name,
+            question.subresource,
+            question.path,
+        )
+        try:
+            authorize(identity, wanted)
+        except ApiError:
+            return Decision(False, "")
+        return Decision(True, "" if MASTERS in identity.groups else "RBAC: allowed")
+
+    return Authorizer(decide)

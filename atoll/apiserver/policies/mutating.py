@@ -1,0 +1,86 @@
+"""What a mutating policy makes of one object with one set of parameters."""
+
+from typing import Any
+
+from atoll.apiserver.applying.merging import merge
+from atoll.apiserver.cel.evaluating import Instance
+from atoll.apiserver.conditions.evaluated import Asked, Unanswered
+from atoll.apiserver.policies.policy import Expression, Policy
+from atoll.apiserver.policies.validating import applies
+from atoll.apiserver.verbs.call import Api
+from atoll.apiserver.webhooks.reviews import Seen
+from atoll.apiserver.webhooks.views import Unfit, patched, with_object
+
+Object = dict[str, Any]
+
+
+async def mutated(api: Api, policy: Policy, seen: Seen, asked: Asked) -> Object | None:
+    """The object as the policy wants it; None if it leaves it as it is."""
+    if policy.faults:
+        raise Unanswered(policy.faults[0])
+    if not applies(policy.conditions, asked):
+        return None
+    before = seen.admission.object
+    for kind, expression in policy.mutations:
+        if expression.program is None:
+            raise Unanswered(expression.fault)
+        wanted = asked.answer(expression.program, expression.text)
+        operations = _patch(wanted) if kind == "JSONPatch" else _applied(seen, wanted, expression)
+        try:
+            changed = await patched(api, seen, operations)
+        except Unfit as fault:
+            raise Unanswered(f"JSON Patch: {fault}") from fault
+        seen = _with(seen, changed)
+        asked.names["object"] = changed
+    obj = seen.admission.object
+    return None if obj == before else obj
+
+
+def _with(seen: Seen, obj: Object) -> Seen:
+    admission = with_object(seen.admission, obj)
+    return Seen(admission, seen.resource, seen.name, obj, seen.old)
+
+
+def _patch(wanted: Any) -> list[Object]:
+    """The operations of a JSON patch that an expression gives."""
+    if not isinstance(wanted, list):
+        raise Unanswered("type mismatch: JSONPatchType.expression should evaluate to array")
+    if not all(isinstance(each, Instance) and each.made == "JSONPatch" for each in wanted):
+        why = "JSONPatchType.expression should evaluate to array of JSONPatch"
+        raise Unanswered(f"type mismatch: {why}")
+    return [_plain(each) for each in wanted]
+
+
+def _applied(seen: Seen, wanted: Any, expression: Expression) -> list[Object]:
+    """What an applied configuration comes to, as a patch of the whole object."""
+    if not isinstance(wanted, Instance):
+        kind = type(wanted).__name__
+        raise Unanswered(f"unsupported return type from ApplyConfiguration expression: {kind}")
+    _check_names(wanted, "Object")
+    obj = seen.object or {}
+    named = {key: obj[key] for key in ("apiVersion", "kind") if key in obj}
+    merged = merge(obj, {**_plain(wanted), **named}, seen.resource.schema)
+    return [{"op": "replace", "path": "", "value": merged}]
+
+
+def _check_names(value: Any, path: str) -> None:
+    """Objects must be called by the place where they stand."""
+    if isinstance(value, Instance):
+        if value.made != path:
+            why = (
+                f'unexpected type name "{value.made}", expected "{path}", which matches field name'
+            )
+            raise Unanswered(f"type mismatch: {why} path from root Object type")
+        for key, inner in value.items():
+            _check_names(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            _check_names(inner, path)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return value
