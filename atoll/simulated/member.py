@@ -17,6 +17,7 @@ from atoll.client.inprocess import InProcess
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.runtime.supervisor import Supervisor
+from atoll.simulated.budgets import Budgets
 from atoll.simulated.commands import PodCommands
 from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Keeper, Pace
@@ -40,18 +41,21 @@ class Member:
     store: Store
     server: Assembly
     keeper: Keeper
+    budgets: Budgets
     transport: Link
     fleet: tuple[Pool, ...]
 
     @property
     def services(self) -> dict[str, Service]:
         """What must run for it once it has started, next to its store."""
-        return self.server.services | self.keeper.services
+        own = {"disruption budgets": self.budgets.run}
+        return self.server.services | self.keeper.services | own
 
     async def start(self) -> None:
         """Make what every cluster has, and the nodes of this one. The store must be running."""
         await self.server.start()
         await self.keeper.load(fleet_nodes(self.fleet, self.server.api.timestamp()))
+        self.budgets.load()
 
     def kill(self) -> None:
         """From now on nobody reaches it: requests and watches fail. It goes on by itself."""
@@ -94,9 +98,11 @@ def build(
     kinds = Kinds(branches={("", "pods"): branches})
     server = assemble(store, effects, kinds=kinds, signing=signing, runs_pods=True)
     keeper = Keeper(server.api, pace or Pace())
+    budgets = Budgets(server.api, keeper.hosts.census)
     store.listen(keeper.follow)
+    store.listen(budgets.follow)
     transport = Link(name, InProcess(server.handle, ADMINISTRATOR), effects.now)
-    return Member(name, effects, store, server, keeper, transport, tuple(fleet))
+    return Member(name, effects, store, server, keeper, budgets, transport, tuple(fleet))
 
 
 @asynccontextmanager
