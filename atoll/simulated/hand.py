@@ -140,6 +140,8 @@ def _with(old: Object, parts: Mapping[str, Any]) -> Object:
         elif name == "annotations":
             notes = {**(metadata(changed).get("annotations") or {}), **part}
             changed["metadata"] = {**metadata(changed), "annotations": notes}
+        elif name in ("owned", "disowned"):
+            changed["metadata"] = _in_other_hands(metadata(changed), name, part)
         elif isinstance(part, dict):
             changed[name] = {**(changed.get(name) or {}), **part}
         else:
@@ -150,6 +152,17 @@ def _with(old: Object, parts: Mapping[str, Any]) -> Object:
     if before is not None and not is_pod and changed.get("spec") != old.get("spec"):
         changed["metadata"] = {**metadata(changed), "generation": before + 1}
     return changed
+
+
+def _in_other_hands(meta: Object, name: str, part: Any) -> Object:
+    owners = meta.get("ownerReferences") or []
+    if name == "owned":
+        if any(one.get("controller") for one in owners):
+            return meta  # another was quicker
+        return {**meta, "ownerReferences": [*owners, part]}
+    left = [one for one in owners if one["uid"] != part]
+    rest = {key: value for key, value in meta.items() if key != "ownerReferences"}
+    return {**rest, "ownerReferences": left} if left else rest
 
 
 class _Vanished(Exception):

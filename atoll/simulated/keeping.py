@@ -57,6 +57,7 @@ class Keeper:
         self._owners: dict[str, Key] = {}
         self._children: dict[str, dict[Key, None]] = {}
         self._daemons: dict[Key, None] = {}
+        self._sets: dict[str, dict[str, None]] = {}  # by namespace: the uids of replica sets
         self._services: dict[str, dict[str, dict[str, str]]] = {}
         self._addresses = Allotment(_SERVICE_ADDRESSES)
         self._again: dict[Key, asyncio.TimerHandle] = {}
@@ -130,11 +131,15 @@ class Keeper:
             self._look_at_owner(reference.uid)
         if key[0] == REVISIONS:
             return
+        sets = self._sets.setdefault(meta.namespace, {})
         if removed:
             self._owners.pop(meta.uid, None)
             self._daemons.pop(key, None)
+            sets.pop(meta.uid, None)
             return
         self._owners[meta.uid] = key
+        if key[0] == replicas.COLLECTION:
+            sets[meta.uid] = None
         if key[0] == daemons.COLLECTION:
             self._daemons[key] = None
         self._look_at_owner(meta.uid)
@@ -157,6 +162,9 @@ class Keeper:
         self.hosts.changed(before, after)
         for owner in {pod.owner for pod in (before, after) if pod is not None and pod.owner}:
             self._look_at_owner(owner)
+        if _is_stray(after) and not (_is_stray(before) and _labels(before) == _labels(after)):
+            for uid in self._sets.get(event.after.name.partition("/")[0], ()):
+                self._look_at_owner(uid)
         if _behind(before) != _behind(after):
             self._look_at_services(before or after)
 
@@ -229,6 +237,7 @@ class Keeper:
             suffix=self._suffix,
             mould=self.hosts.moulds.of,
             pods_of=self.hosts.census.owned_by,
+            strays=self.hosts.census.strays,
             daemon_nodes=self.hosts.places.daemon_nodes,
         )
 
@@ -295,6 +304,14 @@ class Keeper:
         if found is not None:
             uid = found["metadata"]["uid"]
             await self.hand.carry_out([End((volumes.VOLUMES, name), uid)])
+
+
+def _is_stray(pod: Pod | None) -> bool:
+    return pod is not None and not pod.owner
+
+
+def _labels(pod: Pod | None) -> dict[str, str]:
+    return {} if pod is None else pod.labels
 
 
 def _behind(pod: Pod | None) -> tuple[object, ...] | None:

@@ -222,8 +222,9 @@ def test_a_taint_that_is_not_tolerated_drives_pods_out_in_their_time():
     async def scenario(member):
         soon = workload("soon", replicas=3)
         later = workload("later", replicas=3)
-        tolerated = {"key": "bad", "operator": "Exists", "tolerationSeconds": 60}
-        later["spec"]["template"]["spec"]["tolerations"] = [tolerated]
+        tolerated = {"key": "bad", "operator": "Exists", "effect": "NoExecute"}
+        patient = {**tolerated, "tolerationSeconds": 60}
+        later["spec"]["template"]["spec"]["tolerations"] = [patient]
         for each in (soon, later):
             await ask(member, "POST", f"{APPS}deployments", each)
             path = f"{APPS}deployments/{each['metadata']['name']}"
@@ -307,3 +308,41 @@ def test_a_log_that_cannot_be_given_is_refused_with_the_reason(query, said):
 
     found = in_virtual_time(scenario).value
     assert (found["code"], found["message"]) == (400, said)
+
+
+def test_a_replica_set_takes_pods_that_nobody_has_and_lets_go_of_those_it_does_not_mean():
+    def owners(pod):
+        return [one["name"] for one in pod["metadata"].get("ownerReferences", ())]
+
+    async def scenario(member):
+        await ask(member, "POST", PODS, _stray(template()))
+        await ask(member, "POST", f"{APPS}replicasets", workload("w", replicas=1))
+        await settled(member, f"{APPS}replicasets/w", lambda status: status.get("readyReplicas"))
+        taken = {pod["metadata"]["name"]: owners(pod) for pod in await _items(member)}
+        await ask(member, "PATCH", f"{PODS}/stray", {"metadata": {"labels": {"app": "mine"}}})
+        await asyncio.sleep(5.0)
+        left = {pod["metadata"]["name"]: owners(pod) for pod in await _items(member)}
+        return taken, left
+
+    taken, left = in_virtual_time(scenario).value
+    assert taken == {"stray": ["w"]}
+    assert left.pop("stray") == []
+    assert list(left.values()) == [["w"]]
+
+
+def test_a_pod_of_a_deployment_can_be_set_aside():
+    async def scenario(member):
+        await ask(member, "POST", f"{APPS}deployments", workload("w", replicas=2))
+        await settled(member, f"{APPS}deployments/w", lambda status: status.get("readyReplicas"))
+        aside = (await _items(member))[0]["metadata"]["name"]
+        await ask(member, "PATCH", f"{PODS}/{aside}", {"metadata": {"labels": {"app": None}}})
+        await asyncio.sleep(5.0)
+        pods = {pod["metadata"]["name"]: pod["metadata"] for pod in await _items(member)}
+        return pods[aside].get("ownerReferences"), len(pods)
+
+    assert in_virtual_time(scenario).value == (None, 3)
+
+
+def _stray(made_from):
+    """A pod made from a template by hand."""
+    return {"metadata": {"name": "stray", **made_from["metadata"]}, "spec": made_from["spec"]}

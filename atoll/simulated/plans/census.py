@@ -178,6 +178,7 @@ class Census:
         self._owned: dict[str, dict[str, Pod]] = {}
         self._on: dict[str, dict[str, Pod]] = {}
         self._within: dict[str, dict[str, Pod]] = {}
+        self._strays: dict[str, dict[str, Pod]] = {}
 
     def owned_by(self, uid: str) -> list[Pod]:
         """The pods of this controller, the oldest first."""
@@ -192,6 +193,10 @@ class Census:
 
     def within(self, namespace: str) -> Iterable[Pod]:
         return self._within.get(namespace, _NOTHING).values()
+
+    def strays(self, namespace: str) -> list[Pod]:
+        """The pods of a namespace that no controller has."""
+        return list(self._strays.get(namespace, _NOTHING).values())
 
     def note(self, event: Event) -> tuple[Pod | None, Pod | None]:
         """Follow one event of a pod; gives what it was and what it is."""
@@ -216,6 +221,7 @@ class Census:
     def _places(self, pod: Pod) -> list[tuple[dict[str, dict[str, Pod]], str]]:
         namespace = pod.key.partition("/")[0]
         found = [(self._owned, pod.owner), (self._on, pod.node), (self._within, namespace)]
+        found.append((self._strays, "" if pod.owner else namespace))
         return [(index, at) for index, at in found if at]
 
     def _forget(self, key: str) -> None:

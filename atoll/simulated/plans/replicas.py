@@ -6,9 +6,10 @@ as in Kubernetes: those without a node, not running, not ready, and then the you
 
 from typing import Any
 
+from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.setting import Setting, without_zeros
-from atoll.simulated.plans.steps import End, Make, Plan, Step, owner, status_change
+from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, owner, status_change
 
 Object = dict[str, Any]
 COLLECTION = "replicasets.apps"
@@ -28,8 +29,11 @@ def plan(replica_set: Object, setting: Setting) -> Plan:
 
 
 def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Step]:
-    """The pods that are missing, or too many."""
+    """The pods that change hands; then those that are missing, or too many."""
     spec, meta = replica_set["spec"], replica_set["metadata"]
+    steps = _changing_hands(replica_set, pods, setting)
+    if steps:
+        return steps
     active = [pod for pod in pods if pod.is_active]
     missing = int(spec.get("replicas", 1)) - len(active)
     if missing > 0:
@@ -41,6 +45,23 @@ def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[St
         ]
     doomed = sorted(active, key=_worth)[: max(0, -missing)]
     return [End((PODS, pod.key), pod.uid) for pod in doomed]
+
+
+def _changing_hands(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Step]:
+    """Pods that the selector means no more are let go; those it means and nobody has are taken."""
+    spec, meta = replica_set["spec"], replica_set["metadata"]
+    selector, mine = label_selector(spec["selector"], ""), owner(replica_set)
+    let_go: list[Step] = [
+        Change((PODS, pod.key), pod.uid, {"disowned": meta["uid"]})
+        for pod in pods
+        if not selector.matches(pod.labels)
+    ]
+    taken = [
+        Change((PODS, pod.key), pod.uid, {"owned": mine})
+        for pod in setting.strays(meta["namespace"])
+        if pod.is_active and selector.matches(pod.labels)
+    ]
+    return let_go + taken
 
 
 def _name(meta: Object, setting: Setting) -> str:

@@ -21,6 +21,7 @@ class Setting:
     suffix: Callable[[], str]
     mould: Callable[[Mapping[str, Any], str], Mould]
     pods_of: Callable[[str], list[Pod]]
+    strays: Callable[[str], list[Pod]]  # of a namespace: the pods without a controller
     daemon_nodes: Callable[[NodeClaim], tuple[list[str], set[str]]]
 
     @property

@@ -27,7 +27,8 @@ class Make:
 class Change:
     """Put these parts into this very object: its status, and single keys of what else is named.
 
-    With a `generation`, only if the object still asks for what this is the answer to.
+    `owned` is the reference of an owner it gets, `disowned` the uid of one it has no more. With a
+    `generation`, only if the object still asks for what this is the answer to.
     """
 
     key: Key
