@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from backends import Backend
+from backends import Backend, Object
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 NOT_FOUND = "the server could not find the requested resource"
@@ -202,3 +202,29 @@ def test_openapi_under_an_old_hash_points_to_the_new_one(api: Backend) -> None:
     answer = api.request("GET", "/openapi/v3/apis/apps/v1?hash=OLD")
     assert (answer.status, answer.headers["location"]) == (301, url)
     assert api.request("GET", "/openapi/v3/apis/apps/v1").status == 200
+
+
+def builtin_resources(backend: Backend) -> dict[str, Object]:
+    """Every built-in resource and subresource by its place, as aggregated discovery tells of it."""
+    found: dict[str, Object] = {}
+    for path in ("/api", "/apis"):
+        for group in backend.read(path, AGGREGATED)["items"]:
+            name = group["metadata"].get("name", "")
+            for version in group["versions"] if is_builtin(name) else ():
+                for resource in version["resources"]:
+                    place = f"{name}/{version['version']}/{resource['resource']}"
+                    parts = resource.pop("subresources", [])
+                    found[place] = resource
+                    found |= {f"{place}/{part['subresource']}": part for part in parts}
+    return found
+
+
+def is_builtin(group: str) -> bool:
+    return "." not in group or group.endswith(".k8s.io")
+
+
+@pytest.mark.testenv
+def test_every_builtin_resource_is_served_with_its_verbs_names_and_parts(
+    in_process: Backend, real: Backend
+) -> None:
+    assert builtin_resources(in_process) == builtin_resources(real)

@@ -101,6 +101,10 @@ def test_the_index_names_every_group_version_with_its_hash():
         *("apis/authentication.k8s.io/v1", "apis/authorization.k8s.io/v1"),
         *("apis/certificates.k8s.io/v1", "apis/scheduling.k8s.io/v1", "apis/storage.k8s.io/v1"),
         *("apis/rbac.authorization.k8s.io/v1", "apis/ex.io/v1", "apis/ex.io/v1beta1"),
+        *("apis/admissionregistration.k8s.io/v1", "apis/apiregistration.k8s.io/v1"),
+        *("apis/autoscaling/v1", "apis/autoscaling/v2", "apis/networking.k8s.io/v1"),
+        *("apis/node.k8s.io/v1", "apis/policy/v1", "apis/resource.k8s.io/v1"),
+        "apis/flowcontrol.apiserver.k8s.io/v1",
     }
     for path, entry in index.items():
         url = f"/openapi/v3/{path}?hash={served.hash_of(path)}"
