@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # it loads all that speaks to other servers, ten megabytes; m
 Open = Callable[[Endpoint, "Patience"], Transport]
 
 ANSWER_BYTES_MAX = 3 << 20
-_WAYS_MAX = 64
+IDLE_WAYS_MAX = 64
 _HEADERS = {"content-type": "application/json", "accept": "application/json, */*"}
 
 
@@ -40,13 +40,19 @@ def over_network(endpoint: Endpoint, patience: "Patience") -> Transport:
     return Https(endpoint, patience)
 
 
+@dataclass(slots=True)
+class _Way:
+    transport: Transport
+    users: int = 0
+
+
 class Posting:
     """Ways to the servers that are asked."""
 
     def __init__(self, open_way: Open = over_network, *, bytes_max: int = ANSWER_BYTES_MAX) -> None:
         self._open = open_way
         self._bytes_max = bytes_max
-        self._ways: OrderedDict[Place, Transport] = OrderedDict()
+        self._ways: OrderedDict[Place, _Way] = OrderedDict()
         self._is_closed = False
 
     async def post(
@@ -56,9 +62,14 @@ class Posting:
 
         UsageError says that the authority of the place is none.
         """
-        way = await self._way(place)
-        async with asyncio.timeout(timeout_s):
-            return await way.send(Request("POST", path, query, _HEADERS, body))
+        way = self._way(place)
+        way.users += 1
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await way.transport.send(Request("POST", path, query, _HEADERS, body))
+        finally:
+            way.users -= 1
+            await self._tidy()
 
     async def keep(self) -> None:
         """Keep the ways open for as long as this runs."""
@@ -72,9 +83,9 @@ class Posting:
         self._is_closed = True
         while self._ways:
             _, way = self._ways.popitem()
-            await way.close()
+            await way.transport.close()
 
-    async def _way(self, place: Place) -> Transport:
+    def _way(self, place: Place) -> "_Way":
         way = self._ways.get(place)
         if way is None:
             if self._is_closed:
@@ -84,9 +95,12 @@ class Posting:
             endpoint = Endpoint(place.server, ca=place.ca, server_name=place.name)
             # Whoever asks has a time limit of its own, which must be the first to be reached.
             patience = Patience(connect_s=60.0, answer_s=60.0, bytes_max=self._bytes_max)
-            way = self._ways[place] = self._open(endpoint, patience)
+            way = self._ways[place] = _Way(self._open(endpoint, patience))
         self._ways.move_to_end(place)
-        if len(self._ways) > _WAYS_MAX:
-            _, oldest = self._ways.popitem(last=False)
-            await oldest.close()
         return way
+
+    async def _tidy(self) -> None:
+        """Close what has been idle for longest, if too much is."""
+        idle = [place for place, way in self._ways.items() if not way.users]
+        for place in idle[: max(0, len(idle) - IDLE_WAYS_MAX)]:
+            await self._ways.pop(place).transport.close()

@@ -5,21 +5,18 @@ does not answer in time, cannot be trusted or answers nonsense is asked again af
 each time; meanwhile the cause is the answer.
 """
 
-import asyncio
 import base64
-from collections import OrderedDict
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 import orjson
 
 from atoll.client.api import Refused
-from atoll.client.endpoint import Endpoint
-from atoll.client.transport import Transport, Unreachable
+from atoll.client.posting import Place, Posting
+from atoll.client.transport import Unreachable
 from atoll.controllers.hub import Hub
 from atoll.dialects.wire import Wire
 from atoll.errors import Invalid, UsageError
-from atoll.exchange import Request
 from atoll.interpreting import webhooks
 from atoll.interpreting.webhooks import Hook
 from atoll.runtime.asking import Asking, Question, Reply
@@ -28,9 +25,6 @@ CONTEXT = {"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpre
 AT_ONCE = 4
 TIMEOUT_S = 10
 AGAIN_S = 30.0
-ANSWER_BYTES_MAX = 3 << 20
-_WAYS_MAX = 64
-_HEADERS = {"content-type": "application/json", "accept": "application/json"}
 
 
 class Webhooks:
@@ -39,8 +33,7 @@ class Webhooks:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._asking = Asking(at_once=AT_ONCE)
-        self._ways: OrderedDict[str, Transport] = OrderedDict()
-        self._is_closed = False
+        self._posting = Posting()
 
     def call(self, hook: Hook, request: Wire) -> webhooks.Reply:
         """What a webhook responds to a request; raises Unanswered while that is not known."""
@@ -53,10 +46,7 @@ class Webhooks:
 
     async def close(self) -> None:
         """Let go of all connections; from now on nobody can be asked."""
-        self._is_closed = True
-        while self._ways:
-            _, way = self._ways.popitem()
-            await way.close()
+        await self._posting.close()
 
     async def _ask(self, hook: Hook, request: Wire) -> Reply:
         try:
@@ -74,40 +64,14 @@ class Webhooks:
         body = orjson.dumps({**CONTEXT, "request": {"uid": uid, **request}})
         timeout_s = hook.wire.get("timeoutSeconds") or TIMEOUT_S
         query = f"{query}&timeout={timeout_s}s" if query else f"timeout={timeout_s}s"
-        way = await self._way(hook, server, name, timeout_s)
+        place = Place(server, _authority(hook), name)
         try:
-            async with asyncio.timeout(timeout_s):
-                answer = await way.send(Request("POST", path, query, _HEADERS, body))
+            answer = await self._posting.post(place, path, query, body, timeout_s)
         except TimeoutError:
             raise Unreachable(f"{server} did not answer within {timeout_s} s") from None
         if not 200 <= answer.status < 300:
             raise Unreachable(f"{server} answered with status {answer.status}")
         return _read(answer.body, uid)
-
-    async def _way(self, hook: Hook, server: str, name: str | None, timeout_s: int) -> Transport:
-        bundle = hook.wire["clientConfig"].get("caBundle") or ""
-        key = f"{server} {name} {timeout_s} {bundle}"
-        way = self._ways.get(key)
-        if way is None:
-            if self._is_closed:
-                raise Unreachable(f"{server} is not asked any more: the plane ends")
-            try:
-                ca = base64.b64decode(bundle, validate=True) or None
-            except ValueError as error:
-                raise Invalid("clientConfig.caBundle", bundle[:20], "must be base64") from error
-            # Loaded with the first webhook: most planes have none, and it is ten megabytes.
-            from atoll.client.https import Https, Patience
-
-            endpoint = Endpoint(server, ca=ca, server_name=name)
-            # Whoever asks has a time limit of its own, which must be the first to be reached.
-            patience_s = 2.0 * timeout_s
-            patience = Patience(patience_s, patience_s, bytes_max=ANSWER_BYTES_MAX)
-            way = self._ways[key] = Https(endpoint, patience)
-        self._ways.move_to_end(key)
-        if len(self._ways) > _WAYS_MAX:
-            _, oldest = self._ways.popitem(last=False)
-            await oldest.close()
-        return way
 
     async def _address(self, hook: Hook) -> tuple[str, str, str, str | None]:
         """Server, path and query, and the name its certificate must have if not the server's."""
@@ -125,6 +89,14 @@ class Webhooks:
         host = _host(found, f"{name}.{namespace}.svc", service.get("port") or 443)
         path = "/" + (service.get("path") or "").removeprefix("/")
         return f"https://{host}", path, "", f"{name}.{namespace}.svc"
+
+
+def _authority(hook: Hook) -> bytes | None:
+    bundle = hook.wire["clientConfig"].get("caBundle") or ""
+    try:
+        return base64.b64decode(bundle, validate=True) or None
+    except ValueError as error:
+        raise Invalid("clientConfig.caBundle", bundle[:20], "must be base64") from error
 
 
 def _host(service: Wire | None, name: str, port: int) -> str:

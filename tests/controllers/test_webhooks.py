@@ -27,7 +27,7 @@ from whole import Whole
 from atoll.apiserver.certificates import Credentials, ensure_credentials
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
-from atoll.controllers.webhooks import ANSWER_BYTES_MAX
+from atoll.client.posting import ANSWER_BYTES_MAX
 from atoll.effects import system_now
 from atoll.exchange import Request, Response
 

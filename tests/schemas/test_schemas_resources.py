@@ -10,7 +10,6 @@ from schemas_gadgets import CRD, make_gadget
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.resource import Resource, Scale, unconverted
 from atoll.apiserver.schemas.definitions import (
-    definition_errors,
     definition_update_errors,
     definition_warnings,
 )
@@ -124,14 +123,11 @@ def test_formats_that_are_not_checked_are_announced() -> None:
     assert definition_warnings(make_definition(schema)) == ['unrecognized format "foo"']
 
 
-def test_conversion_by_webhook_is_refused_with_the_way_out() -> None:
+def test_a_webhook_that_converts_is_known_by_every_version() -> None:
     hook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://a.b/c"}}
     definition = make_definition(conversion={"strategy": "Webhook", "webhook": hook})
-    definition["spec"]["names"] |= {"singular": "q", "listKind": "QList"}
-    assert [str(error) for error in definition_errors(definition)] == [
-        'spec.conversion.strategy: Invalid value: "Webhook": conversion webhooks are not supported'
-        " by this server: use None, with which versions differ in their apiVersion only"
-    ]
+    assert [resource.conversion for resource in resources_of(definition)] == [hook]
+    assert not any(resource.serves_as_stored for resource in resources_of(definition))
 
 
 @pytest.mark.parametrize(
