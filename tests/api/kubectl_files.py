@@ -60,3 +60,50 @@ kind: Gadget
 metadata: {name: one}
 spec: {size: 3}
 """
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: kubectl-node, labels: {kubernetes.io/os: linux}}
+"""
+REQUEST = """
+apiVersion: certificates.k8s.io/v1
+kind: CertificateSigningRequest
+metadata: {name: kubectl-csr}
+spec:
+  request: >-
+    LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlISU1IQUNBUUF3RGpFTU1Bb0dBMVVFQXd3RFlXNX
+    VNRmt3RXdZSEtvWkl6ajBDQVFZSUtvWkl6ajBEQVFjRApRZ0FFdjlXNDh2cHhMY1Z2emJ0dWtVZExDTU82YUhHKzBM
+    RzE2a0VLN3BGZWtWajJOTlJUanBuanRDUExQWXp0CkZEdXVCcFhQLzJzTlQ3OFprd3pFZzB6TEw2QUFNQW9HQ0NxR1
+    NNNDlCQU1DQTBnQU1FVUNJRkdQanloNkJwSGkKRitnQTYxWkVVMlFiaVpMVnpzVmJnbEhMMHd4ZU5NK1ZBaUVBemVP
+    OHI2Rk1GZE8rRGlrVlJ1c3NBOEpnVGdIRworN0piaXZ5MVJoK2lFelE9Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUV
+    VFU1QtLS0tLQo=
+  signerName: example.com/nobody
+  usages: [client auth]
+"""
+EVENT = """
+apiVersion: v1
+kind: Event
+metadata: {name: one}
+involvedObject: {kind: Pod, name: p, apiVersion: v1}
+reason: Started
+message: It runs.
+type: Normal
+source: {component: kubelet}
+count: 3
+firstTimestamp: "2026-01-01T00:00:00Z"
+lastTimestamp: "2026-01-01T00:01:00Z"
+"""
+RIGHTS = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader}
+rules:
+- {apiGroups: [""], resources: [configmaps], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: readers}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: ann}
+"""

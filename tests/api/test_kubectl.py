@@ -5,11 +5,14 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from kubectl_files import CHANGED, CONFIGMAP, CRD, DEPLOYMENT, GADGET, LIST
+from kubectl_everyday import EVERYDAY
+from kubectl_files import CONFIGMAP, DEPLOYMENT
+from kubectl_sessions import SESSIONS
 from ours import Ours
 
 from atoll.client.endpoint import Endpoint
@@ -36,6 +39,7 @@ class Kubectl:
             "HOME": str(self.home),
             "TMPDIR": str(self.home),
             "PATH": os.environ["PATH"],
+            "KUBE_EDITOR": "sed -i s/red/green/",
         }
         done = subprocess.run(
             arguments, input=stdin, capture_output=True, text=True, env=environment, timeout=60
@@ -48,7 +52,12 @@ class Kubectl:
         text = text.replace(self.namespace, "NAMESPACE")
         text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", text)
         text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", text)
-        text = re.sub(r'resourceVersion: "\d+"', "resourceVersion: VERSION", text)
+        text = re.sub(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000", "TIME", text)
+        text = re.sub(r"(?m)^W\d{4} \S+ +\d+ ", "W ", text)
+        text = re.sub(r'(resourceVersion"?|Resource Version):( *)"?\d+"?', r"\1:\2VERSION", text)
+        text = re.sub(r"https://127\.0\.0\.1:\d+", "URL", text)
+        text = re.sub(r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS", text)
+        text = re.sub(r"\b3[0-2]\d{3}(/TCP)", r"PORT\1", text)
         text = re.sub(rf"{self.home}\S+", "FILE", text)
         text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000", "TIME", text)
         text = re.sub(r"\s\d+(\.\d+)?m?s\b", " AGE", text)
@@ -83,153 +92,18 @@ def _in_namespace(binary: Path, kubeconfig: Path, home: Path) -> Iterator[Kubect
     yield made
 
 
-Session = list[tuple[str, str]]
-SESSIONS: dict[str, Session] = {
-    "create, get and replace": [
-        ("create -f -", CONFIGMAP),
-        ("create -f -", CONFIGMAP),
-        ("get configmaps", ""),
-        ("get cm settings -o yaml", ""),
-        ("get cm settings -o jsonpath={.data.color}", ""),
-        ("get cm -l app=shop --show-labels", ""),
-        ("get cm --field-selector metadata.name=nope", ""),
-        ("get cm nope", ""),
-        ("get nonsense", ""),
-        ("replace -f -", CONFIGMAP.replace("red", "blue")),
-        ("get cm settings -o jsonpath={.data.color}", ""),
-        ("replace --force -f -", CONFIGMAP),
-        ("delete cm settings", ""),
-        ("delete cm settings", ""),
-        ("delete cm settings --ignore-not-found", ""),
-    ],
-    "a list of objects in one file": [
-        ("create -f -", LIST),
-        ("apply -f -", LIST.replace("red", "blue")),
-        ("get cm -o name", ""),
-        ("delete -f -", LIST),
-    ],
-    "apply on the client's side": [
-        ("apply -f -", DEPLOYMENT),
-        ("apply -f -", DEPLOYMENT),
-        ("diff -f -", CHANGED),
-        ("apply --dry-run=server -f -", CHANGED),
-        ("apply -f -", CHANGED),
-        ("get deployment web", ""),
-        ("get deployment web -o wide", ""),
-        ("get deployment web -o jsonpath={.spec.template.spec.containers[*].image}", ""),
-        ("get deployment web -o yaml", ""),
-        ("apply view-last-applied deployment web", ""),
-        ("delete -f -", DEPLOYMENT),
-    ],
-    "apply on the server's side": [
-        ("apply --server-side -f -", DEPLOYMENT),
-        ("apply --server-side -f -", DEPLOYMENT),
-        ("apply --server-side --field-manager=other -f -", CHANGED),
-        ("diff --server-side -f -", CHANGED),
-        ("apply --server-side --field-manager=other --force-conflicts -f -", CHANGED),
-        ("get deployment web -o yaml --show-managed-fields", ""),
-    ],
-    "from the client's side to the server's": [
-        ("apply -f -", DEPLOYMENT),
-        ("apply --server-side -f -", DEPLOYMENT),
-        ("get deployment web -o yaml --show-managed-fields", ""),
-    ],
-    "patch, label, annotate, scale, set": [
-        ("apply -f -", DEPLOYMENT),
-        ("""patch deployment web -p '{"spec":{"replicas":1}}'""", ""),
-        ("""patch deployment web --type=merge -p '{"spec":{"paused":true}}'""", ""),
-        (
-            "patch deployment web --type=json "
-            """-p '[{"op":"replace","path":"/spec/replicas","value":5}]'""",
-            "",
-        ),
-        (
-            "patch deployment web --subresource=status --type=merge "
-            """-p '{"status":{"replicas":4}}'""",
-            "",
-        ),
-        ("label deployment web tier=front", ""),
-        ("label deployment web tier=back", ""),
-        ("label deployment web tier=back --overwrite", ""),
-        ("label deployment web tier-", ""),
-        ("annotate deployment web note=hello", ""),
-        ("scale deployment web --replicas=7", ""),
-        ("scale deployment web --current-replicas=1 --replicas=2", ""),
-        ("set image deployment/web main=nginx:9", ""),
-        ("set env deployment/web A=b", ""),
-        ("rollout pause deployment web", ""),
-        ("rollout resume deployment web", ""),
-        ("get deployment web -o yaml", ""),
-    ],
-    "waiting and deleting": [
-        ("apply -f -", CONFIGMAP),
-        ("wait --for=jsonpath={.data.color}=red cm/settings --timeout=10s", ""),
-        ("wait --for=jsonpath={.data.color}=blue cm/settings --timeout=1s", ""),
-        ("delete cm settings --cascade=background", ""),
-        ("wait --for=delete cm/settings --timeout=10s", ""),
-        ("apply -f -", CONFIGMAP),
-        ("delete cm --all", ""),
-        ("get cm", ""),
-        ("delete cm settings --dry-run=server", ""),
-    ],
-    "definitions and their objects": [
-        ("apply -f -", CRD),
-        ("wait --for=condition=Established crd/gadgets.kubectl.example.com --timeout=20s", ""),
-        ("apply -f -", GADGET),
-        ("apply -f -", GADGET.replace("3", "4")),
-        ("get gd", ""),
-        ("get gadgets.v1.kubectl.example.com one -o yaml", ""),
-        ("apply -f -", GADGET.replace("3", "30")),
-        ("apply -f -", GADGET.replace("size", "sise").replace("one", "two")),
-        ("scale gadget one --replicas=7", ""),
-        ("patch gadget one -p '{}'", ""),
-        ("""patch gadget one --type=merge -p '{"spec":{"size":8}}'""", ""),
-        ("explain gadget.spec", ""),
-        ("delete gadget one", ""),
-        ("delete crd gadgets.kubectl.example.com", ""),
-    ],
-    "rights": [
-        ("create serviceaccount robot", ""),
-        ("create token robot --duration=10s", ""),
-        ("create token nobody", ""),
-        ("create role reader --verb=get,list --resource=configmaps,deployments.apps", ""),
-        ("create rolebinding readers --role=reader --user=ann --serviceaccount=a:b", ""),
-        ("get roles,rolebindings -o wide", ""),
-        ("describe role reader", ""),
-        ("describe rolebinding readers", ""),
-        ("auth can-i list configmaps", ""),
-        ("auth can-i list secrets --as nobody", ""),
-        ("auth can-i get /api --as nobody", ""),
-        ("auth can-i --list --as nobody", ""),
-        ("auth whoami --as ann --as-group team --as-user-extra a=b", ""),
-        ("get configmaps --as nobody", ""),
-    ],
-    "explain": [
-        ("explain configmap.data", ""),
-        ("explain deployment.spec.strategy", ""),
-        ("explain deployment.spec.template.spec.containers.ports --recursive", ""),
-        ("explain nonsense", ""),
-    ],
-    "sorting and paging": [
-        ("apply -f -", CONFIGMAP),
-        ("apply -f -", CONFIGMAP.replace("settings", "another")),
-        ("apply -f -", CONFIGMAP.replace("settings", "third")),
-        ("get cm --sort-by=.metadata.name -o name", ""),
-        ("get cm --sort-by=.metadata.name", ""),
-        ("get cm --chunk-size=1", ""),
-        ("get cm -o custom-columns=N:.metadata.name,C:.data.color", ""),
-        ("get cm,deploy", ""),
-    ],
-}
+EVERY = SESSIONS | EVERYDAY
 
 
-@pytest.mark.parametrize("session", SESSIONS)
+@pytest.mark.parametrize("session", EVERY)
 def test_kubectl_says_the_same_of_both_servers(
     with_ours: Kubectl, with_real: Kubectl, session: str
 ) -> None:
-    for command, stdin in SESSIONS[session]:
-        expected = with_real.run(command, stdin)
-        assert with_ours.run(command, stdin) == expected, command
+    with ThreadPoolExecutor(2) as both:
+        for command, stdin in EVERY[session]:
+            asked = [both.submit(each.run, command, stdin) for each in (with_ours, with_real)]
+            said, expected = (each.result() for each in asked)
+            assert said == expected, command
 
 
 def test_kubectl_creates_what_it_sends_as_protobuf(with_ours: Kubectl) -> None:
