@@ -19,7 +19,7 @@ AGE = re.compile(r"\d+s")
 # What acts on these is not alike on the two servers (controllers, allocators, admission), or they
 # have owners that do not exist.
 ELSEWHERE = (
-    *("/namespaces", "/pods", "/services", "/secrets", "/events", "/nodes", "/endpoints"),
+    *("/namespaces", "/pods", "/services", "/secrets", "/events", "/nodes"),
     *("/persistentvolumes", "/persistentvolumeclaims", "/controllerrevisions", "/daemonsets"),
     *("/jobs", "/resourcequotas", "/flowschemas", "/volumeattributesclasses"),
 )
