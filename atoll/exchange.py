@@ -25,7 +25,11 @@ class Peer:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()  # what else is known of it
 
 
-@dataclass(frozen=True, slots=True)
+# Requests and responses are values: nobody changes one. They are not frozen, for making a frozen
+# one takes three times as long, and one of each is made for whatever anybody asks.
+
+
+@dataclass(slots=True)
 class Request:
     """What a caller asks. Header names are lower case; path and query are still encoded."""
 
@@ -52,7 +56,7 @@ Upgrade = Callable[[Duplex], Awaitable[None]]
 """Speaks to the other side over its connection, and returns when all is said."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Response:
     """What the caller gets: a whole body, or a stream of chunks that goes on until it ends.
 

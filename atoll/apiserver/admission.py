@@ -20,9 +20,12 @@ Object = dict[str, Any]
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Admission:
-    """One write, as its hooks see it. `object` is None for DELETE, `old` is None for CREATE."""
+    """One write, as its hooks see it. `object` is None for DELETE, `old` is None for CREATE.
+
+    Nobody changes it; it is not frozen because there are two for every write.
+    """
 
     operation: Operation
     resource: Resource

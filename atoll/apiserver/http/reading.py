@@ -20,6 +20,9 @@ from atoll.apiserver.http.limits import Limits
 from atoll.exchange import Peer, Request, Response
 
 _OF_PEOPLE = ("impersonate-", "x-remote-")
+# The names that nearly all requests have, as they are mostly written.
+_COMMON = ("Accept", "Accept-Encoding", "Content-Length", "Content-Type", "Host", "User-Agent")
+_NAMES = {name.encode(): name.lower() for name in (*_COMMON, "Authorization")}
 
 
 class Arrival(NamedTuple):
@@ -143,7 +146,7 @@ class RequestReader:
         if self.stage != "headers":
             return  # a trailer; nothing we serve has a use for one
         self._header_bytes += len(name) + len(value) + 4
-        key = name.decode("latin-1").lower()
+        key = _NAMES.get(name) or name.decode("latin-1").lower()
         text = _text(value.rstrip(b" \t"))
         if key in self._headers:
             # A group may have a comma in its name, so these are kept apart by what no value has.

@@ -31,8 +31,12 @@ def head(response: Response, date: str, length: int | None, *, close: bool, mode
     status = response.status
     lines = [_STATUS_LINES.get(status) or f"HTTP/1.1 {status} Status", f"Date: {date}"]
     for name, value in response.headers.items():
-        if name.lower() not in _OURS:
-            lines.extend(_header(name, value))
+        if name.lower() in _OURS:
+            continue
+        if "\n" in value or "\r" in value:
+            lines.extend(_headers(name, value))
+        else:
+            lines.append(f"{name}: {value}")
     if length is not None:
         if not _is_bodiless(status):
             lines.append(f"Content-Length: {length}")
@@ -48,9 +52,7 @@ def head(response: Response, date: str, length: int | None, *, close: bool, mode
     return "\r\n".join(lines).encode("utf-8", "replace")
 
 
-def _header(name: str, value: str) -> list[str]:
-    if "\n" not in value and "\r" not in value:
-        return [f"{name}: {value}"]
+def _headers(name: str, value: str) -> list[str]:
     return [
         f"{name}: {line.strip()}" for line in value.replace("\r", "\n").split("\n") if line.strip()
     ]

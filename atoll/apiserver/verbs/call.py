@@ -44,11 +44,12 @@ class Api:
         return rfc3339(self.effects.now())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """One request, understood: which resource, whose, and what else was said.
 
-    `warnings` is filled while the call is served and ends up in the response's headers.
+    `warnings` is filled while the call is served and ends up in the response's headers. Nothing
+    else changes; it is not frozen because there is one for every request.
     """
 
     request: Request
