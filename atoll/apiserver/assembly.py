@@ -132,6 +132,7 @@ def assemble(
     own = kinds or Kinds()
     signing = signing or Signing.by_chance(effects.chance)
     roles = Roles(store)
+    authorize = authorize or roles.authorize
     accounts = AccountTokens(store, signing, effects.now)
     bearers = Several((tokens or Tokens({}), accounts, BootstrapTokens(store, effects.now)))
     answers = Reviews(roles, bearers).answers()
@@ -144,10 +145,9 @@ def assemble(
     keepers = _keepers(api, definitions, roles) | {"quotas": QuotaStatus(api, quotas)}
     calling = Calling(store, effects.chance, Posting())
     api.convert = Conversions(calling, effects.chance).convert
-    webhooks = keepers["webhooks"] = Webhooks(api, calling)
+    webhooks = keepers["webhooks"] = Webhooks(api, calling, authorize)
     registrar, aggregator = Registrar(api, facts), Aggregator(api)
     keepers |= _aggregating(api, registrar, aggregator)
-    authorize = authorize or roles.authorize
     policies = keepers["admission policies"] = AdmissionPolicies(api, authorize, webhooks)
     signers = Signers(authorize, effects.now)
     rules = Rules(store, effects.chance, runs_pods=runs_pods)
@@ -157,7 +157,12 @@ def assemble(
         last=(quotas.check,),
         outside=policies,
     )
-    followers: tuple[Follower, ...] = (*keepers.values(), roles, rules.settings)
+    followers: tuple[Follower, ...] = (
+        *keepers.values(),
+        roles,
+        rules.settings,
+        rules.addresses,
+    )
     for each in followers:
         store.listen(each.follow)
     ready = asyncio.Event()

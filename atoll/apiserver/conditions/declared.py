@@ -7,12 +7,22 @@ write is the business of whoever evaluates (`evaluated`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from atoll.apiserver.cel.checking import Declarations
 from atoll.apiserver.cel.compiling import Program, compile_expression, functions
 from atoll.apiserver.cel.declaring import read_type
-from atoll.apiserver.cel.kinds import BOOL, DYN, STRING, Field, Type, list_of, map_of
+from atoll.apiserver.cel.kinds import (
+    BOOL,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Field,
+    Type,
+    list_of,
+    map_of,
+)
 
 
 def _object(called: str, /, **fields: Type) -> Type:
@@ -45,15 +55,48 @@ _REQUEST = _object(
     dryRun=BOOL,
     options=DYN,
 )
-_NAMESPACE = _object("kubernetes.Namespace", metadata=DYN, spec=DYN, status=DYN)
+_NAMESPACE = _object(
+    "kubernetes.Namespace",
+    metadata=_object(
+        "kubernetes.NamespaceMetadata",
+        name=STRING,
+        generateName=STRING,
+        namespace=STRING,
+        labels=map_of(STRING, STRING),
+        annotations=map_of(STRING, STRING),
+        UID=STRING,
+        creationTimestamp=TIMESTAMP,
+        deletionGracePeriodSeconds=INT,
+        deletionTimestamp=TIMESTAMP,
+        generation=INT,
+        resourceVersion=STRING,
+        finalizers=list_of(STRING),
+    ),
+    spec=_object("kubernetes.NamespaceSpec", finalizers=list_of(STRING)),
+    status=_object(
+        "kubernetes.NamespaceStatus",
+        phase=STRING,
+        conditions=list_of(
+            _object(
+                "kubernetes.NamespaceCondition",
+                status=STRING,
+                type=STRING,
+                lastTransitionTime=TIMESTAMP,
+                message=STRING,
+                reason=STRING,
+            )
+        ),
+    ),
+)
 _ALWAYS = {
     "object": DYN,
     "oldObject": DYN,
     "request": _REQUEST,
+    "namespaceObject": _NAMESPACE,
     "authorizer": read_type("Authorizer"),
     "authorizer.requestResource": read_type("ResourceCheck"),
 }
-_JSON_PATCH = Type(
+JSON_PATCH = Type(
     "JSONPatch",
     fields={
         "op": Field(STRING, "op"),
@@ -68,25 +111,25 @@ _JSON_PATCH = Type(
 class Scope:
     """What the expressions of one policy or webhook may speak of, beside the write itself."""
 
-    has_namespace: bool = True
     has_params: bool = False
-    variables: Mapping[str, Type] = field(default_factory=dict)
     makes_objects: bool = False
+    variables: Mapping[str, Type] | None = None
+
+    def with_variables(self) -> "Scope":
+        return replace(self, variables={})
 
     def with_variable(self, name: str, kind: Type) -> "Scope":
-        known = {**self.variables, name: kind}
-        return Scope(self.has_namespace, self.has_params, known, self.makes_objects)
+        return replace(self, variables={**(self.variables or {}), name: kind})
 
     def compiled(self, text: str) -> Program:
         """The program of an expression; NotAnExpression or NotRunnable say what is wrong."""
         names = dict(_ALWAYS)
-        if self.has_namespace:
-            names["namespaceObject"] = _NAMESPACE
+        if self.variables is not None:
             fields = {key: Field(kind, key) for key, kind in self.variables.items()}
             names["variables"] = Type("kubernetes.variables", fields=fields)
         if self.has_params:
             names["params"] = DYN
-        makeable = {"JSONPatch": _JSON_PATCH} if self.makes_objects else {}
+        makeable = {"JSONPatch": JSON_PATCH} if self.makes_objects else {}
         return compile_expression(
             text, Declarations(names, functions(), makeable, makes_objects=self.makes_objects)
         )

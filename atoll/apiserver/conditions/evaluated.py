@@ -15,6 +15,7 @@ from atoll.apiserver.cel.library.authority import (
     Question,
     ResourceCheck,
 )
+from atoll.apiserver.cel.library.times import read_timestamp
 from atoll.apiserver.status import ApiError
 
 Object = dict[str, Any]
@@ -88,6 +89,19 @@ def names_of(
         "authorizer": authorizer,
         "authorizer.requestResource": ResourceCheck(authorizer.decide, asked),
     }
+
+
+def namespace_object(namespace: Object | None) -> Object | None:
+    """A namespace as expressions see it: with moments for times, and nothing of who wrote it."""
+    if namespace is None:
+        return None
+    meta = {key: value for key, value in namespace["metadata"].items() if key != "managedFields"}
+    for key in ("creationTimestamp", "deletionTimestamp"):
+        if key in meta:
+            meta[key] = read_timestamp(meta[key])
+    if "uid" in meta:
+        meta["UID"] = meta.pop("uid")
+    return {**namespace, "metadata": meta}
 
 
 def authorizer_of(admission: Admission, authorize: Authorize) -> Authorizer:

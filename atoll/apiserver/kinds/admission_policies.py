@@ -6,6 +6,7 @@ be there.
 
 import re
 
+from atoll.apiserver.conditions.judging import policy_faults
 from atoll.apiserver.fields.error import (
     FieldError,
     duplicate,
@@ -152,7 +153,7 @@ def _api_version_errors(written: str, where: str) -> list[FieldError]:
 
 def _validating_errors(policy: Object) -> list[FieldError]:
     spec = part(policy, "spec")
-    errors = _policy_errors(spec) + _rest_errors(spec)
+    errors = _policy_errors(spec) + _rest_errors(spec) + policy_faults(spec)
     validations, annotations = parts(spec, "validations"), parts(spec, "auditAnnotations")
     if not validations and not annotations:
         absent = ("spec.validations", "spec.auditAnnotations")
@@ -193,6 +194,7 @@ def _mutating_errors(policy: Object) -> list[FieldError]:
     spec = part(policy, "spec")
     errors = _policy_errors(spec)
     errors += _operation_errors(spec, "matchConstraints") + _rest_errors(spec)
+    errors += policy_faults(spec)
     mutations = parts(spec, "mutations")
     if not mutations:
         errors.append(required("spec.mutations", "mutations must contain at least one item"))

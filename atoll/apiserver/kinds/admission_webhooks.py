@@ -3,6 +3,7 @@
 Who is called when, and how, is the business of `webhooks`.
 """
 
+from atoll.apiserver.conditions.judging import condition_faults
 from atoll.apiserver.fields.error import FieldError, duplicate, invalid, not_supported, required
 from atoll.apiserver.kinds.admission_rules import (
     FAILURE_POLICIES,
@@ -81,7 +82,8 @@ def _hook_errors(hook: Object, path: str) -> list[FieldError]:
         errors += selector_errors(part(hook, selector), f"{path}.{selector}")
     errors += one_of(hook, path, "reinvocationPolicy", REINVOCATION_POLICIES)
     errors += client_errors(part(hook, "clientConfig"), f"{path}.clientConfig")
-    return errors + condition_errors(parts(hook, "matchConditions"), f"{path}.matchConditions")
+    conditions, where = parts(hook, "matchConditions"), f"{path}.matchConditions"
+    return errors + condition_errors(conditions, where) + condition_faults(conditions, where)
 
 
 def _name_errors(name: str, where: str) -> list[FieldError]:

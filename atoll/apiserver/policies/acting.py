@@ -14,7 +14,13 @@ import orjson
 from atoll.apiserver.admission import Admission, Fit, Outside
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.authorization import Authorize
-from atoll.apiserver.conditions.evaluated import Asked, Unanswered, Variables, authorizer_of
+from atoll.apiserver.conditions.evaluated import (
+    Asked,
+    Unanswered,
+    Variables,
+    authorizer_of,
+    namespace_object,
+)
 from atoll.apiserver.conditions.evaluated import names_of as named_in
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.policies.mutating import mutated
@@ -153,7 +159,7 @@ class AdmissionPolicies:
         request = request_of(seen, "", "v1")["request"]
         authorizer = authorizer_of(admission, self._authorize)
         asked = Asked(named_in(request, seen.object, seen.old, authorizer))
-        asked.names["namespaceObject"] = self._namespace(admission)
+        asked.names["namespaceObject"] = namespace_object(self._namespace(admission))
         if policy.param_kind is not None:
             asked.names["params"] = params
         asked.names["variables"] = Variables(asked, policy.variables)

@@ -5,8 +5,8 @@ from typing import Any
 from atoll.apiserver.applying.merging import merge
 from atoll.apiserver.cel.evaluating import Instance
 from atoll.apiserver.conditions.evaluated import Asked, Unanswered
-from atoll.apiserver.policies.policy import Expression, Policy
-from atoll.apiserver.policies.validating import applies
+from atoll.apiserver.conditions.expressions import applies
+from atoll.apiserver.policies.policy import Policy
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.reviews import Seen
 from atoll.apiserver.webhooks.views import Unfit, patched, with_object
@@ -25,7 +25,7 @@ async def mutated(api: Api, policy: Policy, seen: Seen, asked: Asked) -> Object 
         if expression.program is None:
             raise Unanswered(expression.fault)
         wanted = asked.answer(expression.program, expression.text)
-        operations = _patch(wanted) if kind == "JSONPatch" else _applied(seen, wanted, expression)
+        operations = _patch(wanted) if kind == "JSONPatch" else _applied(seen, wanted)
         try:
             changed = await patched(api, seen, operations)
         except Unfit as fault:
@@ -51,7 +51,7 @@ def _patch(wanted: Any) -> list[Object]:
     return [_plain(each) for each in wanted]
 
 
-def _applied(seen: Seen, wanted: Any, expression: Expression) -> list[Object]:
+def _applied(seen: Seen, wanted: Any) -> list[Object]:
     """What an applied configuration comes to, as a patch of the whole object."""
     if not isinstance(wanted, Instance):
         kind = type(wanted).__name__

@@ -11,9 +11,9 @@ from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.cel.compiling import Program
-from atoll.apiserver.cel.faults import NotAnExpression, NotRunnable
 from atoll.apiserver.cel.kinds import DYN
 from atoll.apiserver.conditions.declared import Scope
+from atoll.apiserver.conditions.expressions import Expression, expression
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import given, items, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
@@ -83,15 +83,6 @@ def _rules(wires: Sequence[Object]) -> list[tuple[Rule, frozenset[str]]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expression:
-    """An expression with its program; without one, `fault` says why."""
-
-    text: str
-    program: Program | None
-    fault: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Validation:
     """What must hold of a write, and what is said if it does not."""
 
@@ -154,6 +145,7 @@ def _policy(policy: Object, bindings: tuple[Binding, ...]) -> Policy:
         expression(text(condition, "expression"), scope)
         for condition in parts(spec, "matchConditions")
     )
+    scope = scope.with_variables()
     variables: dict[str, Program] = {}
     faults: list[str] = []
     for variable in parts(spec, "variables"):
@@ -197,14 +189,3 @@ def _mutation(wire: Object, scope: Scope) -> tuple[str, Expression]:
     kind = text(wire, "patchType")
     said = part(wire, "jsonPatch" if kind == "JSONPatch" else "applyConfiguration")
     return kind, expression(text(said, "expression"), scope)
-
-
-def expression(written: str, scope: Scope) -> Expression:
-    """An expression, compiled if it can be."""
-    try:
-        return Expression(written.strip(), scope.compiled(written))
-    except NotAnExpression as fault:
-        return Expression(written.strip(), None, f"compilation error: compilation failed: {fault}")
-    except NotRunnable as fault:
-        why = f"compilation error: program instantiation failed: {fault}"
-        return Expression(written.strip(), None, why)

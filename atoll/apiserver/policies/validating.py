@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.conditions.evaluated import Asked, Unanswered
-from atoll.apiserver.policies.policy import Expression, Policy, Validation
+from atoll.apiserver.conditions.expressions import Expression, applies, value_of
+from atoll.apiserver.policies.policy import Policy, Validation
 
 _MESSAGE_MAX = 5 * 1024
 
@@ -33,7 +34,7 @@ def validated(policy: Policy, asked: Asked) -> Iterator[Refused]:
         return
     for index, validation in enumerate(policy.validations):
         try:
-            if _value(validation.holds, asked) is not True:
+            if value_of(validation.holds, asked) is not True:
                 yield Refused(_message(validation, asked), validation.reason, index)
         except Unanswered as fault:
             if not policy.fails_open:
@@ -42,32 +43,11 @@ def validated(policy: Policy, asked: Asked) -> Iterator[Refused]:
         _annotate(policy, key, value, asked)
 
 
-def applies(conditions: tuple[Expression, ...], asked: Asked) -> bool:
-    """Whether all conditions hold; one that does not settles it, whatever others come to."""
-    faults: list[str] = []
-    for condition in conditions:
-        try:
-            if _value(condition, asked) is False:
-                return False
-        except Unanswered as fault:
-            faults.append(str(fault))
-    if faults:
-        raise Unanswered(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
-    return True
-
-
-def _value(expression: Expression, asked: Asked) -> object:
-    if expression.program is None:
-        raise Unanswered(expression.fault)
-    value: object = asked.answer(expression.program, expression.text)
-    return value
-
-
 def _message(validation: Validation, asked: Asked) -> str:
     said: object = ""
     if validation.explains is not None:
         try:
-            said = _value(validation.explains, asked)
+            said = value_of(validation.explains, asked)
         except Unanswered:
             said = ""
     text = said.strip() if isinstance(said, str) else ""
@@ -79,7 +59,7 @@ def _message(validation: Validation, asked: Asked) -> str:
 def _annotate(policy: Policy, key: str, value: Expression, asked: Asked) -> None:
     """Tell the audit log what a policy wants told."""
     try:
-        said = _value(value, asked)
+        said = value_of(value, asked)
     except Unanswered:
         return
     if isinstance(said, str) and said.strip():

@@ -13,10 +13,13 @@ import orjson
 
 from atoll.apiserver.admission import Admission, Fit
 from atoll.apiserver.audit.annotating import annotate
+from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.bodies.patches import JSON_PATCH, decode_patch
+from atoll.apiserver.conditions.evaluated import Asked, Unanswered, authorizer_of, names_of
+from atoll.apiserver.conditions.expressions import applies
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
-from atoll.apiserver.status import ApiError, bad_request, internal_error, not_found
+from atoll.apiserver.status import ApiError, bad_request, forbidden, internal_error, not_found
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
 from atoll.apiserver.webhooks.hooks import GROUP, MUTATING, VALIDATING, Hook, hooks_of
@@ -45,8 +48,9 @@ _NOBODY: Hooks = ((), ())
 class Webhooks:
     """The admission webhooks of one server."""
 
-    def __init__(self, api: Api, calling: Calling) -> None:
+    def __init__(self, api: Api, calling: Calling, authorize: Authorize) -> None:
         self._api = api
+        self._authorize = authorize
         self._calling = calling
         self._hooks: Hooks = _NOBODY
         self._is_idle = True
@@ -163,6 +167,8 @@ class Webhooks:
     async def ask(self, hook: Hook, seen: Seen, *, mutating: bool) -> Verdict | None:
         """What a webhook says, if it allows the write; None if it could not say and need not."""
         admission = seen.admission
+        if hook.conditions and not self._applies(hook, seen):
+            return None
         if admission.dry_run and not hook.is_for_dry_runs:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
         try:
@@ -183,6 +189,20 @@ class Webhooks:
         if not verdict.is_allowed:
             raise denial(hook.name, verdict.status)
         return verdict
+
+    def _applies(self, hook: Hook, seen: Seen) -> bool:
+        """Whether the conditions hold under which a webhook wants to be asked."""
+        admission, request = seen.admission, request_of(seen, "", "v1")["request"]
+        authorizer = authorizer_of(admission, self._authorize)
+        asked = Asked(names_of(request, seen.object, seen.old, authorizer))
+        asked.names["namespaceObject"] = None
+        try:
+            return applies(hook.conditions, asked)
+        except Unanswered as fault:
+            if hook.fails_open:
+                return False
+            resource = admission.resource
+            raise forbidden(resource.plural, resource.group, seen.name, str(fault)) from fault
 
     async def _verdict(self, hook: Hook, seen: Seen, *, mutating: bool) -> Verdict:
         version = version_of(hook.wire)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.apiserver.admission import Admission
+from atoll.apiserver.conditions.declared import Scope
+from atoll.apiserver.conditions.expressions import Expression, expression
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import items, number, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
@@ -71,6 +73,7 @@ class Hook:
     rules: tuple[Rule, ...]
     namespaces: Selector
     objects: Selector
+    conditions: tuple[Expression, ...] = ()
 
     @property
     def timeout_s(self) -> int:
@@ -126,6 +129,10 @@ def hooks_of(configurations: Iterable[Object]) -> list[Hook]:
             rules=tuple(map(rule_of, parts(wire, "rules"))),
             namespaces=selector_of(part(wire, "namespaceSelector")),
             objects=selector_of(part(wire, "objectSelector")),
+            conditions=tuple(
+                expression(text(condition, "expression"), Scope())
+                for condition in parts(wire, "matchConditions")
+            ),
         )
         for configuration in ordered
         for wire in parts(configuration, "webhooks")
