@@ -11,18 +11,30 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.admitting import accounts, classes, limits, priorities, runtimes, tolerations
+from atoll.apiserver.admitting import (
+    accounts,
+    classes,
+    limits,
+    pod_security,
+    priorities,
+    runtimes,
+    tolerations,
+)
+from atoll.apiserver.admitting.addresses import COLLECTION as SERVICES
+from atoll.apiserver.admitting.addresses import Addresses
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.admitting.settings import (
     INGRESS_CLASSES,
     LIMIT_RANGES,
+    NAMESPACES,
     PRIORITY_CLASSES,
     RUNTIME_CLASSES,
     STORAGE_CLASSES,
     Settings,
 )
-from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
-from atoll.apiserver.status import ApiError, forbidden
+from atoll.apiserver.kinds.reading import part
+from atoll.apiserver.objects.metadata import GENERATED_ALPHABET, metadata
+from atoll.apiserver.status import ApiError, forbidden, invalid
 from atoll.effects import Chance
 from atoll.store.store import Store
 
@@ -30,6 +42,7 @@ Object = dict[str, Any]
 Change = Callable[[Admission, Object], Object]
 Check = Callable[[Admission, Object], None]
 
+_NOT_OF_PODS = ("binding", "eviction", "status")
 PODS, CLAIMS, INGRESSES = "pods", "persistentvolumeclaims", "ingresses.networking.k8s.io"
 
 
@@ -41,6 +54,7 @@ class Rules:
 
     def __init__(self, store: Store, chance: Chance, *, runs_pods: bool) -> None:
         self.settings = Settings(store)
+        self.addresses = Addresses(store, chance.of("service addresses"), gives_ports=runs_pods)
         self._store = store
         self._chance = chance.of("volume names")
         self._runs_pods = runs_pods
@@ -48,8 +62,11 @@ class Rules:
             PODS: self._pod,
             CLAIMS: self._claim,
             INGRESSES: self._ingress,
+            SERVICES: self.addresses.assigned,
         }
         self._checks: Mapping[str, Check] = {
+            **dict.fromkeys(pod_security.TEMPLATES, self._check_template),
+            NAMESPACES: self._check_namespace,
             PODS: self._check_pod,
             CLAIMS: self._check_claim,
             PRIORITY_CLASSES: self._check_priority,
@@ -115,6 +132,9 @@ class Rules:
         return classes.with_ingress_class(ingress, self.settings.of(INGRESS_CLASSES))
 
     def _check_pod(self, seen: Admission, pod: Object) -> None:
+        policy = self.settings.policies.get(seen.namespace)
+        if policy is not None and _is_looked_at(seen, pod):
+            _warn(seen, pod_security.check(pod, policy, enforces=True))
         if seen.old is None and not seen.subresource:
             self.check_new(pod, seen.namespace)
         elif seen.subresource == "resize":
@@ -124,6 +144,30 @@ class Rules:
         """Refused if a new pod may not be in this namespace."""
         limits.check_pod(pod, self.settings.of(LIMIT_RANGES, namespace).values())
         runtimes.check(pod, self.settings.of(RUNTIME_CLASSES))
+
+    def _check_template(self, seen: Admission, workload: Object) -> None:
+        """Whoever makes pods is only warned: it is pods that are refused."""
+        policy = self.settings.policies.get(seen.namespace)
+        if policy is not None and not seen.subresource:
+            made = part(workload, *pod_security.TEMPLATES[seen.resource.collection])
+            _warn(seen, pod_security.check(made, policy, enforces=False))
+
+    def _check_namespace(self, seen: Admission, namespace: Object) -> None:
+        old = seen.old
+        labels = metadata(namespace).get("labels") or {}
+        if seen.subresource or (old and labels == (metadata(old).get("labels") or {})):
+            return
+        errors = pod_security.label_errors(labels)
+        before = [] if old is None else pod_security.label_errors(metadata(old).get("labels") or {})
+        if errors and errors != before:
+            raise invalid(seen.resource.kind, seen.resource.group, seen.name, errors)
+        if old is not None:
+            for warning in pod_security.tightened(namespace, old, partial(self._pods, seen.name)):
+                _warn(seen, warning)
+
+    def _pods(self, namespace: str) -> list[Object]:
+        records = self._store.page(PODS, f"{namespace}/").records
+        return [orjson.loads(record.value) for record in records]
 
     def _check_claim(self, seen: Admission, claim: Object) -> None:
         if seen.subresource:
@@ -135,6 +179,18 @@ class Rules:
     def _check_priority(self, seen: Admission, wanted: Object) -> None:
         known = self.settings.of(PRIORITY_CLASSES)
         priorities.check_default(wanted, known, is_new=seen.old is None)
+
+
+def _is_looked_at(seen: Admission, pod: Object) -> bool:
+    """Whether a write can make a pod violate a standard that it kept to."""
+    if seen.subresource in _NOT_OF_PODS:
+        return False
+    return seen.old is None or pod_security.is_significant(pod, seen.old)
+
+
+def _warn(seen: Admission, warning: str) -> None:
+    if warning and warning not in seen.warnings:
+        seen.warnings.append(warning)
 
 
 def _forbidden(seen: Admission, refusal: Refused) -> ApiError:
