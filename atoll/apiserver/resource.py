@@ -153,11 +153,12 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An object that asks something: who sends it, and from which namespace."""
+    """An object that asks something: who sends it, from which namespace, and when."""
 
     identity: Identity
     namespace: str
     object: Object
+    now: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -212,6 +212,8 @@ class ApiServer:
             raise unknown_resource()
         if target.namespace and not resource.namespaced:
             raise unknown_resource()
+        if resource.answer is not None and resource.namespaced and not target.namespace:
+            raise unknown_resource()
         if target.name and not (resource.stored and (target.namespace or not resource.namespaced)):
             raise unknown_resource()
         if target.subresource and target.subresource not in _subresource_names(resource):
@@ -292,7 +294,7 @@ async def _create(api: Api, call: Call) -> Response:
 
 
 async def _answer(api: Api, call: Call) -> Response:
-    return object_response(_shaper(api, call, ITEM_SHAPES), answer(call), 201)
+    return object_response(_shaper(api, call, ITEM_SHAPES), answer(api, call), 201)
 
 
 async def _update(api: Api, call: Call) -> Response:

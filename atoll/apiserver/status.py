@@ -56,7 +56,8 @@ def _about(name: str, group: str, kind: str, **more: Any) -> Object:
         details["name"] = name
     if group:
         details["group"] = group
-    details["kind"] = kind
+    if kind:
+        details["kind"] = kind
     details.update(more)
     return details
 

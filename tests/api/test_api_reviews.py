@@ -184,3 +184,109 @@ def test_a_storage_class_is_given_back_when_it_is_deleted(api: Backend, unique: 
     path = "/apis/storage.k8s.io/v1/storageclasses"
     api.create(path, {"metadata": {"name": unique}, "provisioner": "a.b/c"})
     assert api.delete(f"{path}/{unique}")["kind"] == "StorageClass"
+
+
+MAY_I, MAY_THEY = "SelfSubjectAccessReview", "SubjectAccessReview"
+WRONG = '.authorization.k8s.io "" is invalid: '
+EITHER = (
+    "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or"
+    " resourceAttributes must be specified"
+)
+NOBODY = 'spec.user: Invalid value: "": at least one of user or group must be specified'
+SELECTED = "spec.resourceAttributes.fieldSelector"
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "message"),
+    [
+        pytest.param(MAY_I, {}, WRONG + EITHER, id="nothing is asked"),
+        pytest.param(MAY_THEY, {}, f"{WRONG}[{EITHER}, {NOBODY}]", id="of nobody"),
+        pytest.param(
+            MAY_I,
+            wanting("get", "pods") | {"nonResourceAttributes": {"path": "/x", "verb": "get"}},
+            WRONG + 'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}:'
+            " cannot be specified in combination with resourceAttributes",
+            id="two things at once",
+        ),
+        pytest.param(
+            MAY_I,
+            {"resourceAttributes": {"verb": "get", "resource": "pods", "fieldSelector": {}}},
+            f"{WRONG}{SELECTED}.requirements: Required value: when {SELECTED} is specified,"
+            " requirements or rawSelector is required",
+            id="an empty selector",
+        ),
+        pytest.param(
+            MAY_I,
+            {
+                "resourceAttributes": {
+                    "fieldSelector": {
+                        "rawSelector": "a=b",
+                        "requirements": [
+                            {"key": "", "operator": "Unheard", "values": ["b"]},
+                            {"key": "a", "operator": "In"},
+                            {"key": "a", "operator": "Exists", "values": ["b"]},
+                        ],
+                    }
+                }
+            },
+            f'{WRONG}[{SELECTED}.rawSelector: Invalid value: "a=b": may not specified at the same'
+            f" time as requirements, {SELECTED}.requirements[0].key: Required value: must be"
+            f" specified, {SELECTED}.requirements[1].values: Required value: must be specified"
+            f" when `operator` is 'In' or 'NotIn', {SELECTED}.requirements[2].values: Forbidden:"
+            " may not be specified when `operator` is 'Exists' or 'DoesNotExist']",
+            id="faults in a selector",
+        ),
+    ],
+)
+def test_mistakes_in_questions_are_told(
+    api: Backend, kind: str, spec: Object, message: str
+) -> None:
+    details = ask(api, AUTHORIZATION, kind, spec).refusal(422, "Invalid", message)
+    assert "kind" not in details
+
+
+def test_a_local_question_is_about_its_namespace(api: Backend, namespace: str) -> None:
+    kind = "LocalSubjectAccessReview"
+    spec = {"user": "joe", "nonResourceAttributes": {"path": "/x", "verb": "get"}}
+    message = (
+        WRONG + 'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}:'
+        " disallowed on this kind of request"
+    )
+    answer = ask(api, AUTHORIZATION, kind, spec, namespace=namespace)
+    assert answer.json()["message"] == message
+    nowhere = ask(api, AUTHORIZATION, kind, {"user": "joe", **wanting("get", "pods")})
+    assert nowhere.status == 404
+
+
+def test_a_question_has_no_name_of_its_own(api: Backend) -> None:
+    path = f"/apis/{AUTHORIZATION}/selfsubjectaccessreviews"
+    body = {"metadata": {"name": "mine"}, "spec": wanting("get", "pods")}
+    message = api.request("POST", path, body=body).json()["message"]
+    assert message.startswith(f'{WRONG}metadata: Invalid value: {{"name":"mine",')
+    assert message.endswith(": must be empty")
+
+
+@pytest.mark.parametrize(
+    ("version", "plural", "spec"),
+    [
+        (AUTHORIZATION, "selfsubjectaccessreviews", wanting("get", "pods")),
+        (AUTHENTICATION, "tokenreviews", {"token": "nonsense"}),
+    ],
+)
+def test_an_answer_says_its_kind_and_who_asked_what(
+    api: Backend, version: str, plural: str, spec: Object
+) -> None:
+    headers = {"user-agent": "asker/1"}
+    path = f"/apis/{version}/{plural}"
+    found = api.request("POST", path, body={"spec": spec}, headers=headers).object(201)
+    assert (found["kind"].lower() + "s", found["apiVersion"]) == (plural, version)
+    (entry,) = found["metadata"]["managedFields"]
+    assert entry["manager"] == "asker"
+    assert entry["fieldsV1"].keys() == {"f:spec"}
+
+
+def test_who_asks_who_they_are_is_told_when(api: Backend) -> None:
+    body = {"metadata": {"name": "mine"}, "status": {"userInfo": {"username": "root"}}}
+    found = api.request("POST", f"/apis/{AUTHENTICATION}/selfsubjectreviews", body=body).object(201)
+    assert found["metadata"].keys() == {"creationTimestamp"}
+    assert found["status"]["userInfo"]["username"] != "root"

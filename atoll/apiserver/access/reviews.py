@@ -4,7 +4,7 @@ A review comes in and is given back with its status filled; nothing is stored. `
 and `kubectl auth can-i` ask these, and servers that leave the deciding to this one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.resource import Asked
 from atoll.apiserver.status import ApiError, bad_request, invalid
+from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
 
 Object = dict[str, Any]
 Answer = Callable[[Asked], Object]
@@ -46,7 +47,8 @@ class Reviews:
         }
 
     def _who_am_i(self, asked: Asked) -> Object:
-        return {**asked.object, "status": {"userInfo": _user_info(asked.identity)}}
+        told = {"userInfo": _user_info(asked.identity)}
+        return {**asked.object, "metadata": {"creationTimestamp": asked.now}, "status": told}
 
     def _whose_token(self, asked: Asked) -> Object:
         spec = _spec(asked)
@@ -62,26 +64,31 @@ class Reviews:
         return {**asked.object, "status": status}
 
     def _may_i(self, asked: Asked) -> Object:
-        errors = _attribute_errors(_spec(asked))
+        spec = _spec(asked)
+        errors = [*_attribute_errors(spec), *_selector_errors(spec), *_metadata_errors(asked)]
         return self._decided(asked, errors, asked.identity)
 
     def _may_they(self, asked: Asked) -> Object:
+        return self._decided_for(asked, [*_subject_errors(_spec(asked)), *_metadata_errors(asked)])
+
+    def _decided_for(self, asked: Asked, errors: list[FieldError]) -> Object:
         spec = _spec(asked)
-        errors = _attribute_errors(spec)
-        if not spec.get("user") and not spec.get("groups"):
-            why = "at least one of user or group must be specified"
-            errors.append(fields.invalid("spec.user", "", why))
         extra = tuple((key, tuple(values)) for key, values in (spec.get("extra") or {}).items())
         groups = tuple(spec.get("groups") or ())
         they = Identity(spec.get("user", ""), groups, spec.get("uid", ""), extra)
         return self._decided(asked, errors, they)
 
     def _may_they_here(self, asked: Asked) -> Object:
-        namespace = (_spec(asked).get("resourceAttributes") or {}).get("namespace", "")
-        if namespace != asked.namespace:
+        spec = _spec(asked)
+        errors = [*_subject_errors(spec), *_metadata_errors(asked)]
+        resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+        if resource is not None and resource.get("namespace", "") != asked.namespace:
             where, why = "spec.resourceAttributes.namespace", "must match metadata.namespace"
-            raise _refused([fields.invalid(where, namespace, why)])
-        return self._may_they(asked)
+            errors.append(fields.invalid(where, resource.get("namespace", ""), why))
+        if other is not None:
+            why = "disallowed on this kind of request"
+            errors.append(fields.invalid("spec.nonResourceAttributes", _in_go(other), why))
+        return self._decided_for(asked, errors)
 
     def _decided(self, asked: Asked, errors: list[FieldError], who: Identity) -> Object:
         if errors:
@@ -104,7 +111,7 @@ class Reviews:
             ],
             "incomplete": False,
         }
-        return {**asked.object, "spec": {}, "status": status}
+        return {**asked.object, "metadata": {}, "spec": {}, "status": status}
 
 
 def _refused(errors: list[FieldError]) -> ApiError:
@@ -130,11 +137,70 @@ def _user_info(identity: Identity) -> Object:
 def _attribute_errors(spec: Object) -> list[FieldError]:
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and other is not None:
-        shown = {"Path": other.get("path", ""), "Verb": other.get("verb", "")}
-        return [fields.invalid("spec.nonResourceAttributes", shown, _BOTH)]
+        return [fields.invalid("spec.nonResourceAttributes", _in_go(other), _BOTH)]
     if resource is None and other is None:
         return [fields.invalid("spec.resourceAttributes", None, _EITHER)]
     return []
+
+
+def _in_go(attributes: Object) -> Object:
+    """Attributes of a path, as Kubernetes shows them in messages."""
+    return {"Path": attributes.get("path", ""), "Verb": attributes.get("verb", "")}
+
+
+def _subject_errors(spec: Object) -> list[FieldError]:
+    errors = _attribute_errors(spec)
+    if not spec.get("user") and not spec.get("groups"):
+        why = "at least one of user or group must be specified"
+        errors.append(fields.invalid("spec.user", "", why))
+    return [*errors, *_selector_errors(spec)]
+
+
+def _selector_errors(spec: Object) -> Iterator[FieldError]:
+    """What is wrong with the selectors by which a request would be narrowed."""
+    wanted = spec.get("resourceAttributes") or {}
+    for key in ("fieldSelector", "labelSelector"):
+        selector, where = wanted.get(key), f"spec.resourceAttributes.{key}"
+        if selector is None:
+            continue
+        raw, requirements = selector.get("rawSelector"), selector.get("requirements") or []
+        if raw and requirements:
+            why = "may not specified at the same time as requirements"
+            yield fields.invalid(f"{where}.rawSelector", raw, why)
+        if not raw and not requirements:
+            why = f"when {where} is specified, requirements or rawSelector is required"
+            yield fields.required(f"{where}.requirements", why)
+        for index, requirement in enumerate(requirements):
+            place = f"{where}.requirements[{index}]"
+            yield from _requirement_errors(requirement, place, is_label=key == "labelSelector")
+
+
+def _requirement_errors(requirement: Object, where: str, *, is_label: bool) -> Iterator[FieldError]:
+    key, values = requirement.get("key", ""), requirement.get("values") or []
+    operator = requirement.get("operator")
+    if not key and not is_label:
+        yield fields.required(f"{where}.key", "must be specified")
+    if operator in ("In", "NotIn") and not values:
+        why = "must be specified when `operator` is 'In' or 'NotIn'"
+        yield fields.required(f"{where}.values", why)
+    if operator in ("Exists", "DoesNotExist") and values:
+        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        yield fields.forbidden(f"{where}.values", why)
+    if is_label:
+        for fault in qualified_faults(key):
+            yield fields.invalid(f"{where}.key", key, fault)
+        for index, value in enumerate(values):
+            for fault in label_value_faults(value):
+                yield fields.invalid(f"{where}.values[{index}]", value, fault)
+
+
+def _metadata_errors(asked: Asked) -> list[FieldError]:
+    """A question is about nothing but what its spec says."""
+    meta: Object = asked.object.get("metadata") or {}
+    if not meta.keys() - {"managedFields", "namespace"}:
+        return []
+    why = "must be empty except for namespace" if asked.namespace else "must be empty"
+    return [fields.invalid("metadata", meta, why)]
 
 
 def _attributes(spec: Object) -> Attributes:
