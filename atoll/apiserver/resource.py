@@ -94,6 +94,7 @@ class Strategy:
     held_by: Path = ()  # a second list of finalizers (a namespace has one in its spec)
     name_errors: Callable[[str], Sequence[str]] = subdomain_faults
     selectable: Mapping[str, Path] = field(default_factory=dict)  # beyond metadata.name/namespace
+    selectable_else: Mapping[str, Path] = field(default_factory=dict)  # where that has nothing
     default: Callable[[Object], None] = nothing  # fills in what the user left out, in place
     errors: Callable[[Object], list[FieldError]] = no_errors
     status_errors: Callable[[Object], list[FieldError]] = no_errors  # where nothing else may differ

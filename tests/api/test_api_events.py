@@ -72,14 +72,18 @@ def test_both_groups_can_be_watched(
         ("involvedObject.uid=u", 1),
         ("reason=Started", 2),
         ("type!=Normal", 1),
+        ("source=kubelet", 1),
+        ("source=example.com/x", 1),
     ],
 )
 def test_events_are_found_by_what_they_are_about(
     api: Backend, events: str, namespace: str, selector: str, found: int
 ) -> None:
-    api.create(events, event("a", namespace))
+    reporter = {"reportingComponent": "example.com/x", "reportingInstance": "x"}
+    api.create(events, event("a", namespace, **reporter))
     about = {"kind": "Pod", "namespace": namespace, "name": "p", "uid": "u"}
-    api.create(events, event("b", namespace, type="Warning", involvedObject=about))
+    source = {"component": "kubelet"}
+    api.create(events, event("b", namespace, type="Warning", involvedObject=about, source=source))
     assert len(api.read(f"{events}?fieldSelector={selector}")["items"]) == found
 
 

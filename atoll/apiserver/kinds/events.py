@@ -114,6 +114,7 @@ CORE_EVENT = Strategy(
         **_selectable("involvedObject", "reportingComponent"),
         "source": ("source", "component"),
     },
+    selectable_else={"source": ("reportingComponent",)},
     default=_default_core,
     errors=_core_errors,
 )

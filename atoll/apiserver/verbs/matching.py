@@ -60,9 +60,15 @@ class Matcher:
         wanted = {requirement.key for requirement in self.fields.requirements} - _EVERYWHERE
         if wanted:
             obj = orjson.loads(served(self.resource, record))
-            selectable = self.resource.strategy.selectable
-            values |= {key: self._text_at(obj, selectable[key]) for key in sorted(wanted)}
+            values |= {key: self._text_of(obj, key) for key in sorted(wanted)}
         return values
+
+    def _text_of(self, obj: dict[str, Any], key: str) -> str:
+        strategy = self.resource.strategy
+        found = self._text_at(obj, strategy.selectable[key])
+        if not found and key in strategy.selectable_else:
+            return self._text_at(obj, strategy.selectable_else[key])
+        return found
 
     def _text_at(self, obj: dict[str, Any], path: tuple[str, ...]) -> str:
         value = at(obj, path)
