@@ -56,7 +56,7 @@ def limit(api: Backend, namespace: str, **limits: Any) -> None:
     api.create(path, {"metadata": {"name": "limits"}, "spec": spec})
 
 
-def refused(api: Backend, path: str, obj: Object, why: str) -> None:
+def check_refused(api: Backend, path: str, obj: Object, why: str) -> None:
     name, plural = obj["metadata"]["name"], path.rpartition("/")[2]
     answer = api.request("POST", path, body=obj)
     details = answer.refusal(403, "Forbidden", f'{plural} "{name}" is forbidden: {why}')
@@ -126,14 +126,14 @@ def test_a_pod_has_the_priority_of_its_class(api: Backend, pods: str, unique: st
     once_noticed(api, pods, pod(priorityClassName=name), lambda found: found["kind"] == "Pod")
     made = api.create(pods, pod(priorityClassName=name))
     assert (made["spec"]["priority"], made["spec"]["preemptionPolicy"]) == (77, "Never")
-    refused(
+    check_refused(
         api,
         pods,
         pod(priorityClassName=name, priority=5),
         "the integer value of priority (5) must not be provided in pod spec; priority admission"
         " controller computed 77 from the given PriorityClass name",
     )
-    refused(
+    check_refused(
         api,
         pods,
         pod(priorityClassName=name, preemptionPolicy="PreemptLowerPriority"),
@@ -141,7 +141,7 @@ def test_a_pod_has_the_priority_of_its_class(api: Backend, pods: str, unique: st
         " spec; priority admission controller computed Never from the given PriorityClass name",
     )
     why = f"no PriorityClass with name {name}-not was found"
-    refused(api, pods, pod(priorityClassName=f"{name}-not"), why)
+    check_refused(api, pods, pod(priorityClassName=f"{name}-not"), why)
 
 
 def test_there_is_one_default_priority(api: Backend, pods: str, unique: str) -> None:
@@ -243,14 +243,14 @@ def test_a_limit_range_refuses(
     api: Backend, namespace: str, pods: str, limits: Object, resources: Object, why: str
 ) -> None:
     limit(api, namespace, **limits)
-    refused(api, pods, pod(container(**resources)), why)
+    check_refused(api, pods, pod(container(**resources)), why)
 
 
 def test_all_that_one_limit_range_minds_is_told(api: Backend, namespace: str, pods: str) -> None:
     limit(api, namespace, min={"cpu": "1"})
     few = {"requests": {"cpu": "1m"}, "limits": {"cpu": "2m"}}
     none = {"requests": {"cpu": "2m"}, "limits": {"cpu": "2"}}
-    refused(
+    check_refused(
         api,
         pods,
         pod(container("a", **few), container("b", **none)),
@@ -263,8 +263,8 @@ def test_a_limit_range_bounds_claims(api: Backend, namespace: str, claims: str) 
     bounds = {"min": {"storage": "2Gi"}, "max": {"storage": "3Gi"}}
     limit(api, namespace, type="PersistentVolumeClaim", **bounds)
     kind = "storage usage per PersistentVolumeClaim"
-    refused(api, claims, claim("1Gi"), f"minimum {kind} is 2Gi, but request is 1Gi")
-    refused(api, claims, claim("4Gi"), f"maximum {kind} is 3Gi, but request is 4Gi")
+    check_refused(api, claims, claim("1Gi"), f"minimum {kind} is 2Gi, but request is 1Gi")
+    check_refused(api, claims, claim("4Gi"), f"maximum {kind} is 3Gi, but request is 4Gi")
     api.create(claims, claim("2Gi"))
 
 
@@ -328,13 +328,13 @@ def test_a_runtime_class_adds_what_it_costs(api: Backend, pods: str, unique: str
     assert spec["overhead"] == {"cpu": "250m"}
     assert spec["nodeSelector"] == {"a": "b", "box": "yes"}
     assert spec["tolerations"][-1] == {"key": "box", "operator": "Exists"}
-    refused(
+    check_refused(
         api,
         pods,
         pod(runtimeClassName=unique, overhead={"cpu": "1"}),
         "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
     )
-    refused(
+    check_refused(
         api,
         pods,
         pod(runtimeClassName=unique, nodeSelector={"box": "no"}),
@@ -345,8 +345,8 @@ def test_a_runtime_class_adds_what_it_costs(api: Backend, pods: str, unique: str
 
 def test_overhead_needs_a_runtime_class(api: Backend, pods: str, unique: str) -> None:
     why = f'pod rejected: RuntimeClass "{unique}" not found'
-    refused(api, pods, pod(runtimeClassName=unique), why)
-    refused(
+    check_refused(api, pods, pod(runtimeClassName=unique), why)
+    check_refused(
         api,
         pods,
         pod(overhead={"cpu": "1"}),

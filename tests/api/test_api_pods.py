@@ -158,7 +158,7 @@ def budget(api: Backend, budgets: str, name: str = "b", **status: int) -> None:
 VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
-def refused(answer: Any, cause: str, **more: Any) -> None:
+def check_refused(answer: Any, cause: str, **more: Any) -> None:
     details = answer.refusal(429, "TooManyRequests", VIOLATED)
     assert details == {"causes": [{"reason": "DisruptionBudget", "message": cause}], **more}
 
@@ -170,7 +170,7 @@ def test_a_budget_that_nobody_has_looked_at_allows_nothing(
     budget(api, budgets)
     answer = evict(api, pods)
     why = "The disruption budget b is still being processed by the server."
-    refused(answer, why, retryAfterSeconds=10)
+    check_refused(answer, why, retryAfterSeconds=10)
     assert answer.headers["retry-after"] == "10"
 
 
@@ -191,13 +191,17 @@ def test_a_budget_is_spent_by_evictions(api: Backend, pods: str, budgets: str) -
         "False",
         "InsufficientPods",
     )
-    refused(evict(api, pods, "q"), "The disruption budget b does not allow evicting pods currently")
+    check_refused(
+        evict(api, pods, "q"), "The disruption budget b does not allow evicting pods currently"
+    )
 
 
 def test_too_few_healthy_pods_stay(api: Backend, pods: str, budgets: str) -> None:
     running(api, pods, "p")
     budget(api, budgets, disruptionsAllowed=0, currentHealthy=1)
-    refused(evict(api, pods), "The disruption budget b needs 1 healthy pods and has 1 currently")
+    check_refused(
+        evict(api, pods), "The disruption budget b needs 1 healthy pods and has 1 currently"
+    )
 
 
 def test_two_budgets_for_one_pod_are_too_many(api: Backend, pods: str, budgets: str) -> None:

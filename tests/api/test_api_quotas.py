@@ -21,11 +21,11 @@ def allow(api: Backend, namespace: str, hard: Object, **spec: Any) -> str:
     if api.name == "kubernetes":
         nothing = dict.fromkeys(hard, "0")
         api.patch(f"{path}/q/status", {"status": {"hard": hard, "used": nothing}})
-    used(api, f"{path}/q", dict.fromkeys(hard, "0"))
+    check_used(api, f"{path}/q", dict.fromkeys(hard, "0"))
     return f"{path}/q"
 
 
-def used(api: Backend, quota: str, wanted: Object) -> None:
+def check_used(api: Backend, quota: str, wanted: Object) -> None:
     """What is used must come to this."""
     until = time.monotonic() + PATIENCE_S
     while (found := api.read(quota).get("status", {}).get("used")) != wanted:
@@ -33,7 +33,7 @@ def used(api: Backend, quota: str, wanted: Object) -> None:
         time.sleep(0.02)
 
 
-def exceeded(api: Backend, path: str, obj: Object, why: str) -> None:
+def check_exceeded(api: Backend, path: str, obj: Object, why: str) -> None:
     """Refused, for what is used is known; who learns of it late may say something else at first."""
     name, plural = obj["metadata"]["name"], path.rpartition("/")[2]
     group = f".{path.split('/')[2]}" if path.startswith("/apis/") else ""
@@ -64,9 +64,9 @@ def test_objects_are_counted(api: Backend, namespace: str, resource: str) -> Non
     quota = allow(api, namespace, {resource: "1"})
     path = f"/api/v1/namespaces/{namespace}/secrets"
     api.create(path, named("a"))
-    used(api, quota, {resource: "1"})
+    check_used(api, quota, {resource: "1"})
     why = f"exceeded quota: q, requested: {resource}=1, used: {resource}=1, limited: {resource}=1"
-    exceeded(api, path, named("b"), why)
+    check_exceeded(api, path, named("b"), why)
 
 
 def test_objects_of_other_groups_are_counted(api: Backend, namespace: str) -> None:
@@ -74,7 +74,7 @@ def test_objects_of_other_groups_are_counted(api: Backend, namespace: str) -> No
     allow(api, namespace, {resource: "0"})
     path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
     why = f"exceeded quota: q, requested: {resource}=1, used: {resource}=0, limited: {resource}=0"
-    exceeded(api, path, named("a"), why)
+    check_exceeded(api, path, named("a"), why)
 
 
 def test_pods_are_counted_by_what_they_ask_for(api: Backend, namespace: str) -> None:
@@ -83,8 +83,8 @@ def test_pods_are_counted_by_what_they_ask_for(api: Backend, namespace: str) -> 
     path = f"/api/v1/namespaces/{namespace}/pods"
     api.create(path, pod("a", {**asking("600m", "200Mi"), "limits": {"cpu": "1500m"}}))
     told = {"pods": "1", "requests.cpu": "600m", "requests.memory": "200Mi", "limits.cpu": "1500m"}
-    used(api, quota, told)
-    exceeded(
+    check_used(api, quota, told)
+    check_exceeded(
         api,
         path,
         pod("b", {**asking("600m", "200Mi"), "limits": {"cpu": "1"}}),
@@ -92,7 +92,7 @@ def test_pods_are_counted_by_what_they_ask_for(api: Backend, namespace: str) -> 
         " used: requests.cpu=600m,requests.memory=200Mi,"
         " limited: requests.cpu=1,requests.memory=300Mi",
     )
-    exceeded(
+    check_exceeded(
         api,
         path,
         pod("c", {"requests": {"cpu": "1m"}}),
@@ -106,7 +106,7 @@ def test_extended_resources_are_counted(api: Backend, namespace: str) -> None:
     two = {kind: {"ex.io/card": "2"} for kind in ("requests", "limits")}
     name = "requests.ex.io/card"
     why = f"exceeded quota: q, requested: {name}=2, used: {name}=0, limited: {name}=1"
-    exceeded(api, path, pod("a", two), why)
+    check_exceeded(api, path, pod("a", two), why)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_quota_with_a_scope_counts_what_is_within(
     path = f"/api/v1/namespaces/{namespace}/pods"
     api.create(path, pod("out", **outside))
     why = "exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0"
-    exceeded(api, path, pod("in", **inside), why)
+    check_exceeded(api, path, pod("in", **inside), why)
 
 
 def test_services_are_counted_by_their_kind(api: Backend, namespace: str) -> None:
@@ -168,9 +168,9 @@ def test_services_are_counted_by_their_kind(api: Backend, namespace: str) -> Non
     path = f"/api/v1/namespaces/{namespace}/services"
     api.create(path, named("plain", spec={"ports": [{"port": 80}]}))
     told = {"services": "1", "services.nodeports": "0", "services.loadbalancers": "0"}
-    used(api, quota, told)
+    check_used(api, quota, told)
     two = {"type": "LoadBalancer", "ports": [{"name": n, "port": int(n[1:])} for n in ("p1", "p2")]}
-    exceeded(
+    check_exceeded(
         api,
         path,
         named("two", spec=two),
@@ -200,10 +200,10 @@ def test_claims_are_counted_by_size_and_class(api: Backend, namespace: str) -> N
         "requests.storage": "1Gi",
         f"{gold}/requests.storage": "1Gi",
     }
-    used(api, quota, told)
+    check_used(api, quota, told)
     name = f"{gold}/requests.storage"
     why = f"exceeded quota: q, requested: {name}=1Gi, used: {name}=1Gi, limited: {name}=1Gi"
-    exceeded(api, path, claim("b", "1Gi"), why)
+    check_exceeded(api, path, claim("b", "1Gi"), why)
 
 
 @pytest.mark.parametrize("api", OURS, indirect=True)
@@ -211,12 +211,12 @@ def test_what_goes_is_free_again(api: Backend, namespace: str) -> None:
     quota = allow(api, namespace, {"pods": "1", "secrets": "9"})
     path = f"/api/v1/namespaces/{namespace}/pods"
     api.create(path, pod("a"))
-    used(api, quota, {"pods": "1", "secrets": "0"})
+    check_used(api, quota, {"pods": "1", "secrets": "0"})
     api.patch(f"{path}/a/status", {"status": {"phase": "Succeeded"}})
-    used(api, quota, {"pods": "0", "secrets": "0"})
+    check_used(api, quota, {"pods": "0", "secrets": "0"})
     api.create(path, pod("b"))
     api.delete(f"{path}/b", {"gracePeriodSeconds": 0})
-    used(api, quota, {"pods": "0", "secrets": "0"})
+    check_used(api, quota, {"pods": "0", "secrets": "0"})
 
 
 @pytest.mark.parametrize("api", OURS, indirect=True)
@@ -225,10 +225,10 @@ def test_another_limit_counts_at_once_what_is_there(api: Backend, namespace: str
     for name in ("a", "b"):
         api.create(f"{path}/secrets", named(name))
     api.create(f"{path}/resourcequotas", named("q", spec={"hard": {"secrets": "5"}}))
-    used(api, f"{path}/resourcequotas/q", {"secrets": "2"})
+    check_used(api, f"{path}/resourcequotas/q", {"secrets": "2"})
     fewer = {"spec": {"hard": {"secrets": "1", "resourcequotas": "1"}}}
     api.patch(f"{path}/resourcequotas/q", fewer)
-    used(api, f"{path}/resourcequotas/q", {"secrets": "2", "resourcequotas": "1"})
+    check_used(api, f"{path}/resourcequotas/q", {"secrets": "2", "resourcequotas": "1"})
     assert api.read(f"{path}/resourcequotas/q")["status"]["hard"] == fewer["spec"]["hard"]
 
 
@@ -243,4 +243,4 @@ def test_not_even_many_at_once_get_more_than_there_is(api: Backend, namespace: s
     with ThreadPoolExecutor(16) as threads:
         answers = list(threads.map(make, range(40)))
     assert (answers.count(201), answers.count(403)) == (7, 33)
-    used(api, quota, {"secrets": "7"})
+    check_used(api, quota, {"secrets": "7"})
