@@ -63,6 +63,18 @@ class AuditChoice:
 NO_AUDIT = AuditChoice()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLimits:
+    """How much the API server does at once, by kube-apiserver's names where it has them."""
+
+    max_requests_inflight: int = 400  # that read
+    max_mutating_requests_inflight: int = 200
+    max_watches_per_user: int = 1000
+
+
+USUAL_REQUESTS = RequestLimits()
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One instance: where its data is, and where it listens.
@@ -78,6 +90,7 @@ class Config:
     fleet: str | None = None
     feature_gates: str = ""
     """As the user wrote them: `Name=true,Other=false`."""
+    requests: RequestLimits = USUAL_REQUESTS
     times: Times = USUAL_TIMES
     estimators: EstimatorChoice = NO_ESTIMATORS
     audit: AuditChoice = NO_AUDIT

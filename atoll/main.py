@@ -126,6 +126,7 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         secret = door.credentials.token.read_text().strip()
         tokens = Tokens({secret: Identity(ADMIN, (MASTERS,))})
         plane = build(effects, SqliteLog(config.store_file), tokens, door.signing)
+        plane.server.limit(config.requests)
         _prepare_files(config, door)
         features = Features.of(config.feature_gates, PLANE_USUAL)
         control = Control(plane, effects, features, config.times, config.estimators)

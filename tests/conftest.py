@@ -21,6 +21,8 @@ from testenv.errors import Unavailable
 # The same examples in every run: a failure belongs to the change that caused it. To search for new
 # ones: pytest --hypothesis-profile=default.
 settings.register_profile("deterministic", derandomize=True, deadline=None)
+# Searches for as long as it takes: pytest --hypothesis-profile=long --timeout=0 <tests>.
+settings.register_profile("long", deadline=None, max_examples=20_000)
 settings.load_profile("deterministic")
 
 

@@ -52,11 +52,13 @@ from atoll.apiserver.resource import Branch, Resource
 from atoll.apiserver.schemas.facts import Facts, load
 from atoll.apiserver.server import ApiServer
 from atoll.apiserver.telling import health_of, numbers_of
+from atoll.apiserver.turns import Turns
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.asking import Webhooks
 from atoll.apiserver.webhooks.calling import Calling
 from atoll.apiserver.webhooks.conversions import Conversions
 from atoll.client.posting import Posting
+from atoll.config import RequestLimits
 from atoll.effects import Effects
 from atoll.exchange import Handler
 from atoll.store.record import Event
@@ -102,6 +104,11 @@ class Assembly:
         server = self.server
         server.audit = Audit(policy, self._roles.decide, self.api.now, sink)
         server.metrics.more = (*server.metrics.more, numbers)
+
+    def limit(self, requests: RequestLimits) -> None:
+        """Serve only so much at once."""
+        self.server.turns = Turns(requests)
+        self.api.watches.per_user_max = requests.max_watches_per_user
 
     async def start(self) -> None:
         """Take in what the store has, make what every cluster has. The store must be running."""

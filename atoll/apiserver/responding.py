@@ -1,12 +1,18 @@
-"""Responses: what a verb came to, as status, headers and bytes."""
+"""Responses: what a verb came to, as status, headers and bytes.
 
+A large list is a stream: others are served between two of its pieces, and a client that reads it
+slowly keeps nothing in memory but what is stored anyway.
+"""
+
+import asyncio
+import zlib
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import orjson
 
 from atoll.apiserver.bodies import encode_yaml
-from atoll.apiserver.negotiation import prefers_yaml
+from atoll.apiserver.negotiation import accepts_gzip, prefers_yaml
 from atoll.apiserver.shaping import Shaper
 from atoll.apiserver.status import ApiError
 from atoll.apiserver.verbs.matching import served
@@ -20,6 +26,10 @@ Object = dict[str, Any]
 JSON = {"Content-Type": "application/json"}
 # A browser is not to take such a text for a page: what it says may have come from who asked.
 PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
+_GZIP_LEVEL = 1
+_GZIP_FORMAT = 31  # zlib's number for a gzip header and the largest window
+_WHOLE_MAX = 1024 * 1024  # bytes of objects that go out as they are stored
+_WORK_MAX = 128 * 1024  # bytes of objects that are read and written anew before others are served
 ITEM_SHAPES = frozenset(["Table", "PartialObjectMetadata"])
 LIST_SHAPES = frozenset(["Table", "PartialObjectMetadataList"])
 
@@ -60,10 +70,39 @@ def object_response(shaper: Shaper, obj: Object, status: int) -> Response:
     return Response(status, headers, shaper.encode(obj))
 
 
-def list_response(shaper: Shaper, listing: Listing) -> Response:
-    values = [served(shaper.resource, record) for record in listing.records]
-    body = shaper.many(values, list_head(listing))
-    return Response(200, {"Content-Type": shaper.content_type}, body)
+def list_response(shaper: Shaper, listing: Listing, accept_encoding: str) -> Response:
+    headers = {"Content-Type": shaper.content_type}
+    size = sum(len(record.value) for record in listing.records)
+    if size <= (_WHOLE_MAX if shaper.plain and not shaper.wanted.pretty else _WORK_MAX):
+        values = [served(shaper.resource, record) for record in listing.records]
+        return Response(200, headers, shaper.many(values, list_head(listing)))
+    stream = _in_pieces(shaper, listing)
+    if accepts_gzip(accept_encoding):
+        headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        stream = _compressed(stream)
+    return Response(200, headers, stream=stream)
+
+
+async def _in_pieces(shaper: Shaper, listing: Listing) -> AsyncIterator[bytes]:
+    opening, between, ending = shaper.frame(list_head(listing))
+    held, work = [opening], 0
+    for record in listing.records:
+        held += (shaper.item(served(shaper.resource, record)), between)
+        work += len(record.value)
+        if work >= _WORK_MAX:
+            last = held.pop()
+            yield b"".join(held)
+            held, work = [last], 0
+            await asyncio.sleep(0)  # others are served between two pieces
+    held[-1] = ending
+    yield b"".join(held)
+
+
+async def _compressed(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    compressor = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_FORMAT)
+    async for piece in stream:
+        yield compressor.compress(piece)
+    yield compressor.flush()
 
 
 def objects_response(shaper: Shaper, objects: Sequence[Object], revision: int) -> Response:

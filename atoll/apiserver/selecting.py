@@ -24,7 +24,7 @@ class _Tokens:
     """The words of a selector, one ahead."""
 
     def __init__(self, text: str) -> None:
-        self._words = list(_split(text))
+        self._words = _split(text)
         self._at = 0
 
     def peek(self) -> str:
@@ -36,14 +36,10 @@ class _Tokens:
         return word
 
 
-def _split(text: str) -> Iterator[str]:
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:  # only white space is left
-            return
-        yield found.group(1)
-        at = found.end()
+def _split(text: str) -> list[str]:
+    # All at once: to match from one place on takes as long as the whole text is.
+    words: list[str] = _TOKEN.findall(text)
+    return words
 
 
 @lru_cache(maxsize=4096)

@@ -7,12 +7,12 @@ shell around `handle`.
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from atoll.apiserver.access.impersonation import impersonated
 from atoll.apiserver.aggregation.proxying import Proxy
 from atoll.apiserver.audit.recording import Audit
-from atoll.apiserver.authentication import Bearers, Identity, authenticate
+from atoll.apiserver.authentication import MASTERS, Bearers, Identity, authenticate
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.documents import Documents
@@ -48,6 +48,7 @@ from atoll.apiserver.status import (
     unknown_resource,
 )
 from atoll.apiserver.trail import Trail
+from atoll.apiserver.turns import Turns
 from atoll.apiserver.verbs.answering import answer
 from atoll.apiserver.verbs.binding import bind
 from atoll.apiserver.verbs.call import Api, Call
@@ -71,6 +72,7 @@ log = logging.getLogger("atoll.apiserver")
 
 BODY_MAX = 3 * 1024 * 1024
 QUESTIONS_MAX = 16
+READING = ("GET", "HEAD", "OPTIONS")
 INCLUDES = ("None", "Metadata", "Object")
 
 Verb = Callable[[Api, Call], Awaitable[Response]]
@@ -87,6 +89,7 @@ class ApiServer:
     proxy: Proxy
     metrics: Metrics
     audit: Audit | None = None
+    turns: Turns = field(default_factory=Turns)
 
     async def handle(self, request: Request) -> Response:
         """Answer one request. Never raises: what goes wrong is a Status too."""
@@ -136,6 +139,14 @@ class ApiServer:
         identity = impersonated(request.headers, sender, self.authorize)
         if trail.record is not None:
             trail.record.speaks_as(identity)
+        if MASTERS in sender.groups:
+            return await self._served(request, target, identity, trail)
+        async with self.turns.taken(sender.name, writing=request.method not in READING):
+            return await self._served(request, target, identity, trail)
+
+    async def _served(
+        self, request: Request, target: Route | None, identity: Identity, trail: Trail
+    ) -> Response:
         if target is None:
             return self.documents.missing()
         remote = self.proxy.find(target)
@@ -278,7 +289,8 @@ async def _get(api: Api, call: Call) -> Response:
 
 
 async def _list(api: Api, call: Call) -> Response:
-    return list_response(_shaper(api, call, LIST_SHAPES), await list_records(api, call))
+    accepted = call.request.headers.get("accept-encoding", "")
+    return list_response(_shaper(api, call, LIST_SHAPES), await list_records(api, call), accepted)
 
 
 async def _watch(api: Api, call: Call) -> Response:

@@ -116,6 +116,30 @@ class Shaper:
             "items": [orjson.loads(b"{" + self._inside(value)) for value in values],
         }
 
+    def frame(self, head: Object) -> tuple[bytes, bytes, bytes]:
+        """What comes before, between and after the items of a list that is written in pieces."""
+        document = self._list([], head)
+        key = "rows" if "rows" in document else "items"
+        text = self.encode(document)
+        if self.wanted.media_type == "application/yaml":
+            before, _, after = text.partition(b"\n%b: []\n" % key.encode())
+            return b"%b\n%b:\n" % (before, key.encode()), b"", after
+        before, _, after = text.rpartition(b"[]")
+        if self.wanted.pretty:
+            return before + b"[\n    ", b",\n    ", b"\n  ]" + after
+        return before + b"[", b",", b"]" + after
+
+    def item(self, value: bytes) -> bytes:
+        """One item of a list that is written in pieces."""
+        if self.plain and not self.wanted.pretty:
+            return b"{" + self._inside(value)
+        document = self._list([value], {})
+        (item,) = document["rows"] if "rows" in document else document["items"]
+        if self.wanted.media_type == "application/yaml":
+            return encode_yaml([item])
+        text = self.encode(item).rstrip(b"\n")
+        return text.replace(b"\n", b"\n    ") if self.wanted.pretty else text
+
     def encode(self, obj: Object) -> bytes:
         if self.wanted.media_type == "application/yaml":
             return encode_yaml(obj)

@@ -185,6 +185,16 @@ def unavailable(message: str, retry_after_s: int = 1) -> ApiError:
     )
 
 
+def too_many_requests() -> ApiError:
+    return ApiError(
+        429,
+        "TooManyRequests",
+        "Too many requests, please try again later.",
+        details={"retryAfterSeconds": 1},
+        headers={"Retry-After": "1"},
+    )
+
+
 def revision_too_large(asked: int, current: int) -> ApiError:
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return ApiError(

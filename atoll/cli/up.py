@@ -25,16 +25,20 @@ from atoll.cli.estimating import as_words as estimator_words
 from atoll.cli.estimating import estimator_options
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, claim, running, write_note
+from atoll.cli.limiting import as_words as request_words
+from atoll.cli.limiting import request_options
 from atoll.cli.notifying import notifying
 from atoll.cli.printing import done, seconds, show, size, tell
 from atoll.cli.timing import as_words, times_options
 from atoll.config import (
     NO_AUDIT,
     NO_ESTIMATORS,
+    USUAL_REQUESTS,
     USUAL_TIMES,
     AuditChoice,
     Config,
     EstimatorChoice,
+    RequestLimits,
     Times,
 )
 from atoll.errors import Damaged, NotDurable
@@ -63,6 +67,7 @@ NAMES_SHOWN = 8
 @times_options
 @estimator_options
 @audit_options
+@request_options
 @click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
 @click.option(
     "--timeout",
@@ -81,12 +86,13 @@ def up(
     times: Times,
     estimators: EstimatorChoice,
     audit: AuditChoice,
+    requests: RequestLimits,
     notify_fd: int | None,
     foreground: bool,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
-    config = replace(config, times=times, estimators=estimators, audit=audit)
+    config = replace(config, times=times, estimators=estimators, audit=audit, requests=requests)
     if notify_fd is not None:
         _be_background_server(config, notify_fd)
     elif (note := running(config)) is not None:
@@ -134,10 +140,11 @@ def _say_running(config: Config, note: Note) -> None:
             command(config, "down"),
         )
     usual = config.times == USUAL_TIMES and config.estimators == NO_ESTIMATORS
-    if config.feature_gates or not usual or config.audit != NO_AUDIT:
+    usual = usual and config.audit == NO_AUDIT and config.requests == USUAL_REQUESTS
+    if config.feature_gates or not usual:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
-            "so its feature gates, times, estimators and audit cannot be changed",
+            "so its feature gates, times, estimators, audit and limits cannot be changed",
             command(config, "down"),
         )
     where = f"at {note.url} (process {note.pid})"
@@ -250,6 +257,7 @@ def _spawn(config: Config, notify_fd: int) -> subprocess.Popen[bytes]:
     words += ["--feature-gates", config.feature_gates] if config.feature_gates else []
     words += [*as_words(config.times), *estimator_words(config.estimators)]
     words += audit_words(config.audit)
+    words += request_words(config.requests)
     # The server must find this very package, and nothing that lies around where it runs.
     root = str(Path(atoll.__file__).parent.parent)
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])

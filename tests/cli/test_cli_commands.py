@@ -352,5 +352,5 @@ def test_times_reach_the_server_as_they_were_meant(times: Times) -> None:
 def test_gates_of_a_running_server_stay_as_they_are(running_shell: Shell) -> None:
     result = running_shell.atoll("up", "--feature-gates", "WorkloadAffinity=true")
     assert result.code == 1
-    said = "so its feature gates, times, estimators and audit cannot be changed; try: atoll down"
+    said = "so its feature gates, times, estimators, audit and limits cannot be changed"
     assert said in result.err

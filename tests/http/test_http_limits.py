@@ -321,23 +321,6 @@ def test_a_reader_that_has_stopped_is_dropped_and_its_stream_closed(
     assert closed == ["stream"]
 
 
-def test_one_connection_too_many_is_told_so(loop_kind: str, credentials: Credentials) -> None:
-    async def main() -> None:
-        async with serving(credentials, echo, Limits(connections_max=3)) as it:
-            good = [await it.connect() for _ in range(3)]
-            assert [(await client.get("/")).status for client in good] == [200] * 3
-            late = await it.connect()
-            answer = await late.answer()
-            assert (answer.status, answer.headers["retry-after"]) == (503, "1")
-            assert json.loads(answer.body)["reason"] == "ServiceUnavailable"
-            assert await late.is_closed_by_server()
-            await good.pop().close()
-            await until(lambda: it.server.connection_count == 2)
-            assert (await (await it.connect()).get("/")).status == 200
-
-    run(loop_kind, main())
-
-
 def test_one_client_is_served_among_a_thousand_connections(
     credentials: Credentials,
 ) -> None:

@@ -39,6 +39,8 @@ class Shared:
     on_gone: Callable[["Connection"], None]
     loop: asyncio.AbstractEventLoop
     connections: dict["Connection", None] = field(default_factory=dict)
+    # Those whose clients are to go on: longest without an answer first.
+    awaiting: dict["Connection", None] = field(default_factory=dict)
     ending: bool = False
 
 
@@ -102,7 +104,7 @@ class Connection(asyncio.Protocol):
             transport.close()
             return
         if len(shared.connections) >= shared.limits.connections_max:
-            self._reader.refuse(refusals.too_many_connections(shared.limits.connections_max))
+            self._make_room()
         shared.connections[self] = None
         self._proceed()
 
@@ -133,6 +135,7 @@ class Connection(asyncio.Protocol):
             self._task.cancel()
         self.resume_writing()
         self._shared.connections.pop(self, None)
+        self._shared.awaiting.pop(self, None)
         self._shared.on_gone(self)
 
     def pause_writing(self) -> None:
@@ -174,6 +177,7 @@ class Connection(asyncio.Protocol):
             self._waiting.extend(reader.arrivals)
             reader.arrivals.clear()
             if self._task is None:
+                self._shared.awaiting.pop(self, None)
                 self._task = self._shared.spawn(self._answer_all(), "http exchange")
         if len(self._waiting) > self._shared.limits.pipelined_max and not self._reading_paused:
             self._reading_paused = True
@@ -184,6 +188,7 @@ class Connection(asyncio.Protocol):
     def _await_client(self) -> None:
         """Nothing is left to answer: the client has to go on, within the time it has for that."""
         reader, limits = self._reader, self._shared.limits
+        self._shared.awaiting.setdefault(self)
         if reader.owes_continue:
             reader.owes_continue = False
             self._write(writing.CONTINUE)
@@ -201,6 +206,17 @@ class Connection(asyncio.Protocol):
                 case "nothing":
                     self._linger_until = self._shared.loop.time() + limits.body_s
                     self._linger()
+
+    def _make_room(self) -> None:
+        """Hang up on whoever has asked for nothing for longest, or else refuse this client."""
+        shared = self._shared
+        idle = next(iter(shared.awaiting), None)
+        if idle is None:
+            self._reader.refuse(refusals.too_many_connections(shared.limits.connections_max))
+            return
+        shared.awaiting.pop(idle)
+        shared.connections.pop(idle)
+        idle.abort()
 
     def _linger(self) -> None:
         """Read on for a while: to close on a client that still sends would take our answer away."""

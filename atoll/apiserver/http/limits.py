@@ -13,7 +13,7 @@ class Limits:
     body_bytes_max: int = 3 * 1024 * 1024  # as kube-apiserver; more is answered 413
     pipelined_max: int = 64  # requests read ahead before reading pauses
     pipelined_at_once_max: int = 1024  # requests in one read; then the connection ends
-    connections_max: int = 4096  # one more is answered 503 and closed
+    connections_max: int = 4096  # one more ends the one idle for longest; if none is: 503
     handshake_s: float = 10.0  # for the whole TLS handshake
     headers_s: float = 32.0  # from the first byte of a request to the end of its headers
     body_s: float = 60.0  # from the end of the headers to the end of the body

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.options import ListOptions, list_options, parse_revision
 from atoll.apiserver.shaping import Shaper
 from atoll.apiserver.status import ApiError, expired
@@ -46,12 +47,13 @@ class Watching:
         self._watch = watch
         self._initial = initial
         self._deadline = opening.deadline
+        self._user = opening.user
         self._pause: asyncio.Timeout | None = None
 
     async def frames(self) -> AsyncIterator[bytes]:
         """Chunks of whole frames, until the time is up or the client has fallen behind."""
         collection = self._selection.resource.collection
-        self._api.watches.add(collection, self)
+        self._api.watches.add(collection, self, self._user)
         try:
             await self._have_converted(self._initial)
             if chunk := self._initial_frames():
@@ -64,7 +66,7 @@ class Watching:
         except ApiError as error:  # of a webhook that does not convert
             yield error_frame(error)
         finally:
-            self._api.watches.discard(collection, self)
+            self._api.watches.discard(collection, self, self._user)
 
     def end(self) -> None:
         """Let the watch end at once, cleanly."""
@@ -187,6 +189,7 @@ class Opening:
     shaper: Shaper
     options: ListOptions
     deadline: float
+    user: str  # whose watches are counted; nobody's if they are not
 
 
 async def watch(api: Api, call: Call, shaper: Shaper) -> AsyncIterator[bytes]:
@@ -194,7 +197,9 @@ async def watch(api: Api, call: Call, shaper: Shaper) -> AsyncIterator[bytes]:
     options = list_options(call.query)
     selection = matcher(call, options.labels, options.fields)
     deadline = asyncio.get_running_loop().time() + _timeout_s(api, options)
-    opening = Opening(api, selection, shaper, options, deadline)
+    user = "" if MASTERS in call.identity.groups else call.identity.name
+    api.watches.check(user)
+    opening = Opening(api, selection, shaper, options, deadline, user)
     revision = parse_revision(options.revision)
     if wants_initial(options):
         if revision:
