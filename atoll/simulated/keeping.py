@@ -17,11 +17,19 @@ from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api
 from atoll.controllers.levels import Level
 from atoll.runtime.worklist import Turns, Worklist
-from atoll.simulated.allotment import Allotment, address, number_of
 from atoll.simulated.hand import Hand
 from atoll.simulated.hosts import ALL_NODES, NODES, PODS, WAITING, Hosts
 from atoll.simulated.kubelet import Pace
-from atoll.simulated.plans import daemons, deployments, jobs, replicas, services, stateful, volumes
+from atoll.simulated.plans import (
+    daemons,
+    deployments,
+    jobs,
+    replicas,
+    replication,
+    services,
+    stateful,
+    volumes,
+)
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.revisions import COLLECTION as REVISIONS
 from atoll.simulated.plans.setting import Setting
@@ -33,13 +41,12 @@ __all__ = ["Keeper", "Pace"]
 OWNERS = (
     deployments.COLLECTION,
     replicas.COLLECTION,
+    replication.COLLECTION,
     stateful.COLLECTION,
     daemons.COLLECTION,
     jobs.COLLECTION,
 )
 _WORKERS = 16
-_SERVICE_NETWORK = (10, 96)
-_SERVICE_ADDRESSES = 1 << 16
 
 
 class Keeper:
@@ -59,7 +66,6 @@ class Keeper:
         self._daemons: dict[Key, None] = {}
         self._sets: dict[str, dict[str, None]] = {}  # by namespace: the uids of replica sets
         self._services: dict[str, dict[str, dict[str, str]]] = {}
-        self._addresses = Allotment(_SERVICE_ADDRESSES)
         self._again: dict[Key, asyncio.TimerHandle] = {}
         self._suffixes = api.effects.chance.of("pod names")
 
@@ -138,7 +144,7 @@ class Keeper:
             sets.pop(meta.uid, None)
             return
         self._owners[meta.uid] = key
-        if key[0] == replicas.COLLECTION:
+        if key[0] in (replicas.COLLECTION, replication.COLLECTION):
             sets[meta.uid] = None
         if key[0] == daemons.COLLECTION:
             self._daemons[key] = None
@@ -180,11 +186,9 @@ class Keeper:
         self._look_at(key)
         if removed:
             self._services.get(namespace, {}).pop(name, None)
-            self._addresses.release(record.name)
             return
         spec = orjson.loads(record.value)["spec"]
         self._services.setdefault(namespace, {})[name] = spec.get("selector") or {}
-        self._addresses.hold(record.name, number_of(_SERVICE_NETWORK, spec.get("clusterIP", "")))
 
     async def _keep(self, key: Key) -> None:
         """Bring one thing a step closer to where it should be."""
@@ -221,6 +225,8 @@ class Keeper:
                 return deployments.plan(found, self._children_of(found), setting)
             case replicas.COLLECTION:
                 return replicas.plan(found, setting)
+            case replication.COLLECTION:
+                return replication.plan(found, setting)
             case stateful.COLLECTION:
                 return stateful.plan(found, self._children_of(found), setting)
             case daemons.COLLECTION:
@@ -269,14 +275,9 @@ class Keeper:
             self._again[key] = loop.call_later(max(1.0, again_s + 0.5), self._look_at, key)
 
     def _of_service(self, service: Object) -> list[Step]:
-        spec, meta = service["spec"], service["metadata"]
+        meta = service["metadata"]
         fresh = services.load_balancer(service)
-        parts: dict[str, Object] = {}
-        if not spec.get("clusterIP") and spec.get("type") != "ExternalName":
-            place = f"{meta['namespace']}/{meta['name']}"
-            ip = address(_SERVICE_NETWORK, self._addresses.give(place))
-            parts["spec"] = {"clusterIP": ip, "clusterIPs": [ip]}
-        steps = status_change(services.COLLECTION, service, fresh, **parts)
+        steps = status_change(services.COLLECTION, service, fresh)
         pods = services.selected(service, self.hosts.census.within(meta["namespace"]))
         steps += services.endpoint_steps(service, pods, self._port, self.stored)
         if self._serves(services.SLICES):

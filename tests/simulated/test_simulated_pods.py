@@ -310,14 +310,24 @@ def test_a_log_that_cannot_be_given_is_refused_with_the_reason(query, said):
     assert (found["code"], found["message"]) == (400, said)
 
 
-def test_a_replica_set_takes_pods_that_nobody_has_and_lets_go_of_those_it_does_not_mean():
+SETS = {
+    "replicasets": (APPS, {"matchLabels": {"app": "nginx"}}),
+    "replicationcontrollers": (CORE, {"app": "nginx"}),
+}
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_sets_take_pods_that_nobody_has_and_let_go_of_those_they_do_not_mean(kind):
+    root, selector = SETS[kind]
+
     def owners(pod):
         return [one["name"] for one in pod["metadata"].get("ownerReferences", ())]
 
     async def scenario(member):
         await ask(member, "POST", PODS, _stray(template()))
-        await ask(member, "POST", f"{APPS}replicasets", workload("w", replicas=1))
-        await settled(member, f"{APPS}replicasets/w", lambda status: status.get("readyReplicas"))
+        wanted = workload("w", replicas=1, selector=selector)
+        await ask(member, "POST", f"{root}{kind}", wanted)
+        await settled(member, f"{root}{kind}/w", lambda status: status.get("readyReplicas"))
         taken = {pod["metadata"]["name"]: owners(pod) for pod in await _items(member)}
         await ask(member, "PATCH", f"{PODS}/stray", {"metadata": {"labels": {"app": "mine"}}})
         await asyncio.sleep(5.0)
@@ -341,6 +351,23 @@ def test_a_pod_of_a_deployment_can_be_set_aside():
         return pods[aside].get("ownerReferences"), len(pods)
 
     assert in_virtual_time(scenario).value == (None, 3)
+
+
+def test_a_revision_is_known_by_what_it_says_not_by_its_name():
+    revisions = f"{APPS}controllerrevisions"
+
+    async def scenario(member):
+        await ask(member, "POST", f"{APPS}daemonsets", workload("w"))
+        await settled(member, f"{APPS}daemonsets/w", lambda status: status.get("numberReady"))
+        (first,) = await _items(member, revisions)
+        owners = first["metadata"]["ownerReferences"]
+        meta = {"name": "another", "ownerReferences": owners}
+        await ask(member, "POST", revisions, {**first, "metadata": meta, "revision": 2})
+        await ask(member, "DELETE", f"{revisions}/{first['metadata']['name']}")
+        await asyncio.sleep(5.0)
+        return [one["metadata"]["name"] for one in await _items(member, revisions)]
+
+    assert in_virtual_time(scenario).value == ["another"]
 
 
 def _stray(made_from):

@@ -22,10 +22,15 @@ def plan(replica_set: Object, setting: Setting) -> Plan:
     steps = pod_steps(replica_set, pods, setting)
     if steps:
         return Plan(steps)
-    wait_s = replica_set["spec"].get("minReadySeconds") or 0
     fresh = status(replica_set, pods, setting)
+    again_s = ripening_s(replica_set, fresh)
+    return Plan(status_change(COLLECTION, replica_set, fresh), again_s)
+
+
+def ripening_s(replica_set: Object, fresh: Object) -> float | None:
+    """How long to wait for pods that are ready and not yet available; None if there are none."""
     unripe = fresh.get("readyReplicas", 0) > fresh.get("availableReplicas", 0)
-    return Plan(status_change(COLLECTION, replica_set, fresh), wait_s if unripe else None)
+    return (replica_set["spec"].get("minReadySeconds") or 0) if unripe else None
 
 
 def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Step]:

@@ -22,30 +22,34 @@ def template_hash(template: Any) -> str:
 
 
 def remembered(workload: Object, known: list[Object], labels: Mapping[str, str]) -> list[Step]:
-    """See that the template of a workload is the newest of its revisions."""
-    spec, meta = workload["spec"], workload["metadata"]
-    name = f"{meta['name']}-{template_hash(spec['template'])}"
+    """See that the template of a workload is the newest of its revisions, whatever it is called."""
     newest = max((one["revision"] for one in known), default=0)
-    there = next((one for one in known if one["metadata"]["name"] == name), None)
+    data = _data(workload)
+    same = [one for one in known if one.get("data") == data]
+    there = max(same, key=lambda one: int(one["revision"]), default=None)
     if there is None:
-        return [Make(COLLECTION, _revision(workload, name, newest + 1, labels))]
+        return [Make(COLLECTION, _revision(workload, newest + 1, labels))]
     if there["revision"] == newest:
         return []
     again = {"revision": newest + 1}
     return [Change(key_of(COLLECTION, there), there["metadata"]["uid"], again)]
 
 
-def _revision(workload: Object, name: str, number: int, labels: Mapping[str, str]) -> Object:
-    meta, template = workload["metadata"], workload["spec"]["template"]
-    marked = {**labels, HASH: name.rpartition("-")[2]}
+def _data(workload: Object) -> Object:
+    return {"spec": {"template": {**workload["spec"]["template"], "$patch": "replace"}}}
+
+
+def _revision(workload: Object, number: int, labels: Mapping[str, str]) -> Object:
+    meta, digest = workload["metadata"], template_hash(workload["spec"]["template"])
+    marked = {**labels, HASH: digest}
     return {
         "metadata": {
-            "name": name,
+            "name": f"{meta['name']}-{digest}",
             "namespace": meta["namespace"],
             "labels": marked,
             "ownerReferences": [owner(workload)],
         },
-        "data": {"spec": {"template": {**template, "$patch": "replace"}}},
+        "data": _data(workload),
         "revision": number,
     }
 
