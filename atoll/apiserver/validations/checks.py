@@ -120,8 +120,7 @@ def _check_rules(walk: _Walk, part: Part, at: _Value) -> None:
         if rule.program is None:
             _blame(walk, part, at.where, f"rule compile error: {rule.fault}")
         elif not (rule.uses_old and at.before is None and not rule.takes_missing_old):
-            given = _with_optional(variables) if rule.takes_missing_old else variables
-            _check_rule(walk, part, rule, at, given)
+            _check_rule(walk, part, rule, at, variables)
 
 
 def _with_optional(variables: Object) -> Object:
@@ -136,8 +135,9 @@ def _blame(walk: _Walk, part: Part, where: str, detail: str) -> None:
 
 def _check_rule(walk: _Walk, part: Part, rule: Rule, at: _Value, variables: Object) -> None:
     assert rule.program is not None, "it was asked before"
+    given = _with_optional(variables) if rule.takes_missing_old else variables
     try:
-        kept, walk.left = rule.program.evaluate(variables, walk.left)
+        kept, walk.left = rule.program.evaluate(given, walk.left)
     except OverBudget as fault:
         walk.over = True
         why = "no further validation rules will be run due to call cost exceeds limit for rule"
@@ -171,6 +171,7 @@ def _error(rule: Rule, where: str, value: Any, detail: str) -> FieldError:
 
 
 def _message(walk: _Walk, rule: Rule, variables: Object) -> str:
+    """What is said of a broken rule. As in Kubernetes, oldSelf is never optional to a message."""
     said = _evaluated(walk, rule.message, variables) if rule.message is not None else None
     if said is not None:
         return said
