@@ -25,6 +25,9 @@ _POLICIES = ("Foreground", "Background", "Orphan")
 _DURATION = re2.compile(
     r"[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)((\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h))*)"
 )
+_SPANS = re2.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+LONGEST_S = 60.0  # for any request that is not a watch
 _MANAGER_MAX = 128
 
 
@@ -70,13 +73,17 @@ def _integer(query: Query, key: str) -> int:
     return int(text)
 
 
-def check_timeout(query: Query) -> None:
-    """`timeout` must be a Go duration; what it limits is left to the client."""
+def time_limit(query: Query) -> float | None:
+    """How long a request may take, in seconds, where its client says so; at most a minute."""
     text = first(query, "timeout")
-    if text and not _DURATION.fullmatch(text):
+    if not text:
+        return None
+    if not _DURATION.fullmatch(text):
         raise bad_request(
             f'invalid timeout specified in the request URL - time: invalid duration "{text}"'
         )
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in _SPANS.findall(text))
+    return min(seconds, LONGEST_S) if seconds > 0 and not text.startswith("-") else None
 
 
 def _options_invalid(kind: str, errors: list[FieldError]) -> ApiError:

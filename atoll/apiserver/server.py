@@ -5,6 +5,7 @@ asked for. Whatever goes wrong on the way ends as a Status. HTTP is not known he
 shell around `handle`.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from atoll.apiserver.documents import Documents
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.metrics import Metrics
 from atoll.apiserver.negotiation import negotiate
-from atoll.apiserver.options import check_timeout, first, flag, list_options, parse_query
+from atoll.apiserver.options import first, flag, list_options, parse_query, time_limit
 from atoll.apiserver.resource import Branch, Errand, Resource
 from atoll.apiserver.responding import (
     ITEM_SHAPES,
@@ -43,6 +44,7 @@ from atoll.apiserver.status import (
     method_not_allowed,
     misshapen,
     not_acceptable,
+    timed_out,
     too_large,
     unavailable,
     unknown_resource,
@@ -195,7 +197,7 @@ class ApiServer:
             beyond = beyond_subresource(request.path, target)
             errand = Errand(request, identity, target.namespace, target.name, beyond)
             return await branch.serve(errand)
-        check_timeout(query)
+        limit_s = time_limit(query)
         call = Call(
             request=request,
             resource=resource,
@@ -210,7 +212,13 @@ class ApiServer:
         # Authorization takes HEAD for a GET, but nobody serves it.
         if serve is None or request.method == "HEAD":
             raise method_not_allowed()
-        return await serve(self.api, call)
+        if limit_s is None:  # as mostly
+            return await serve(self.api, call)
+        try:
+            async with asyncio.timeout(limit_s):
+                return await serve(self.api, call)
+        except TimeoutError:
+            raise timed_out() from None
 
     def _checked(self, resource: Resource | None, target: ResourceRoute) -> Resource | None:
         """The resource a path names; None if its group is not served, ApiError if it is."""

@@ -195,6 +195,12 @@ def too_many_requests() -> ApiError:
     )
 
 
+def timed_out() -> ApiError:
+    """The request took longer than its client, or anybody, may wait."""
+    message = "Timeout: request did not complete within the allotted timeout"
+    return ApiError(504, "Timeout", message, details={})
+
+
 def revision_too_large(asked: int, current: int) -> ApiError:
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return ApiError(

@@ -429,14 +429,21 @@ def test_a_webhook_that_takes_too_long_is_given_up(
         return {"allowed": True}
 
     server.says[path] = say
-    hook = webhook(server, path, timeoutSeconds=1)
+    hooks = [webhook(server, path, timeoutSeconds=1), webhook(server, f"{path}/patient")]
+    server.says[f"{path}/patient"] = say
     try:
-        with register("validating", hook):
+        with register("validating", hooks[0]):
             answer = api.request("POST", configmaps, body=configmap("a"))
+        with register("mutating", hooks[1]):
+            # A client may be in a hurry, too.
+            hurried = api.request("POST", f"{configmaps}?timeout=1s", body=configmap("a"))
     finally:
         over.set()
     answer.refusal(500, "InternalError")
     assert answer.json()["message"].endswith("context deadline exceeded")
+    assert api.request("GET", f"{configmaps}/a").status == 404
+    assert (hurried.status, hurried.json()["reason"]) == (504, "Timeout")
+    assert hurried.json()["message"].startswith("Timeout: request did not complete within")
 
 
 BAD_PATCHES: list[tuple[Object, str]] = [

@@ -7,7 +7,9 @@ step, and made anew if the object has changed meanwhile. A dry run is the same d
 on.
 """
 
+import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +18,9 @@ import orjson
 from atoll.apiserver.admission import Settle
 from atoll.apiserver.objects.keeping import kept_bytes
 from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.options import LONGEST_S
 from atoll.apiserver.resource import Resource
-from atoll.apiserver.status import ApiError
+from atoll.apiserver.status import ApiError, timed_out
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.converting import as_stored, have_converted
 from atoll.apiserver.verbs.matching import served
@@ -108,11 +111,13 @@ async def write_admitted(
             )
         except _MustWait:
             pass
-    while True:
-        try:
-            return await _write_waiting(api, resource, key, decide, dry_run=dry_run)
-        except _Overtaken:
-            continue
+    try:
+        async with asyncio.timeout(LONGEST_S):
+            while True:
+                with suppress(_Overtaken):
+                    return await _write_waiting(api, resource, key, decide, dry_run=dry_run)
+    except TimeoutError:
+        raise timed_out() from None
 
 
 async def _write_waiting(
