@@ -20,7 +20,7 @@ def verb_of(method: str, target: ResourceRoute, *, watching: bool) -> str:
             return "get" if one else "watch" if watching else "list"
         case "DELETE":
             return "delete" if one else "deletecollection"
-    return _VERBS.get(method, method.lower())
+    return _VERBS.get(method, "")  # what is no verb for resources, nobody has a right to
 
 
 def attributes_of(verb: str, target: ResourceRoute) -> Attributes:
