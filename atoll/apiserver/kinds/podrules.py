@@ -5,6 +5,10 @@ made of has modules of its own: `probes`, `variables`, `volumerules`, `amounts`,
 `podsettings` for what a pod says beside them.
 """
 
+from functools import lru_cache
+
+import orjson
+
 from atoll.apiserver.fields.error import (
     FieldError,
     duplicate,
@@ -66,9 +70,10 @@ def _containers_errors(spec: Object, path: str, volumes: dict[str, bool]) -> lis
     errors: list[FieldError] = []
     names: set[str] = set()
     for container, where in each(containers, f"{path}.containers"):
-        errors += _container_errors(container, where, volumes)
+        right = _is_known_right(container, volumes, restarted=True)
+        errors += [] if right else _container_errors(container, where, volumes)
         errors += _name_twice_errors(container, where, names)
-        errors += probes_errors(container, where, restarted=True)
+        errors += [] if right else probes_errors(container, where, restarted=True)
     errors += _host_port_errors(containers, f"{path}.containers")
     for container, where in each(parts(spec, "initContainers"), f"{path}.initContainers"):
         errors += _container_errors(container, where, volumes)
@@ -76,6 +81,32 @@ def _containers_errors(spec: Object, path: str, volumes: dict[str, bool]) -> lis
         sidecar = container.get("restartPolicy") == "Always"
         errors += probes_errors(container, where, restarted=sidecar)
     return errors
+
+
+# What clients choose must not make the cache big.
+_REMEMBERED_MAX = 4096
+
+
+def _is_known_right(container: Object, volumes: dict[str, bool], *, restarted: bool) -> bool:
+    """Whether nothing is wrong with a container. The same ones come again with every pod of a
+    workload and with every version of it, but for their variables."""
+    variables = parts(container, "env")
+    if not all(_is_plain(variable) for variable in variables):
+        return False
+    rest = {key: value for key, value in container.items() if key != "env"}
+    written = orjson.dumps((rest, volumes, restarted))
+    return len(written) <= _REMEMBERED_MAX and _is_right(written)
+
+
+@lru_cache(maxsize=1024)
+def _is_right(written: bytes) -> bool:
+    container, volumes, restarted = orjson.loads(written)
+    wrong = _container_errors(container, "", volumes)
+    return not wrong and not probes_errors(container, "", restarted=restarted)
+
+
+def _is_plain(variable: Object) -> bool:
+    return "valueFrom" not in variable and is_variable_name(variable.get("name"))
 
 
 def _name_twice_errors(container: Object, where: str, names: set[str]) -> list[FieldError]:
@@ -98,7 +129,7 @@ def _container_errors(container: Object, where: str, volumes: dict[str, bool]) -
     if container.get("ports"):
         errors += _ports_errors(container, f"{where}.ports")
     for index, variable in enumerate(parts(container, "env")):
-        if "valueFrom" in variable or not is_variable_name(variable.get("name")):  # few are neither
+        if not _is_plain(variable):  # as most are
             errors += variable_errors(variable, f"{where}.env[{index}]")
     if container.get("envFrom"):
         errors += sources_errors(parts(container, "envFrom"), f"{where}.envFrom")
