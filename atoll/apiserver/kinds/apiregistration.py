@@ -9,7 +9,7 @@ from base64 import b64decode
 
 from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
 from atoll.apiserver.kinds.columns.cells import AGE, NAME
-from atoll.apiserver.kinds.reading import Object, each, fill, given, grown, number, parts, text
+from atoll.apiserver.kinds.reading import Object, at, each, fill, given, grown, number, parts, text
 from atoll.apiserver.kinds.rules import port_errors
 from atoll.apiserver.objects.conditions import condition
 from atoll.apiserver.resource import Column, Strategy
@@ -110,7 +110,7 @@ def _begin(service: Object) -> None:
             "Available", "Local", "Local APIServices are always available", holds=True
         )
         status["conditions"] = [
-            {**local, "lastTransitionTime": service["metadata"]["creationTimestamp"]}
+            {**local, "lastTransitionTime": at(service, "metadata", "creationTimestamp")}
         ]
 
 

@@ -1,7 +1,7 @@
 """Service and Endpoints: how they are written.
 
-On this plane services are templates for other clusters, so no addresses and no node ports are
-given out: what the user asks for stays, and what is left open stays open.
+What a user asks for stays. Addresses that are left open are given out by admission, where all
+Services are known (`admitting.addresses`).
 """
 
 from typing import Any
@@ -35,6 +35,7 @@ _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _STICKY_S, _STICKY_MAX_S = 10800, 86400
 _POLICIES = ("Cluster", "Local")
+_ADDRESSES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 
 def _default_service(service: Object) -> None:
@@ -80,15 +81,53 @@ def _family(address: Any) -> str:
 
 
 def _keep_addresses(service: Object, old: Object) -> None:
-    """An update that does not mention the cluster IP and its family keeps them."""
+    """An update that does not mention its addresses and node ports keeps them.
+
+    What a Service of its new type cannot have goes, if the update has it only from before.
+    """
     spec, before = dict(part(service, "spec")), part(old, "spec")
+    service["spec"] = spec
+    _drop_strangers(spec, before)
     if spec.get("type") == "ExternalName" or before.get("type") == "ExternalName":
         return
-    for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+    for key in _ADDRESSES:
         if not spec.get(key) and before.get(key):
             spec[key] = before[key]
-    service["spec"] = spec
+    if _has_node_ports(spec) and _has_node_ports(before):
+        known = {(p.get("protocol"), p.get("port")): p for p in parts(before, "ports")}
+        spec["ports"] = [_with_node_port(port, known) for port in parts(spec, "ports")]
     _settle_addresses(service)
+
+
+def _with_node_port(port: Object, known: dict[Any, Object]) -> Object:
+    number = known.get((port.get("protocol"), port.get("port")), {}).get("nodePort")
+    return port if port.get("nodePort") or not number else {**port, "nodePort": number}
+
+
+def _drop_strangers(spec: Object, before: Object) -> None:
+    """Take out what only another type of Service has, in place."""
+    kind = spec.get("type")
+    gone: list[str] = []
+    if kind == "ExternalName":
+        gone += _ADDRESSES
+    if kind != "LoadBalancer":
+        gone += ["allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"]
+    if kind not in ("NodePort", "LoadBalancer") and not items(spec, "externalIPs"):
+        gone.append("externalTrafficPolicy")
+    for key in gone:
+        if key in spec and spec[key] == before.get(key):
+            del spec[key]
+    if _has_node_ports(before) and not _has_node_ports(spec):
+        had = {port.get("nodePort") for port in parts(before, "ports")}
+        if all(port.get("nodePort") in (None, 0, *had) for port in parts(spec, "ports")):
+            spec["ports"] = [
+                {key: value for key, value in port.items() if key != "nodePort"}
+                for port in parts(spec, "ports")
+            ]
+
+
+def _has_node_ports(spec: Object) -> bool:
+    return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
 def _service_errors(service: Object) -> list[FieldError]:
