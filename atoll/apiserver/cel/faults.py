@@ -46,7 +46,7 @@ def _shown(source: str, issue: Issue) -> str:
     line, column = before.count("\n") + 1, issue.at - (before.rfind("\n") + 1)
     text = f"ERROR: <input>:{line}:{column + 1}: {issue.message}"
     snippet = source.split("\n")[line - 1].replace("\t", " ")
-    if len(snippet.encode()) > _SNIPPET_MAX:
+    if len(snippet.encode("utf-8", "replace")) > _SNIPPET_MAX:
         return text
     dots = "".join("." if character.isascii() else "．" for character in snippet[:column])
     mark = "^" if snippet[column : column + 1].isascii() else "＾"

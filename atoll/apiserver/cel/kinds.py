@@ -82,6 +82,7 @@ class Bindings:
 
     def __init__(self) -> None:
         self._bound: dict[str, Type] = {}
+        self._before: list[tuple[str, Type | None]] = []  # what was bound, to be taken back
         self._count = 0
 
     def fresh(self) -> Type:
@@ -117,11 +118,20 @@ class Bindings:
         """Whether all fit, in which case what was learned is kept; otherwise nothing is."""
         if len(given) != len(wanted):
             return False
-        kept = dict(self._bound)
+        mark = len(self._before)
         if all(self._fits(one, other) for one, other in zip(given, wanted, strict=True)):
             return True
-        self._bound = kept
+        while len(self._before) > mark:
+            name, kind = self._before.pop()
+            if kind is None:
+                del self._bound[name]
+            else:
+                self._bound[name] = kind
         return False
+
+    def _bind(self, param: Type, kind: Type) -> None:
+        self._before.append((param.name, self._bound.get(param.name)))
+        self._bound[param.name] = kind
 
     def assign(self, given: Type, wanted: Type) -> bool:
         return self.assign_all((given,), (wanted,))
@@ -154,7 +164,7 @@ class Bindings:
         if known is None:
             if self._occurs(param, kind):
                 return False, False
-            self._bound[param.name] = kind
+            self._bind(param, kind)
             return True, False
         if kind == known:
             return True, True
@@ -162,7 +172,7 @@ class Bindings:
             return False, True
         general = more_general(kind, known)
         if not self._occurs(param, general):
-            self._bound[param.name] = general
+            self._bind(param, general)
         return True, True
 
     def _occurs(self, param: Type, kind: Type) -> bool:

@@ -24,7 +24,7 @@ from atoll.apiserver.cel.values import UInt
 
 _SIZE_MAX = 100_000
 # Deep enough for any rule a person writes, and shallow enough for everything that follows.
-_DEPTH_MAX = 100
+_DEPTH_MAX = 60
 _RESERVED = frozenset(
     [
         "as",
@@ -47,8 +47,12 @@ _RESERVED = frozenset(
     ]
 )
 _KEYWORDS = frozenset(["true", "false", "null", "in"])
-_RELATIONS = frozenset(["<", "<=", ">=", ">", "==", "!=", "in"])
-_SUMS, _PRODUCTS = frozenset(["+", "-"]), frozenset(["*", "/", "%"])
+# How tightly signs bind.
+_OR, _AND, _RELATION, _SUM, _PRODUCT = 1, 2, 3, 4, 5
+_LEVELS = {
+    "||": _OR, "&&": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT,
+    **dict.fromkeys(["<", "<=", ">=", ">", "==", "!=", "in"], _RELATION),
+}
 _OPERAND = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING,"
     " BYTES, IDENTIFIER}"
@@ -137,48 +141,36 @@ class _Parser:
         self._depth += 1
         if self._depth > _DEPTH_MAX:
             raise _too_deep(self._source)
-        node = self._junction("||")
+        node = self._operators(_OR)
         question = self._taken("?")
         if question is not None:
-            then = self._junction("||")
+            then = self._operators(_OR)
             self._expect(":")
             otherwise = self._expression()
             node = Call(question.at, "_?_:_", None, (node, then, otherwise))
         self._depth -= 1
         return node
 
-    def _junction(self, sign: str) -> Node:
-        inner = self._relation if sign == "&&" else self._conjunction
-        parts, at = [inner()], -1
-        while (word := self._taken(sign)) is not None:
-            at = word.at if at < 0 else at
-            parts.append(inner())
-        return parts[0] if at < 0 else Junction(at, sign == "&&", tuple(parts))
-
-    def _conjunction(self) -> Node:
-        return self._junction("&&")
-
-    def _relation(self) -> Node:
-        left = self._sum()
-        while self._next.text in _RELATIONS and self._next.kind not in ("string", "bytes"):
-            sign = self._take()
-            name = "@in" if sign.text == "in" else f"_{sign.text}_"
-            left = Call(sign.at, name, None, (left, self._sum()))
-        return left
-
-    def _sum(self) -> Node:
-        left = self._product()
-        while self._next.kind in _SUMS:
-            sign = self._take()
-            left = Call(sign.at, f"_{sign.kind}_", None, (left, self._product()))
-        return left
-
-    def _product(self) -> Node:
+    def _operators(self, lowest: int) -> Node:
+        """Operands with signs between them that bind at least as tightly as this."""
         left = self._unary()
-        while self._next.kind in _PRODUCTS:
-            sign = self._take()
-            left = Call(sign.at, f"_{sign.kind}_", None, (left, self._unary()))
-        return left
+        while True:
+            sign = self._next
+            level = _LEVELS.get(sign.text, 0) if sign.kind not in ("string", "bytes") else 0
+            if level < lowest:
+                return left
+            if level <= _AND:
+                left = self._junction(left, sign, level)
+                continue
+            self._take()
+            name = "@in" if sign.text == "in" else f"_{sign.text}_"
+            left = Call(sign.at, name, None, (left, self._operators(level + 1)))
+
+    def _junction(self, left: Node, sign: Word, level: int) -> Node:
+        parts = [left]
+        while self._taken(sign.kind) is not None:
+            parts.append(self._operators(level + 1))
+        return Junction(sign.at, level == _AND, tuple(parts))
 
     def _unary(self) -> Node:
         sign = self._next

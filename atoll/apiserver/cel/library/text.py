@@ -54,6 +54,7 @@ def _find_all(frame: Frame, text: str, expression: str, limit: int = -1) -> list
     for match in _legal(expression).finditer(text):
         if 0 <= limit <= len(found):
             break
+        frame.pay(1)
         found.append(match.group())
     return found
 
