@@ -17,13 +17,14 @@ from atoll.apiserver.authentication import Identity
 from atoll.apiserver.resource import Branch, Resource
 
 Object = dict[str, Any]
-Operation = Literal["CREATE", "UPDATE", "DELETE"]
+Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
 @dataclass(slots=True)
 class Admission:
     """One write, as its hooks see it. `object` is None for DELETE, `old` is None for CREATE.
 
+    To CONNECT is no write: only those outside are asked, and `object` is what is wanted there.
     Nobody changes it; it is not frozen because there are two for every write.
     """
 

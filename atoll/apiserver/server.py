@@ -54,6 +54,7 @@ from atoll.apiserver.turns import Turns
 from atoll.apiserver.verbs.answering import answer
 from atoll.apiserver.verbs.binding import bind
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.connecting import admit_way
 from atoll.apiserver.verbs.creating import create
 from atoll.apiserver.verbs.deleting import delete, delete_collection
 from atoll.apiserver.verbs.evicting import evict
@@ -196,6 +197,7 @@ class ApiServer:
         if branch is not None:
             beyond = beyond_subresource(request.path, target)
             errand = Errand(request, identity, target.namespace, target.name, beyond)
+            await admit_way(self.api, resource, branch, errand, query)
             return await branch.serve(errand)
         limit_s = time_limit(query)
         call = Call(

@@ -290,6 +290,44 @@ def test_a_scale_is_shown_as_such_and_can_be_changed(
     assert scaled["spec"] == {"replicas": 5}
 
 
+def test_ways_into_pods_are_asked_about(
+    api: Backend, server: WebhookServer, register: Register, path: str, namespace: str
+) -> None:
+    server.says[path] = deny("stay out", code=403)
+    rule = RULE | {"operations": ["CONNECT"], "resources": ["pods/exec"]}
+    hook = webhook(server, path, rules=[rule])
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    with register("validating", hook):
+        answer = api.request("POST", f"{pods}/p/exec?command=ls&command=-l&stdout=true")
+        other = api.request("GET", f"{pods}/p/log")
+    assert (answer.status, other.status) == (403, 404)
+    denied = f'admission webhook "{hook["name"]}" denied the request: stay out'
+    assert answer.json()["message"] == denied
+    (request,) = server.asked(path)
+    assert request["kind"] == {"group": "", "version": "v1", "kind": "PodExecOptions"}
+    assert request["resource"]["resource"] == "pods"
+    told = (request["operation"], request["subResource"], request["name"])
+    assert told == ("CONNECT", "exec", "p")
+    assert request["object"]["command"] == ["ls", "-l"]
+    assert request["object"]["stdout"] is True
+    assert (request["oldObject"], request["options"]) == (None, None)
+
+
+def test_evictions_are_asked_about(
+    api: Backend, server: WebhookServer, register: Register, path: str, namespace: str
+) -> None:
+    server.says[path] = deny("not now")
+    hook = webhook(server, path, rules=[RULE | {"resources": ["pods/eviction"]}])
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    with register("validating", hook):
+        answer = api.request("POST", f"{pods}/p/eviction", body=eviction)
+    answer.refusal(400, None, f'admission webhook "{hook["name"]}" denied the request: not now')
+    (request,) = server.asked(path)
+    assert request["kind"] == {"group": "policy", "version": "v1", "kind": "Eviction"}
+    assert (request["operation"], request["subResource"]) == ("CREATE", "eviction")
+
+
 def test_equivalent_versions_are_asked_about_too(
     api: Backend, server: WebhookServer, register: Register, path: str, namespace: str
 ) -> None:

@@ -81,7 +81,8 @@ class Webhooks:
         return await asking.mutated(admission)
 
     async def check(self, admission: Admission) -> None:
-        if admission.object is None:  # nothing to change, but they are told
+        if admission.object is None or admission.operation == "CONNECT":
+            # There is nothing to change, but they are told.
             for hook, resource in self._meant(admission, 0):
                 seen = await seen_by(self._api, admission, resource, mutating=True)
                 verdict = await self.ask(hook, seen, mutating=True)

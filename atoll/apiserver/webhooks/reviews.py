@@ -12,7 +12,7 @@ import orjson
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import Identity
-from atoll.apiserver.catalog import SCALE
+from atoll.apiserver.catalog import subresources
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError
 
@@ -86,9 +86,10 @@ def request_of(seen: Seen, uid: str, version: str) -> Object:
 
 
 def _kind(resource: Resource, subresource: str) -> Object:
-    own = (resource.group, resource.version, resource.kind)
-    group, version, kind = SCALE if subresource == "scale" else own
-    return {"group": group, "version": version, "kind": kind}
+    for below in subresources(resource) if subresource else ():
+        if below.name == subresource:
+            return {"group": below.group, "version": below.version, "kind": below.kind}
+    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
 
 
 def _resource(resource: Resource) -> Object:
