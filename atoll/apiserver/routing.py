@@ -5,7 +5,7 @@ border between segments. Dots mean nothing here: no object has such a name, and 
 root. A path that can mean nothing gives None.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -21,6 +21,7 @@ class ResourceRoute:
     name: str = ""
     subresource: str = ""
     rest: tuple[str, ...] = ()  # what follows the subresource
+    watched: bool = False  # by a path of the old form, /api/v1/watch/...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,10 @@ def _route(path: str) -> Route | None:
     if "" in parts:
         return None
     match parts:
+        case ("api", version, "watch", first, *rest):
+            return replace(_resource("", version, (first, *rest)), watched=True)
+        case ("apis", group, version, "watch", first, *rest):
+            return replace(_resource(group, version, (first, *rest)), watched=True)
         case ("api", version, first, *rest):
             return _resource("", version, (first, *rest))
         case ("apis", group, version, first, *rest):

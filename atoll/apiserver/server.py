@@ -65,7 +65,13 @@ from atoll.apiserver.verbs.scaling import get_scale, patch_scale, update_scale
 from atoll.apiserver.verbs.tokens import request_token
 from atoll.apiserver.verbs.updating import update
 from atoll.apiserver.verbs.watching import watch
-from atoll.apiserver.wanting import attributes_of, document_attributes, verb_of, wanted_by
+from atoll.apiserver.wanting import (
+    attributes_of,
+    document_attributes,
+    verb_of,
+    wanted_by,
+    watching_query,
+)
 from atoll.effects import stopwatch
 from atoll.errors import NotDurable
 from atoll.exchange import Request, Response
@@ -179,6 +185,8 @@ class ApiServer:
         self, request: Request, target: ResourceRoute, identity: Identity, trail: Trail
     ) -> Response:
         query = parse_query(request.query)
+        if target.watched:
+            query = watching_query(query, target.name)
         verb = verb_of(request.method, target, watching=flag(query, "watch"))
         known = self.api.catalog.find(target.group, target.version, target.plural)
         trail.resource, trail.verb = known, verb
@@ -212,7 +220,7 @@ class ApiServer:
         )
         serve = _serving(resource, target, verb)
         # Authorization takes HEAD for a GET, but nobody serves it.
-        if serve is None or request.method == "HEAD":
+        if serve is None or request.method == "HEAD" or _only_watched(request, target):
             raise method_not_allowed()
         if limit_s is None:  # as mostly
             return await serve(self.api, call)
@@ -233,6 +241,8 @@ class ApiServer:
             raise unknown_resource()
         if target.namespace and not resource.namespaced:
             raise unknown_resource()
+        if target.subresource and target.watched:
+            raise unknown_resource()
         if resource.answer is not None and resource.namespaced and not target.namespace:
             raise unknown_resource()
         if target.name and not (resource.stored and (target.namespace or not resource.namespaced)):
@@ -240,6 +250,11 @@ class ApiServer:
         if target.subresource and target.subresource not in _subresource_names(resource):
             raise unknown_resource()
         return resource
+
+
+def _only_watched(request: Request, target: ResourceRoute) -> bool:
+    """Whether this wants something else at a path of the old form, where one can only watch."""
+    return target.watched and request.method != "GET"
 
 
 def _branch(resource: Resource, name: str) -> Branch | None:
@@ -371,7 +386,13 @@ async def _finalize(api: Api, call: Call) -> Response:
     return written_response(_shaper(api, call, ITEM_SHAPES), await finalize(api, call), 200)
 
 
-_ONE: dict[str, Verb] = {"get": _get, "update": _update, "patch": _patch, "delete": _delete}
+_ONE: dict[str, Verb] = {
+    "get": _get,
+    "update": _update,
+    "patch": _patch,
+    "delete": _delete,
+    "watch": _watch,
+}
 _MANY: dict[str, Verb] = {
     "list": _list,
     "watch": _watch,

@@ -5,7 +5,7 @@ known here.
 """
 
 from atoll.apiserver.authorization import Attributes
-from atoll.apiserver.options import flag, parse_query
+from atoll.apiserver.options import Query, flag, parse_query
 from atoll.apiserver.routing import DocumentRoute, ResourceRoute, Route
 from atoll.exchange import Request
 
@@ -14,6 +14,8 @@ _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 def verb_of(method: str, target: ResourceRoute, *, watching: bool) -> str:
     """What authorization calls this request."""
+    if target.watched:
+        return "watch"
     one = bool(target.name)
     match method:
         case "GET" | "HEAD":
@@ -21,6 +23,13 @@ def verb_of(method: str, target: ResourceRoute, *, watching: bool) -> str:
         case "DELETE":
             return "delete" if one else "deletecollection"
     return _VERBS.get(method, "")  # what is no verb for resources, nobody has a right to
+
+
+def watching_query(query: Query, name: str) -> Query:
+    """What a path of the old form says, said as a query: watch, and perhaps one object only."""
+    one = [f"metadata.name={name}"] if name else []
+    selected = [text for text in query.get("fieldSelector", ()) if text]
+    return {**query, "watch": ["true"], "fieldSelector": [",".join([*selected, *one])]}
 
 
 def attributes_of(verb: str, target: ResourceRoute) -> Attributes:

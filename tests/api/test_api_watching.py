@@ -227,3 +227,18 @@ def test_watching_one_path_reads_the_object(api: Backend, configmaps: str) -> No
 def test_a_watch_with_a_bad_selector_is_refused(api: Backend, configmaps: str) -> None:
     with api.watch(f"{configmaps}?watch=1&fieldSelector=data.x%3D1") as watch:
         assert (watch.status, watch.body()["reason"]) == (400, "BadRequest")
+
+
+def test_paths_of_the_old_form_watch_too(api: Backend, configmaps: str) -> None:
+    for name in ("a", "b"):
+        api.create(configmaps, {"metadata": {"name": name, "labels": {"mine": "yes"}}})
+    old = configmaps.replace("/api/v1/", "/api/v1/watch/")
+    with api.watch(f"{old}?labelSelector=mine") as watch:
+        names = [event["object"]["metadata"]["name"] for event in watch.take(2)]
+        assert sorted(names) == ["a", "b"]
+    with api.watch(f"{old}/b?timeoutSeconds=1") as watch:
+        assert [each["object"]["metadata"]["name"] for each in watch.rest()] == ["b"]
+    assert api.request("POST", old, body={}).status == 405
+    assert api.request("GET", "/api/v1/watch/nonsense").status == 404
+    refused = api.request("GET", old, headers={"impersonate-user": "nobody"})
+    assert 'User "nobody" cannot watch resource "configmaps"' in refused.json()["message"]
