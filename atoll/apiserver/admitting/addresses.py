@@ -7,13 +7,13 @@ are given only where pods run.
 
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address
-from random import Random
 from typing import Any
 
 import orjson
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.kinds.reading import items, part, parts, text
+from atoll.effects import Chance
 from atoll.store.record import Event
 from atoll.store.store import Store
 
@@ -28,9 +28,9 @@ _PORTS = range(30000, 32768)
 class Addresses:
     """Who has which address and which node port."""
 
-    def __init__(self, store: Store, chance: Random, *, gives_ports: bool) -> None:
+    def __init__(self, store: Store, chance: Chance, *, gives_ports: bool) -> None:
         self._store = store
-        self._chance = chance
+        self._chance = chance.of("service addresses")
         self._gives_ports = gives_ports
         self._holders: dict[Holder, str] = {}
 
