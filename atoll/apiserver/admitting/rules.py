@@ -54,7 +54,7 @@ class Rules:
 
     def __init__(self, store: Store, chance: Chance, *, runs_pods: bool) -> None:
         self.settings = Settings(store)
-        self.addresses = Addresses(store, chance.of("service addresses"), gives_ports=runs_pods)
+        self.addresses = Addresses(store, chance, gives_ports=runs_pods)
         self._store = store
         self._chance = chance.of("volume names")
         self._runs_pods = runs_pods
