@@ -4,51 +4,88 @@ Its objects are structs, so an empty `status: {}` or `replicas: 0` is there in e
 fields these are is in the schema (`default`, taken from OpenAPI).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from atoll.apiserver.schemas.schema import ABSENT, Schema
 
+# Fills in a value, in place.
+_Filler = Callable[[Any], None]
+# With so few fields to look into, one looks for them rather than at all that are there.
+_FEW = 3
+
 
 def fill_zeros(schema: Schema, value: Any) -> None:
     """Put the zero values into a value of this schema, in place."""
-    if schema.type == "object":
-        _fill_objects(schema, (value,))
-    elif schema.element is not None and isinstance(value, dict | list):
-        inner = value.values() if isinstance(value, dict) else value
-        if schema.element.type == "object":
-            _fill_objects(schema.element, inner)
-        else:
-            for item in inner:
-                fill_zeros(schema.element, item)
-
-
-def _fill_objects(schema: Schema, values: Iterable[Any]) -> None:
-    zeros, nesting = _plan(schema)
-    for value in values:
-        if not isinstance(value, dict):
-            continue
-        for key, zero in zeros:
-            if value.get(key) is None:
-                value[key] = {} if zero == {} else zero
-        if not nesting:
-            continue
-        for key, there in value.items():
-            field = nesting.get(key)
-            if field is not None:
-                fill_zeros(field, there)
+    fill = _filler(schema)
+    if fill is not None:
+        fill(value)
 
 
 @cache
-def _plan(schema: Schema) -> tuple[list[tuple[str, Any]], dict[str, Schema]]:
-    """The fields that are never absent, with their zero values; and those to look into."""
-    zeros = [
+def _filler(schema: Schema) -> _Filler | None:
+    """What fills in values of this schema; None if there is never anything to be done."""
+    if not _has_zeros(schema, {}):
+        return None
+    if schema.type == "object":
+        return _object_filler(schema)
+    fill = _filler(schema.element) if schema.element is not None else None
+    return None if fill is None else _items_filler(fill)
+
+
+def _items_filler(fill: _Filler) -> _Filler:
+    def fill_items(value: Any) -> None:
+        if isinstance(value, list):
+            for item in value:
+                fill(item)
+        elif isinstance(value, dict):
+            for item in value.values():
+                fill(item)
+
+    return fill_items
+
+
+def _object_filler(schema: Schema) -> _Filler:
+    zeros = _zeros(schema)
+    inner: dict[str, _Filler] = {}
+    is_ready = False
+
+    def prepare() -> None:
+        """Not done before it is needed: a schema may contain itself."""
+        nonlocal is_ready
+        for key, field in schema.fields.items():
+            if (fill := _filler(field)) is not None:
+                inner[key] = fill
+        is_ready = True
+
+    def fill_object(value: Any) -> None:
+        if not isinstance(value, dict):
+            return
+        for key, zero in zeros:
+            if value.get(key) is None:
+                value[key] = {} if zero == {} else zero
+        if not is_ready:
+            prepare()
+        if len(inner) <= _FEW:
+            for key, fill in inner.items():
+                if key in value:
+                    fill(value[key])
+        else:
+            for key, there in value.items():
+                if key in inner:
+                    inner[key](there)
+
+    return fill_object
+
+
+def _zeros(schema: Schema) -> list[tuple[str, Any]]:
+    """The fields that are never absent, with their zero values."""
+    return [
         (key, field.default)
         for key, field in schema.fields.items()
         if field.default is not ABSENT and not _unwritten(schema, key, field)
     ]
-    return zeros, {key: field for key, field in schema.fields.items() if _has_zeros(field, {})}
 
 
 def _has_zeros(schema: Schema, seen: dict[Schema, None]) -> bool:
@@ -58,11 +95,7 @@ def _has_zeros(schema: Schema, seen: dict[Schema, None]) -> bool:
     seen[schema] = None
     if schema.element is not None and _has_zeros(schema.element, seen):
         return True
-    return any(
-        (field.default is not ABSENT and not _unwritten(schema, key, field))
-        or _has_zeros(field, seen)
-        for key, field in schema.fields.items()
-    )
+    return bool(_zeros(schema)) or any(_has_zeros(each, seen) for each in schema.fields.values())
 
 
 def _unwritten(schema: Schema, key: str, field: Schema) -> bool:

@@ -63,8 +63,10 @@ def printed_labels(labels: Any) -> str:
 def label_errors(labels: Object, path: str) -> list[FieldError]:
     errors = []
     for key, value in sorted(labels.items()):
-        errors += [invalid(path, key, reason) for reason in qualified_faults(key)]
-        errors += [invalid(path, value, reason) for reason in label_value_faults(str(value))]
+        wrong_key, wrong_value = qualified_faults(key), label_value_faults(str(value))
+        if wrong_key or wrong_value:  # as hardly ever
+            errors += [invalid(path, key, reason) for reason in wrong_key]
+            errors += [invalid(path, value, reason) for reason in wrong_value]
     return errors
 
 
