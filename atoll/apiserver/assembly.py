@@ -21,6 +21,7 @@ from atoll.apiserver.admission import Hooks, Kinds, Validating
 from atoll.apiserver.admitting.quotas import Quotas
 from atoll.apiserver.admitting.rules import Rules
 from atoll.apiserver.aggregation.aggregator import Aggregator
+from atoll.apiserver.aggregation.emptying import Emptying
 from atoll.apiserver.aggregation.proxying import Proxy
 from atoll.apiserver.aggregation.registering import Registrar
 from atoll.apiserver.aggregation.trust import Trust
@@ -199,6 +200,7 @@ def _aggregating(api: Api, registrar: Registrar, aggregator: Aggregator) -> dict
     return {
         "services of what is served here": registrar,
         "servers behind this one": aggregator,
+        "namespaces behind this server": Emptying(aggregator),
         "whom servers behind this one believe": Trust(api),
     }
 

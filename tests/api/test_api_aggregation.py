@@ -410,3 +410,33 @@ def test_a_server_that_is_taken_off_is_gone(api: Backend, fish: Fish) -> None:
     api.delete(f"{SERVICES}/v1.{fish.group}")
     until(lambda: api.request("GET", f"{fish.path}/nemo").status == 404)
     until(lambda: fish.group not in [each["name"] for each in api.read("/apis")["groups"]])
+
+
+@pytest.fixture
+def swept(api: Backend) -> None:
+    """A server that ends namespaces by itself; the real one leaves that to a controller."""
+    if api.name == "kubernetes":
+        pytest.skip("nobody ends namespaces beside this kube-apiserver")
+
+
+@pytest.mark.usefixtures("swept")
+def test_what_servers_have_in_a_namespace_goes_with_it(api: Backend, fish: Fish) -> None:
+    fish.server.modern = False  # what it serves, it tells with all verbs then
+    api.patch(f"{SERVICES}/v1.{fish.group}", {"spec": {"versionPriority": 21}})
+    until(lambda: "watch" in str(aggregated(api, fish.group)))
+    name = f"{fish.namespace}-ends"
+    api.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    api.delete(f"/api/v1/namespaces/{name}")
+    wanted = ("DELETE", f"{fish.root}/namespaces/{name}/fish")
+    until(lambda: wanted in [(each.method, each.path) for each in fish.server.asked])
+
+
+@pytest.mark.usefixtures("swept")
+def test_no_namespace_waits_for_a_server_that_is_dead(api: Backend, fish: Fish) -> None:
+    until(lambda: (v := aggregated(api, fish.group)) and v["freshness"] == "Current")
+    api.patch(f"{SERVICES}/v1.{fish.group}", {"spec": {"service": {"port": 1}}})
+    said(api, f"v1.{fish.group}", "FailedDiscoveryCheck")
+    name = f"{fish.namespace}-ends"
+    api.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    api.delete(f"/api/v1/namespaces/{name}")
+    until(lambda: api.request("GET", f"/api/v1/namespaces/{name}").status == 404)

@@ -29,7 +29,7 @@ from atoll.apiserver.aggregation.remote import (
     find_fault,
     remote_of,
 )
-from atoll.apiserver.aggregation.ways import Ways
+from atoll.apiserver.aggregation.ways import Way, Ways
 from atoll.apiserver.authentication import MASTERS, Identity
 from atoll.apiserver.housekeeping.acting import call_on, revise
 from atoll.apiserver.objects.conditions import condition, since
@@ -219,11 +219,20 @@ class Aggregator:
 
         await revise(self._api, call_on(resource, "", remote.name).on("status"), told)
 
-    async def way(self, remote: Remote) -> Transport | None:
+    async def carrying(self, remote: Remote) -> Transport | None:
         """How to ask a server on behalf of a caller; None if there is no way to it now."""
+        way = await self._way(remote)
+        return None if way is None else way.carrying
+
+    async def probing(self, remote: Remote) -> Transport | None:
+        """How to ask a server without waiting for long; None if there is no way to it now."""
+        way = await self._way(remote)
+        return None if way is None else way.probing
+
+    async def _way(self, remote: Remote) -> Way | None:
         service, slices = self._seen(remote)
         addresses = [] if service is None else addresses_of(remote, service, slices)
-        return (await self._ways.to(remote, addresses)).carrying if addresses else None
+        return await self._ways.to(remote, addresses) if addresses else None
 
 
 async def _find(remote: Remote, transport: Transport, address: Address) -> Findings | Fault:

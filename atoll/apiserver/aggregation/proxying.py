@@ -50,7 +50,7 @@ class Proxy:
         if not remote.available:
             return _unavailable()
         try:
-            transport = await self.aggregator.way(remote)
+            transport = await self.aggregator.carrying(remote)
             if transport is None:
                 return _unavailable()
             response = await transport.send(_forwarded(request, identity, audit_id))
