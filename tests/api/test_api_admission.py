@@ -11,6 +11,7 @@ from backends import Backend, Object
 SCHEDULING = "/apis/scheduling.k8s.io/v1/priorityclasses"
 STORAGE = "/apis/storage.k8s.io/v1/storageclasses"
 RUNTIMES = "/apis/node.k8s.io/v1/runtimeclasses"
+NETWORKING = "/apis/networking.k8s.io/v1"
 
 PATIENCE_S = 30.0
 
@@ -352,3 +353,30 @@ def test_overhead_needs_a_runtime_class(api: Backend, pods: str, unique: str) ->
         pod(overhead={"cpu": "1"}),
         "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
     )
+
+
+def test_an_ingress_gets_the_default_class(api: Backend, namespace: str, unique: str) -> None:
+    mark = {"ingressclass.kubernetes.io/is-default-class": "true"}
+    made = {"metadata": {"name": unique, "annotations": mark}, "spec": {"controller": "ex.io/c"}}
+    api.create(f"{NETWORKING}/ingressclasses", made)
+    path = f"{NETWORKING}/namespaces/{namespace}/ingresses"
+    backend = {"service": {"name": "s", "port": {"number": 80}}}
+    ingress = {"metadata": {"name": "i"}, "spec": {"defaultBackend": backend}}
+    try:
+        once_noticed(
+            api, path, ingress, lambda found: found["spec"].get("ingressClassName") == unique
+        )
+        named = {"metadata": {"name": "i"}, "spec": {**ingress["spec"], "ingressClassName": "x"}}
+        assert api.create(path, named)["spec"]["ingressClassName"] == "x"
+    finally:
+        api.delete(f"{NETWORKING}/ingressclasses/{unique}")
+
+
+def test_a_new_node_takes_nobody_yet(api: Backend, unique: str) -> None:
+    taints = [{"key": "mine", "effect": "NoExecute"}]
+    made = api.create("/api/v1/nodes", {"metadata": {"name": unique}, "spec": {"taints": taints}})
+    not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    assert made["spec"]["taints"] == [*taints, not_ready]
+    freed = api.patch(f"/api/v1/nodes/{unique}", {"spec": {"taints": None}})
+    assert "taints" not in freed["spec"]
+    api.delete(f"/api/v1/nodes/{unique}")

@@ -50,6 +50,13 @@ def test_the_server_is_a_service_in_its_cluster(api: Backend) -> None:
     assert told["ports"] == [behind]
 
 
+def test_addresses_of_services_are_from_a_range(api: Backend) -> None:
+    path = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes"
+    found = wait_for(lambda: there(api, path))
+    assert len(found["spec"]["cidrs"]) == 1
+    assert found["status"]["conditions"][0]["type"] == "Ready"
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("system-cluster-critical", 2000000000), ("system-node-critical", 2000001000)],

@@ -15,6 +15,7 @@ from atoll.apiserver.admitting import (
     accounts,
     classes,
     limits,
+    nodes,
     pod_security,
     priorities,
     runtimes,
@@ -43,7 +44,8 @@ Change = Callable[[Admission, Object], Object]
 Check = Callable[[Admission, Object], None]
 
 _NOT_OF_PODS = ("binding", "eviction", "status")
-PODS, CLAIMS, INGRESSES = "pods", "persistentvolumeclaims", "ingresses.networking.k8s.io"
+PODS, CLAIMS, NODES = "pods", "persistentvolumeclaims", "nodes"
+INGRESSES = "ingresses.networking.k8s.io"
 
 
 class Rules:
@@ -62,6 +64,7 @@ class Rules:
             PODS: self._pod,
             CLAIMS: self._claim,
             INGRESSES: self._ingress,
+            NODES: self._node,
             SERVICES: self.addresses.assigned,
         }
         self._checks: Mapping[str, Check] = {
@@ -130,6 +133,9 @@ class Rules:
         if seen.subresource or seen.old is not None:
             return ingress
         return classes.with_ingress_class(ingress, self.settings.of(INGRESS_CLASSES))
+
+    def _node(self, seen: Admission, node: Object) -> Object:
+        return nodes.not_ready(node) if seen.old is None else node
 
     def _check_pod(self, seen: Admission, pod: Object) -> None:
         policy = self.settings.policies.get(seen.namespace)

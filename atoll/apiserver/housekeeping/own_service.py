@@ -1,8 +1,8 @@
 """The server as a service in its own cluster: `kubernetes` in the namespace `default`.
 
-Where the server is reached comes in; its Service, Endpoints and EndpointSlice go out, and are
-brought up to date at every start. What they are is not for clients to decide, so they are written
-without the way of a request.
+Where the server is reached comes in; its Service, Endpoints and EndpointSlice go out, with the
+range that services' addresses are from. They are brought up to date at every start. What they are
+is not for clients to decide, so they are written without the way of a request.
 """
 
 import ipaddress
@@ -10,18 +10,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from atoll.apiserver.housekeeping.acting import call_on
-from atoll.apiserver.objects.metadata import metadata, stamped
+from atoll.apiserver.objects.metadata import stamped
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.writing import Leave, Save, Verdict, same, write
 
 Object = dict[str, Any]
 
 NAMESPACE, NAME = "default", "kubernetes"
-ADDRESS = "10.96.0.1"
+ADDRESS, RANGE = "10.96.0.1", "10.96.0.0/16"
 _HTTPS = 443
 
 
-def described(url: str) -> dict[str, Object]:
+def described(url: str, now: str) -> dict[str, Object]:
     """The objects that say where a server is, by collection; none of what is no IP address."""
     place = urlsplit(url)
     try:
@@ -55,7 +55,20 @@ def described(url: str) -> dict[str, Object]:
             "endpoints": [{"addresses": [str(host)], "conditions": {"ready": True}}],
             "ports": [port],
         },
+        "servicecidrs.networking.k8s.io": {
+            "metadata": {"name": NAME},
+            "spec": {"cidrs": [RANGE]},
+            "status": {"conditions": [{**_READY, "lastTransitionTime": now}]},
+        },
     }
+
+
+_READY = {
+    "type": "Ready",
+    "status": "True",
+    "reason": "",
+    "message": "Kubernetes default Service CIDR is ready",
+}
 
 
 def _head(**labels: str) -> Object:
@@ -64,7 +77,7 @@ def _head(**labels: str) -> Object:
 
 async def advertise(api: Api) -> None:
     """Have the objects that say where this server is, as it is now."""
-    for collection, wanted in described(api.signing.url).items():
+    for collection, wanted in described(api.signing.url, api.timestamp()).items():
         await _write(api, collection, wanted)
 
 
@@ -77,8 +90,8 @@ async def _write(api: Api, collection: str, wanted: Object) -> None:
         if old is None:
             uid, now = api.effects.chance.uuid("uid"), api.timestamp()
             return Save(stamped(wanted, resource, namespace=NAMESPACE, uid=uid, now=now))
-        labels = {**(metadata(old).get("labels") or {}), **wanted["metadata"]["labels"]}
-        fresh = {**old, **wanted, "metadata": {**metadata(old), "labels": labels}}
+        ours = {key: part for key, part in wanted.items() if key not in ("metadata", "status")}
+        fresh = {**old, **ours}
         return Leave(old) if same(fresh, old) else Save(fresh)
 
     await write(api, resource, call.key(), decide)
