@@ -253,6 +253,38 @@ def test_an_object_may_have_to_be_selected(
     assert told == [("CREATE", "is"), ("UPDATE", "is")]
 
 
+def test_a_webhook_may_make_another_select_the_object(
+    api: Backend, server: WebhookServer, register: Register, path: str, configmaps: str
+) -> None:
+    labelled = {"op": "add", "path": "/metadata/labels", "value": {"chosen": "yes"}}
+    server.says[f"{path}/first"] = patch(labelled)
+    server.says[f"{path}/second"] = patch({"op": "add", "path": "/data", "value": {"a": "b"}})
+    chosen = {"matchLabels": {"chosen": "yes"}}
+    with register(
+        "mutating",
+        webhook(server, f"{path}/first"),
+        webhook(server, f"{path}/second", objectSelector=chosen),
+    ):
+        made = api.create(configmaps, configmap("a"))
+    assert made["data"] == {"a": "b"}
+
+
+def test_a_webhook_may_not_change_what_is_deleted(
+    api: Backend, server: WebhookServer, register: Register, path: str, configmaps: str
+) -> None:
+    api.create(configmaps, configmap("a"))
+    server.says[path] = patch({"op": "add", "path": "/data", "value": {}})
+    hook = webhook(server, path, rules=[RULE | {"operations": ["DELETE"]}])
+    with register("mutating", hook):
+        answer = api.request("DELETE", f"{configmaps}/a")
+    answer.refusal(
+        500,
+        "InternalError",
+        f'Internal error occurred: admission webhook "{hook["name"]}" attempted to modify the'
+        " object, which is not supported for this operation",
+    )
+
+
 NOT_ASKED = {
     "operation": {"operations": ["DELETE"]},
     "version": {"apiVersions": ["v2"]},
@@ -399,6 +431,10 @@ FAILURES: list[tuple[Object, str]] = [
         {"allowed": True, "patchType": "JSONPatch"},
         "received invalid webhook response: webhook returned response.patchType but not"
         " response.patch",
+    ),
+    (
+        {"allowed": True, "patchType": "XMLPatch", "patch": "W3t9XQ=="},
+        'unsupported patch type "XMLPatch"',
     ),
     (
         {"allowed": True, "patchType": "JSONPatch", "patch": "bm8="},

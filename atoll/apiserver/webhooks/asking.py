@@ -77,7 +77,7 @@ class Webhooks:
         return not self._is_idle and self._about(resource) is not _NOBODY
 
     async def mutated(self, admission: Admission, fit: Fit) -> Object:
-        asking = _Asking(self, self._api, self._meant(admission, 0), fit)
+        asking = _Asking(self, self._api, self._wanted(admission, 0), fit)
         return await asking.mutated(admission)
 
     async def check(self, admission: Admission) -> None:
@@ -85,8 +85,7 @@ class Webhooks:
             # There is nothing to change, but they are told.
             for hook, resource in self._meant(admission, 0):
                 seen = await seen_by(self._api, admission, resource, mutating=True)
-                verdict = await self.ask(hook, seen, mutating=True)
-                if verdict is not None and operations_of(hook, verdict):
+                if await self.operations(hook, seen):
                     raise internal_error(
                         f'admission webhook "{hook.name}" attempted to modify the object, which is'
                         " not supported for this operation"
@@ -140,14 +139,19 @@ class Webhooks:
         ]
         return [resource, *others]
 
+    def _wanted(self, admission: Admission, which: int) -> list[tuple[Hook, Resource]]:
+        """Who wants to be asked about this write by their rules, and in which version."""
+        versions = self._versions(admission.resource)
+        found = (
+            (hook, hook.wants(admission, versions))
+            for hook in self._about(admission.resource)[which]
+        )
+        return [(hook, resource) for hook, resource in found if resource is not None]
+
     def _meant(self, admission: Admission, which: int) -> list[tuple[Hook, Resource]]:
-        """Who wants to be asked about this write, and in which version."""
-        versions, found = self._versions(admission.resource), []
-        for hook in self._about(admission.resource)[which]:
-            resource = hook.wants(admission, versions)
-            if resource is not None and self.selects(hook, admission):
-                found.append((hook, resource))
-        return found
+        """Of those, who selects it as it is."""
+        wanted = self._wanted(admission, which)
+        return [(hook, resource) for hook, resource in wanted if self.selects(hook, admission)]
 
     def selects(self, hook: Hook, admission: Admission) -> bool:
         """Whether a webhook selects the namespace and the object of a write."""
@@ -175,12 +179,7 @@ class Webhooks:
         try:
             verdict = await self._verdict(hook, seen, mutating=mutating)
         except CallFailed as error:
-            told = f'failed calling webhook "{hook.name}": {error}'
-            if not hook.fails_open:
-                raise internal_error(told) from error
-            log.warning("%s; its policy is to go on without it", told)
-            kind = "mutation" if mutating else "validating"
-            annotate(f"failed-open.{kind}.webhook.admission.k8s.io/{hook.name}", hook.name)
+            self._failed(hook, error, mutating=mutating)
             return None
         for key, value in verdict.annotations.items():
             annotate(f"{hook.name}/{key}", str(value))
@@ -190,6 +189,27 @@ class Webhooks:
         if not verdict.is_allowed:
             raise denial(hook.name, verdict.status)
         return verdict
+
+    def _failed(self, hook: Hook, error: CallFailed, *, mutating: bool) -> None:
+        """ApiError for a webhook that could not be asked, unless it may be passed over."""
+        told = f'failed calling webhook "{hook.name}": {error}'
+        if not hook.fails_open:
+            raise internal_error(told) from error
+        log.warning("%s; its policy is to go on without it", told)
+        kind, which = ("mutation", 0) if mutating else ("validating", 1)
+        place = f"round_0_index_{self._hooks[which].index(hook)}"
+        annotate(f"failed-open.{kind}.webhook.admission.k8s.io/{place}", hook.name)
+
+    async def operations(self, hook: Hook, seen: Seen) -> list[Any]:
+        """What a webhook wants changed, as a JSON patch; nothing, mostly."""
+        verdict = await self.ask(hook, seen, mutating=True)
+        if verdict is None or not verdict.patch:
+            return []
+        try:
+            return _operations(verdict)
+        except CallFailed as error:
+            self._failed(hook, error, mutating=True)
+            return []
 
     def _applies(self, hook: Hook, seen: Seen) -> bool:
         """Whether the conditions hold under which a webhook wants to be asked."""
@@ -219,14 +239,9 @@ class Webhooks:
             raise CallFailed("received invalid webhook response", str(error)) from error
 
 
-def operations_of(hook: Hook, verdict: Verdict) -> list[Any]:
-    """The operations of a webhook's patch."""
-    if not verdict.patch:
-        return []
+def _operations(verdict: Verdict) -> list[Any]:
     if verdict.patch_type != "JSONPatch":
-        raise internal_error(
-            f'failed calling webhook "{hook.name}": unsupported patch type "{verdict.patch_type}"'
-        )
+        raise CallFailed(f'unsupported patch type "{verdict.patch_type}"')
     try:
         operations: list[Any] = decode_patch(verdict.patch, JSON_PATCH).value
     except ApiError as error:
@@ -283,18 +298,11 @@ class _Asking:
 
     async def _changed(self, hook: Hook, seen: Seen) -> Object | None:
         """The object as this webhook wants it; None if it leaves it as it is."""
-        verdict = await self._webhooks.ask(hook, seen, mutating=True)
-        if verdict is None:
+        operations = await self._webhooks.operations(hook, seen)
+        if not operations:
             return None
         try:
-            operations = operations_of(hook, verdict)
-            if not operations:
-                return None
             obj = await patched(self._api, seen, operations)
-        except CallFailed as error:
-            if hook.fails_open:
-                return None
-            raise internal_error(f'failed calling webhook "{hook.name}": {error}') from error
         except Unfit as error:
             raise internal_error(str(error)) from error
         return None if obj == seen.admission.object else obj

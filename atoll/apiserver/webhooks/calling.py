@@ -33,8 +33,8 @@ class CallFailed(Exception):
     `reason` is what happened, without what was being done.
     """
 
-    def __init__(self, doing: str, reason: str) -> None:
-        super().__init__(f"{doing}: {reason}")
+    def __init__(self, doing: str, reason: str = "") -> None:
+        super().__init__(f"{doing}: {reason}" if reason else doing)
         self.reason = reason
 
 
