@@ -128,3 +128,26 @@ def test_a_rule_is_judged_the_same(judged: dict[str, str], index: int) -> None:
         shown = shown.replace(character, f"\\u{ord(character):04x}")
     expected = case["fault"] and f"Invalid value: {shown}: {case['fault']}"
     assert found == expected
+
+
+def test_a_rule_that_might_take_too_long_is_refused(api: Backend) -> None:
+    rule = {"rule": "self.all(a, self.all(b, self.all(c, a != b || b != c)))"}
+    endless = {"type": "array", "items": {"type": "string"}, RULES: [rule]}
+    made = definition("Endless", of_spec({"type": "object", "properties": {"x": endless}}))
+    answer = api.request("POST", f"{CRDS}?dryRun=All", body=made)
+    assert "estimated rule cost exceeds budget" in answer.json()["message"]
+
+
+def test_a_rule_that_takes_too_long_is_ended(api: Backend) -> None:
+    numbers = {"type": "array", "maxItems": 300, "items": {"type": "integer"}}
+    rule = {"rule": "self.all(a, self.all(b, a + b >= 0 && a - b <= 1000000 && a * b >= 0))"}
+    fields = {"x": {**numbers, RULES: [rule]}}
+    made = definition("Long", of_spec({"type": "object", "properties": fields}))
+    path = served(api, made)
+    short = api.request("POST", path, body=thing("Long", {"x": [1, 2, 3]}))
+    long = api.request("POST", path, body=thing("Long", {"x": list(range(300))}, "y"))
+    api.delete(f"{CRDS}/{made['metadata']['name']}")
+    assert short.status == 201
+    ((field, _, message),) = causes(long)
+    assert field == "spec.x"
+    assert "no further validation rules will be run due to call cost exceeds limit" in message

@@ -50,7 +50,13 @@ _KEYWORDS = frozenset(["true", "false", "null", "in"])
 # How tightly signs bind.
 _OR, _AND, _RELATION, _SUM, _PRODUCT = 1, 2, 3, 4, 5
 _LEVELS = {
-    "||": _OR, "&&": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT,
+    "||": _OR,
+    "&&": _AND,
+    "+": _SUM,
+    "-": _SUM,
+    "*": _PRODUCT,
+    "/": _PRODUCT,
+    "%": _PRODUCT,
     **dict.fromkeys(["<", "<=", ">=", ">", "==", "!=", "in"], _RELATION),
 }
 _OPERAND = (

@@ -59,6 +59,7 @@ class AdmissionPolicies:
         self._authorize = authorize
         self._others = others
         self._policies: Policies = _NONE
+        self._is_idle = True
         self._known: dict[Resource, Policies] = {}
 
     def load(self) -> None:
@@ -68,6 +69,7 @@ class AdmissionPolicies:
             for policies, bindings in _COLLECTIONS
         )
         self._policies = (mutating, validating)
+        self._is_idle = not mutating and not validating
         self._known = {}
 
     def follow(self, events: Sequence[Event]) -> None:
@@ -82,7 +84,7 @@ class AdmissionPolicies:
         return [orjson.loads(record.value) for record in self._api.store.page(collection).records]
 
     def concerns(self, resource: Resource) -> bool:
-        if self._policies != _NONE and self._about(resource) is not _NONE:
+        if not self._is_idle and self._about(resource) is not _NONE:
             return True
         return self._others.concerns(resource)
 
