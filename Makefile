@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: install demo test check bench testenv requirements facts crds clean
+.PHONY: install demo test check bench testenv conformance requirements facts crds clean
 
 install: $(INSTALLED)
 
@@ -27,9 +27,15 @@ bench: $(INSTALLED)
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.members
 
-# Builds the real etcd, kube-apiserver and kubectl once; says so in one line where it cannot.
+# Builds the real etcd, kube-apiserver, kubectl and karmadactl once; says so in one line where it cannot.
 testenv: $(INSTALLED)
 	@$(BIN)/python -m testenv build
+	@$(BIN)/python -m testenv clients
+
+# Runs Kubernetes' own tests, as far as they need no machines, against a plane (or: ON=member, ON=kubernetes).
+ON ?= plane
+conformance: $(INSTALLED)
+	@$(BIN)/python -m testenv.conformance --on $(ON)
 
 requirements:
 	@$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
