@@ -22,7 +22,6 @@ from atoll.apiserver.aggregation.finding import (
 from atoll.apiserver.aggregation.merging import NOTHING_BEHIND, Behind
 from atoll.apiserver.aggregation.registering import COLLECTION
 from atoll.apiserver.aggregation.remote import (
-    Address,
     Fault,
     Remote,
     addresses_of,
@@ -32,6 +31,7 @@ from atoll.apiserver.aggregation.remote import (
 from atoll.apiserver.aggregation.ways import Way, Ways
 from atoll.apiserver.authentication import MASTERS, Identity
 from atoll.apiserver.housekeeping.acting import call_on, revise
+from atoll.apiserver.objects.addresses import Address
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api

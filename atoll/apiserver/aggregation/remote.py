@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.apiserver.kinds.reading import at, given, number, parts, text
+from atoll.apiserver.kinds.reading import given, number, text
+from atoll.apiserver.objects import addresses
+from atoll.apiserver.objects.addresses import Address
 from atoll.apiserver.objects.conditions import is_true
 
 Object = dict[str, Any]
-Address = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +86,13 @@ def find_fault(remote: Remote, service: Object | None, slices: Sequence[Object])
         return Fault("ServiceNotFound", f"{remote.told} is not present")
     if text(service, "spec", "type") != "ClusterIP":
         return None
-    port = _port(remote, service)
+    port = addresses.port_name(service, remote.port)
     if port is None:
         why = f"{remote.told} is not listening on port {remote.port}"
         return Fault("ServicePortError", why)
     if not slices:
         return Fault("EndpointsNotFound", f"cannot find endpointslices for {remote.told}")
-    if not _endpoints(port, slices):
+    if not addresses.endpoints(port, slices):
         told = f'endpointslices for {remote.told} have no addresses with port name "{port}"'
         return Fault("MissingEndpoints", told)
     return None
@@ -99,29 +100,5 @@ def find_fault(remote: Remote, service: Object | None, slices: Sequence[Object])
 
 def addresses_of(remote: Remote, service: Object, slices: Sequence[Object]) -> list[Address]:
     """Where a server may be reached."""
-    if text(service, "spec", "type") == "ExternalName":
-        return [(text(service, "spec", "externalName"), remote.port)]
-    port = _port(remote, service)
-    found = _endpoints(port, slices) if port is not None else []
-    cluster_ip = text(service, "spec", "clusterIP")
-    return found or ([(cluster_ip, remote.port)] if cluster_ip not in ("", "None") else [])
-
-
-def _port(remote: Remote, service: Object) -> str | None:
-    """The name of the port that is meant; None if the Service has none of this number."""
-    for port in parts(service, "spec", "ports"):
-        if port.get("port") == remote.port:
-            return text(port, "name")
-    return None
-
-
-def _endpoints(port: str, slices: Sequence[Object]) -> list[Address]:
-    return [
-        (address, number(known, "port"))
-        for each in slices
-        for known in parts(each, "ports")
-        if text(known, "name") == port and number(known, "port")
-        for endpoint in parts(each, "endpoints")
-        if at(endpoint, "conditions", "ready") in (None, True)
-        for address in endpoint.get("addresses") or ()
-    ]
+    found = addresses.addresses_of(service, slices, remote.port)
+    return [] if isinstance(found, str) else found

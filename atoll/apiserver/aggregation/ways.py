@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from atoll.apiserver.access.front_proxy import FrontProxy
-from atoll.apiserver.aggregation.remote import Address, Remote
+from atoll.apiserver.aggregation.remote import Remote
+from atoll.apiserver.objects.addresses import Address
 from atoll.client.endpoint import Endpoint
 from atoll.client.transport import Transport
 

@@ -16,11 +16,10 @@ def addresses_of(service: Object, slices: Sequence[Object], port: int) -> list[A
     spec = service.get("spec") or {}
     if spec.get("type") == "ExternalName":
         return [(spec.get("externalName") or "", port)]
-    name = service["metadata"]["name"]
-    names = [each.get("name") or "" for each in spec.get("ports") or () if each["port"] == port]
-    if not names:
+    name, called = service["metadata"]["name"], port_name(service, port)
+    if called is None:
         return f'no service port {port} found for service "{name}"'
-    if found := _endpoints(names[0], slices):
+    if found := endpoints(called, slices):
         return found
     address = spec.get("clusterIP") or "None"
     if address == "None" or slices:
@@ -28,7 +27,16 @@ def addresses_of(service: Object, slices: Sequence[Object], port: int) -> list[A
     return [(address, port)]
 
 
-def _endpoints(name: str, slices: Sequence[Object]) -> list[Address]:
+def port_name(service: Object, port: int) -> str | None:
+    """The name of a Service's port, which may be empty; None if it has none of this number."""
+    for each in (service.get("spec") or {}).get("ports") or ():
+        if each.get("port") == port:
+            return each.get("name") or ""
+    return None
+
+
+def endpoints(name: str, slices: Sequence[Object]) -> list[Address]:
+    """The addresses that are ready, with their port of this name."""
     return [
         (address, port["port"])
         for each in slices
