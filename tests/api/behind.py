@@ -134,7 +134,9 @@ def _handler(server: BehindServer) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             path = self._note()
-            if "watch=" in self.path:
+            if self.headers.get("upgrade"):
+                self._echo()
+            elif "watch=" in self.path:
                 self._watch()
             elif path == "/apis":
                 self._discovery()
@@ -189,6 +191,16 @@ def _handler(server: BehindServer) -> type[BaseHTTPRequestHandler]:
                 "items": [{"metadata": {"name": server.group}, "versions": versions}],
             }
             self._send_bytes(200, json.dumps(document).encode(), AGGREGATED, {})
+
+        def _echo(self) -> None:
+            """Speak another protocol: every line comes back, until there are no more."""
+            self.send_response(101)
+            self.send_header("connection", "upgrade")
+            self.send_header("upgrade", self.headers["upgrade"])
+            self.end_headers()
+            while line := self.rfile.readline():
+                self.wfile.write(line.upper())
+            self.close_connection = True
 
         def _watch(self) -> None:
             self.send_response(200)

@@ -2,15 +2,19 @@
 
 import base64
 import json
+import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from backends import Backend, Object
+from backends import FIXTURES, Backend, Object
 from behind import AGGREGATED, Asked, BehindServer, behind
+from transports import HttpBackend
 
 GROUP = "apiregistration.k8s.io"
 SERVICES = f"/apis/{GROUP}/v1/apiservices"
@@ -141,17 +145,7 @@ def test_a_service_of_what_is_served_here_is_available(api: Backend) -> None:
 def test_services_of_custom_resources_come_and_go_with_them(api: Backend, unique: str) -> None:
     group = f"{unique}.example.com"
     name, path = f"v1.{group}", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    schema = {"openAPIV3Schema": {"type": "object"}}
-    definition = {
-        "metadata": {"name": f"reefs.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"plural": "reefs", "kind": "Reef"},
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
-        },
-    }
-    api.create(path, definition)
+    api.create(path, definition(group))
     until(lambda: api.request("GET", f"{SERVICES}/{name}").status == 200)
     kept = api.read(f"{SERVICES}/{name}")
     assert kept["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "true"}
@@ -412,6 +406,114 @@ def test_a_server_that_is_taken_off_is_gone(api: Backend, fish: Fish) -> None:
     until(lambda: fish.group not in [each["name"] for each in api.read("/apis")["groups"]])
 
 
+def definition(group: str) -> Object:
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object"}},
+    }
+    return {
+        "metadata": {"name": f"reefs.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": "reefs", "kind": "Reef"},
+            "versions": [version],
+        },
+    }
+
+
+def test_a_server_goes_before_custom_resources_of_the_same_version(
+    api: Backend, fish: Fish
+) -> None:
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    api.create(definitions, definition(fish.group))
+    reefs = f"{fish.root}/namespaces/{fish.namespace}/reefs"
+    assert api.request("GET", f"{fish.path}/nemo").status == 200
+    assert api.request("GET", reefs).status == 418
+    kept = api.read(f"{SERVICES}/v1.{fish.group}")
+    assert kept["spec"]["service"]["name"] == "fish"
+    api.delete(f"{SERVICES}/v1.{fish.group}")
+    assert until(lambda: api.request("GET", reefs).status == 200)
+    until(lambda: api.request("GET", f"{SERVICES}/v1.{fish.group}").status == 200)
+    assert condition(api, f"v1.{fish.group}")["reason"] == "Local"
+    api.delete(f"{definitions}/reefs.{fish.group}")
+
+
+@pytest.fixture
+def once(api: Backend) -> None:
+    """For what takes a while: once on ours is enough."""
+    if api.name == "in-process":
+        pytest.skip("the same server is asked over HTTPS")
+
+
+@pytest.mark.usefixtures("once")
+def test_a_server_that_is_silent_keeps_nobody_waiting(
+    api: Backend, fish: Fish, unregister: list[str]
+) -> None:
+    group = f"silent.{fish.group}"
+    unregister.append(f"v1.{group}")
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
+        port = silent.getsockname()[1]
+        place = {"namespace": fish.namespace, "name": "fish", "port": port}
+        api.create(SERVICES, service(group, fish.namespace, service=place))
+        asked = 0
+        while not condition(api, f"v1.{group}"):
+            assert api.request("GET", f"{fish.path}/nemo").status == 200
+            assert "items" in api.read("/apis", AGGREGATED)
+            asked += 1
+        assert asked > 1
+        found = condition(api, f"v1.{group}")
+        assert (found["status"], found["reason"]) == ("False", "FailedDiscoveryCheck")
+        assert api.request("GET", f"/apis/{group}/v1/fish").status == 503
+
+
+@pytest.fixture(params=["https", pytest.param("kubernetes", marks=pytest.mark.testenv)])
+def networked(request: pytest.FixtureRequest) -> HttpBackend:
+    found: HttpBackend = request.getfixturevalue(FIXTURES[request.param])
+    return found
+
+
+def test_another_protocol_goes_through(networked: HttpBackend, unique: str, tmp_path: Path) -> None:
+    networked.create("/api/v1/namespaces", {"metadata": {"name": unique}})
+    group, names = f"{unique}.example.com", list[str]()
+    until(lambda: networked.request("GET", TRUST).status == 200)
+    front_ca = networked.read(TRUST)["data"]["requestheader-client-ca-file"]
+    with behind(tmp_path, group, "fish", unique, front_ca) as server:
+        register(networked, server, unique, names)
+        try:
+            assert echoed(networked, f"/apis/{group}/v1/fish/echo") == [b"ONE\n", b"TWO\n"]
+        finally:
+            networked.request("DELETE", f"{SERVICES}/{names[0]}")
+        (asked,) = server.of_callers()
+        assert asked.certificate == "front-proxy-client"
+        assert asked.headers["x-remote-user"]
+
+
+def echoed(backend: HttpBackend, path: str) -> list[bytes]:
+    """What comes back of two lines, in the protocol that the server behind speaks."""
+    tls = ssl.create_default_context(cafile=backend.authority)
+    tls.load_cert_chain(*backend.pair)
+    address = urlsplit(backend.url)
+    host, port = str(address.hostname), int(address.port or 443)
+    head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
+    with (
+        socket.create_connection((host, port), timeout=PATIENCE_S) as plain,
+        tls.wrap_socket(plain, server_hostname=host) as secret,
+        secret.makefile("rwb", buffering=0) as stream,
+    ):
+        stream.write(head.encode())
+        assert b" 101 " in stream.readline()
+        while stream.readline().strip():
+            pass
+        lines = []
+        for word in (b"one\n", b"two\n"):
+            stream.write(word)
+            lines.append(stream.readline())
+        return lines
+
+
 @pytest.fixture
 def swept(api: Backend) -> None:
     """A server that ends namespaces by itself; the real one leaves that to a controller."""
@@ -428,7 +530,7 @@ def test_what_servers_have_in_a_namespace_goes_with_it(api: Backend, fish: Fish)
     api.create("/api/v1/namespaces", {"metadata": {"name": name}})
     api.delete(f"/api/v1/namespaces/{name}")
     wanted = ("DELETE", f"{fish.root}/namespaces/{name}/fish")
-    until(lambda: wanted in [(each.method, each.path) for each in fish.server.asked])
+    assert until(lambda: wanted in [(each.method, each.path) for each in fish.server.asked])
 
 
 @pytest.mark.usefixtures("swept")
@@ -439,4 +541,4 @@ def test_no_namespace_waits_for_a_server_that_is_dead(api: Backend, fish: Fish) 
     name = f"{fish.namespace}-ends"
     api.create("/api/v1/namespaces", {"metadata": {"name": name}})
     api.delete(f"/api/v1/namespaces/{name}")
-    until(lambda: api.request("GET", f"/api/v1/namespaces/{name}").status == 404)
+    assert until(lambda: api.request("GET", f"/api/v1/namespaces/{name}").status == 404)
