@@ -30,6 +30,7 @@ _GZIP_LEVEL = 1
 _GZIP_FORMAT = 31  # zlib's number for a gzip header and the largest window
 _WHOLE_MAX = 1024 * 1024  # bytes of objects that go out as they are stored
 _WORK_MAX = 128 * 1024  # bytes of objects that are read and written anew before others are served
+ANSWER_SHAPES = frozenset(["PartialObjectMetadata"])
 ITEM_SHAPES = frozenset(["Table", "PartialObjectMetadata"])
 LIST_SHAPES = frozenset(["Table", "PartialObjectMetadataList"])
 

@@ -19,10 +19,11 @@ from atoll.apiserver.catalog import subresources
 from atoll.apiserver.documents import Documents
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.metrics import Metrics
-from atoll.apiserver.negotiation import negotiate
+from atoll.apiserver.negotiation import MEDIA_TYPES, negotiate
 from atoll.apiserver.options import first, flag, list_options, parse_query, time_limit
 from atoll.apiserver.resource import Branch, Errand, Resource
 from atoll.apiserver.responding import (
+    ANSWER_SHAPES,
     ITEM_SHAPES,
     LIST_SHAPES,
     list_response,
@@ -291,6 +292,8 @@ def _is_a_person(request: Request) -> bool:
 def _shaper(api: Api, call: Call, shapes: frozenset[str]) -> Shaper:
     wanted = negotiate(call.request.headers.get("accept", ""))
     if wanted.shape and wanted.shape not in shapes:
+        if wanted.shape == "Table":
+            raise not_acceptable(MEDIA_TYPES, understood=True)
         raise misshapen(wanted.shape, _go_type(call.resource))
     if flag(call.query, "pretty") or _is_a_person(call.request):
         wanted = replace(wanted, pretty=True)
@@ -331,7 +334,7 @@ async def _create(api: Api, call: Call) -> Response:
 
 
 async def _answer(api: Api, call: Call) -> Response:
-    return object_response(_shaper(api, call, ITEM_SHAPES), answer(api, call), 201)
+    return object_response(_shaper(api, call, ANSWER_SHAPES), answer(api, call), 201)
 
 
 async def _update(api: Api, call: Call) -> Response:

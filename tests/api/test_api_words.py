@@ -145,6 +145,14 @@ def test_metadata_of_one_is_not_of_many(
     answer.refusal(406, "NotAcceptable", why)
 
 
+def test_an_answer_to_a_question_is_no_table(api: Backend) -> None:
+    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    asked = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    answer = api.request("POST", path, body=asked, headers=accept)
+    assert (answer.status, answer.json()["reason"]) == (406, "NotAcceptable")
+
+
 def test_times_are_quoted_in_yaml_as_everywhere(api: Backend, present: str) -> None:
     text = api.request("GET", present, headers={"accept": "application/yaml"}).body.decode()
     line = next(line for line in text.splitlines() if "creationTimestamp" in line)
