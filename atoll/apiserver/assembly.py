@@ -151,19 +151,15 @@ def assemble(
     definitions = Definitions(api)
     quotas = Quotas(store, effects.now)
     keepers = _keepers(api, definitions, roles) | {"quotas": QuotaStatus(api, quotas)}
-    calling = Calling(store, effects.chance, Posting())
-    api.convert = Conversions(calling, effects.chance).convert
-    webhooks = keepers["webhooks"] = Webhooks(api, calling, authorize)
     registrar, aggregator = Registrar(api, facts), Aggregator(api)
     keepers |= _aggregating(api, registrar, aggregator)
-    policies = keepers["admission policies"] = AdmissionPolicies(api, authorize, webhooks)
     signers = Signers(authorize, effects.now)
     rules = Rules(store, effects.chance, runs_pods=runs_pods)
     api.hooks = Hooks(
         mutating=(definitions.mutate, signers.mutate, rules.mutate, *own.hooks.mutating),
         validating=(*_checks(store, definitions, roles, signers, rules), *own.hooks.validating),
         last=(quotas.check,),
-        outside=policies,
+        outside=_outside(api, keepers, authorize),
     )
     followers: tuple[Follower, ...] = (
         *keepers.values(),
@@ -185,6 +181,15 @@ def assemble(
         _roles=roles,
         _ready=ready,
     )
+
+
+def _outside(api: Api, keepers: dict[str, Keeper], authorize: Authorize) -> AdmissionPolicies:
+    """Who is asked beside the server's own rules: policies, and webhooks after them."""
+    calling = Calling(api.store, api.effects.chance, Posting())
+    api.convert = Conversions(calling, api.effects.chance).convert
+    webhooks = keepers["webhooks"] = Webhooks(api, calling, authorize)
+    policies = keepers["admission policies"] = AdmissionPolicies(api, authorize, webhooks)
+    return policies
 
 
 def _checks(
