@@ -161,12 +161,7 @@ def assemble(
         last=(quotas.check,),
         outside=_outside(api, keepers, authorize),
     )
-    followers: tuple[Follower, ...] = (
-        *keepers.values(),
-        roles,
-        rules.settings,
-        rules.addresses,
-    )
+    followers: tuple[Follower, ...] = (*keepers.values(), roles, rules.settings, rules.addresses)
     for each in followers:
         store.listen(each.follow)
     ready = asyncio.Event()
