@@ -1,5 +1,6 @@
 """The official Python client, against ours and the real server."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from backends import FIXTURES
 from kubernetes import client, dynamic, watch
 from kubernetes.client import ApiException
+from manifests import definition
 from transports import HttpBackend
 
 SERVERS = ["https", pytest.param("kubernetes", marks=pytest.mark.testenv)]
@@ -64,18 +66,102 @@ def test_conflicts_are_raised(core: client.CoreV1Api, namespace: str) -> None:
 
 
 def test_changes_are_watched(core: client.CoreV1Api, namespace: str) -> None:
-    core.create_namespaced_config_map(namespace, configmap("a"))
+    core.create_namespaced_secret(namespace, configmap("a"))
     seen = []
     stream = watch.Watch()
-    for event in stream.stream(core.list_namespaced_config_map, namespace, timeout_seconds=10):
+    for event in stream.stream(core.list_namespaced_secret, namespace, timeout_seconds=60):
         seen.append((event["type"], event["object"].metadata.name))
         if len(seen) == 1:
-            core.create_namespaced_config_map(namespace, configmap("b"))
+            core.create_namespaced_secret(namespace, configmap("b"))
         elif len(seen) == 2:
-            core.delete_namespaced_config_map("a", namespace)
+            core.delete_namespaced_secret("a", namespace)
         else:
             stream.stop()
     assert seen == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a")]
+
+
+def test_a_watch_goes_on_where_another_ended(core: client.CoreV1Api, namespace: str) -> None:
+    made = core.create_namespaced_secret(namespace, configmap("a"))
+    core.patch_namespaced_secret("a", namespace, {"metadata": {"labels": {"x": "y"}}})
+    core.delete_namespaced_secret("a", namespace)
+    seen = []
+    stream = watch.Watch()
+    since = made.metadata.resource_version
+    for event in stream.stream(
+        core.list_namespaced_secret, namespace, resource_version=since, timeout_seconds=60
+    ):
+        seen.append(event["type"])
+        if event["type"] == "DELETED":
+            stream.stop()
+    assert seen == ["MODIFIED", "DELETED"]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "patch"),
+    [
+        pytest.param("json", [{"op": "add", "path": "/data/m", "value": "3"}], id="json"),
+        pytest.param("merge", {"data": {"m": "3"}}, id="merge"),
+        pytest.param("strategic-merge", {"data": {"m": "3"}}, id="strategic"),
+    ],
+)
+def test_every_patch_type_is_taken(
+    server: client.ApiClient, core: client.CoreV1Api, namespace: str, media_type: str, patch: Any
+) -> None:
+    core.create_namespaced_config_map(namespace, configmap("a", k="1"))
+    maps = dynamic.DynamicClient(server).resources.get(api_version="v1", kind="ConfigMap")
+    changed = maps.patch(
+        body=patch,
+        name="a",
+        namespace=namespace,
+        content_type=f"application/{media_type}-patch+json",
+    )
+    assert changed.data.to_dict() == {"k": "1", "m": "3"}
+
+
+def made(objects: client.CustomObjectsApi, where: tuple[str, ...], body: dict[str, Any]) -> bool:
+    """Whether it could be made: the real server serves a kind a little after it is defined."""
+    try:
+        objects.create_namespaced_custom_object(*where, body)
+    except ApiException:
+        return False
+    return True
+
+
+def test_kinds_of_the_users_are_reached(
+    server: client.ApiClient, namespace: str, unique: str
+) -> None:
+    group = f"{unique}.example.com"
+    definitions = client.ApiextensionsV1Api(server)
+    definitions.create_custom_resource_definition(definition("Gizmo", group, {"type": "object"}))
+    objects = client.CustomObjectsApi(server)
+    where = (group, "v1", namespace, "gizmos")
+    body = {"apiVersion": f"{group}/v1", "kind": "Gizmo", "metadata": {"name": "a"}}
+    deadline = time.monotonic() + 60
+    while not made(objects, where, body):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    labels = {"metadata": {"labels": {"x": "y"}}}
+    changed = objects.patch_namespaced_custom_object(*where, "a", labels)
+    assert changed["metadata"]["labels"] == {"x": "y"}
+    listed = objects.list_namespaced_custom_object(*where, label_selector="x=y")
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["a"]
+    objects.delete_namespaced_custom_object(*where, "a")
+    assert objects.list_namespaced_custom_object(*where)["items"] == []
+    definitions.delete_custom_resource_definition(f"gizmos.{group}")
+
+
+def test_pages_are_followed(core: client.CoreV1Api, namespace: str) -> None:
+    for number in range(5):
+        core.create_namespaced_secret(namespace, configmap(f"s{number}"))
+    names: list[str] = []
+    following = ""
+    while True:
+        page = core.list_namespaced_secret(namespace, limit=2, _continue=following or None)
+        names += [item.metadata.name for item in page.items]
+        following = page.metadata._continue
+        if not following:
+            break
+    assert names == [f"s{number}" for number in range(5)]
 
 
 def test_deployments_are_typed_and_scaled(server: client.ApiClient, namespace: str) -> None:
