@@ -314,7 +314,10 @@ def test_a_scale_is_shown_as_such_and_can_be_changed(
     rule = APPS | {"resources": ["deployments/scale"]}
     with register("mutating", webhook(server, path, rules=[rule])):
         scaled = api.patch(f"{deployments}/a/scale", {"spec": {"replicas": 3}})
-    (request,) = server.asked(path)
+        server.says[path] = patch({"op": "replace", "path": "/spec/replicas", "value": "many"})
+        odd = api.try_patch(f"{deployments}/a/scale", {"spec": {"replicas": 4}})
+    odd.refusal(500, "InternalError")
+    request, _ = server.asked(path)
     assert request["kind"] == {"group": "autoscaling", "version": "v1", "kind": "Scale"}
     assert request["resource"]["resource"] == "deployments"
     assert (request["subResource"], request["requestSubResource"]) == ("scale", "scale")

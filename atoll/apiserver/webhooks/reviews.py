@@ -21,6 +21,7 @@ Object = dict[str, Any]
 _GROUP = "admission.k8s.io"
 _KIND = "AdmissionReview"
 _VERSIONS = ("v1", "v1beta1")
+WARNINGS_MAX, WARNING_MAX = 4096, 256
 
 
 class BadAnswer(Exception):
@@ -128,9 +129,18 @@ def verdict_of(body: bytes, uid: str, version: str, *, mutating: bool) -> Verdic
         status=status if isinstance(status, dict) else {},
         patch=patch if mutating else b"",
         patch_type=patch_type or "JSONPatch",
-        warnings=tuple(each for each in warnings or () if isinstance(each, str)),
+        warnings=_bounded(warnings if isinstance(warnings, list) else []),
         annotations=annotations if isinstance(annotations, dict) else {},
     )
+
+
+def _bounded(given: list[Any]) -> tuple[str, ...]:
+    """Warnings become headers; as in Kubernetes, many or long ones are cut."""
+    warnings = [each for each in given if isinstance(each, str)]
+    if sum(map(len, warnings)) <= WARNINGS_MAX:
+        return tuple(warnings)
+    cut = [each[:WARNING_MAX] for each in warnings]
+    return tuple(cut[: WARNINGS_MAX // WARNING_MAX])
 
 
 def _read(body: bytes) -> Object:

@@ -71,6 +71,8 @@ async def patched(api: Api, seen: Seen, operations: list[Any]) -> Object:
     scale = resource.strategy.scale
     if admission.subresource == "scale" and scale:
         replicas = at(changed, ("spec", "replicas")) or 0
+        if type(replicas) is not int:
+            raise Unfit("spec.replicas of a Scale must be a whole number")
         return put(admission.object, scale.spec_replicas, replicas)
     try:
         obj = conform(resource, settle_numbers(_copied(changed)), patched=True).object
