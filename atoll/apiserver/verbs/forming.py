@@ -5,7 +5,7 @@ server sets -> validation -> validating hooks. Pure but for what hooks look up, 
 unless somebody outside has to be asked.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -73,12 +73,15 @@ async def formed_new(form: Form, proposed: Object, *, uid: str) -> Save:
     if not form.applied:
         obj = _owned(form, None, obj, now)
     # After ownership: nobody owns what the server sets.
-    obj = await form.api.hooks.mutated(_admission(form, "CREATE", obj, None), fit)
+    asked = _admission(form, "CREATE", obj, None)
+    obj = await form.api.hooks.mutated(asked, fit)
     resource.strategy.prepare_create(obj)
     errors = errors_of_new(obj, resource) + resource.strategy.errors(obj)
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj).get("name", ""), errors)
-    settle = await form.api.hooks.check(_admission(form, "CREATE", obj, None))
+    if obj is not asked.object:
+        asked = replace(asked, object=obj)
+    settle = await form.api.hooks.check(asked)
     call.warnings.extend(resource.strategy.warnings(obj))
     return Save(obj, settle)
 
