@@ -1,13 +1,17 @@
 """Carries out what is planned, as writes to the member's own store.
 
 The members' controllers are part of the cluster: what they make comes from templates the server has
-checked, so it is stored as it is, without the way of a request, which costs ten times as much. What
-is gone, or another by now, is left alone: that is an event, and leads to a new plan.
+checked, so it is stored as it is, without the way of a request, which costs ten times as much; only
+quotas are asked. What is gone, or another by now, is left alone: that is an event, and leads to a
+new plan.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from atoll.apiserver.admission import Admission
+from atoll.apiserver.authentication import ITSELF
 from atoll.apiserver.housekeeping.acting import call_on
 from atoll.apiserver.objects.ending import is_over
 from atoll.apiserver.objects.metadata import metadata
@@ -24,6 +28,14 @@ from atoll.simulated.plans.steps import Change, End, Key, Make, Object, Step, ke
 PODS = "pods"
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A pod that may not be made now, and why."""
+
+    pod: Object
+    why: str
+
+
 class Hand:
     """Writes for one member."""
 
@@ -37,16 +49,26 @@ class Hand:
         assert found is not None, f"{collection} are always served"
         return found
 
-    async def carry_out(self, steps: Iterable[Step]) -> None:
-        """Take these steps, all at once but in order; return once all are durable."""
-        async with Children("controllers") as children:
-            for task in [children.spawn(self._take(step), "write") for step in steps]:
-                await task
+    async def carry_out(self, steps: Iterable[Step]) -> list[Refusal]:
+        """Take these steps, all at once but in order; return once all are durable.
 
-    async def _take(self, step: Step) -> None:
+        Gives the pods that were not made, because a quota does not allow them.
+        """
+        found: list[Refusal] = []
+        async with Children("controllers") as children:
+            for task in [children.spawn(self._take(step, found), "write") for step in steps]:
+                await task
+        return found
+
+    async def _take(self, step: Step, refused: list[Refusal]) -> None:
         match step:
             case Make(collection, obj):
-                await self._make(collection, obj)
+                try:
+                    await self._make(collection, obj)
+                except ApiError as error:
+                    if collection != PODS or error.code != 403:
+                        raise
+                    refused.append(Refusal(obj, error.message))
             case Change():
                 await self._change(step)
             case End():
@@ -66,9 +88,18 @@ class Hand:
         obj = head | proposed | {"metadata": meta | stamps}
 
         def decide(old: Object | None) -> Verdict:
-            return Save(obj) if old is None else Leave(old)
+            if old is not None:
+                return Leave(old)
+            if collection == PODS:
+                self._check_quotas(resource, obj)
+            return Save(obj)
 
         await write(self._api, resource, key_of(collection, obj)[1], decide)
+
+    def _check_quotas(self, resource: Resource, obj: Object) -> None:
+        meta = metadata(obj)
+        for hook in self._api.hooks.last:
+            hook(Admission("CREATE", resource, meta["namespace"], meta["name"], ITSELF, object=obj))
 
     def _is_open(self, namespace: str) -> bool:
         found = self._api.store.latest("namespaces", namespace)

@@ -15,7 +15,7 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.writing import stored_object
 from atoll.model.taint import Effect, Taint
 from atoll.simulated.allotment import Allotment, address, number_of
-from atoll.simulated.hand import Hand
+from atoll.simulated.hand import Hand, Refusal
 from atoll.simulated.kubelet import Here, Next, Pace, bound, lost, unscheduled, upcoming
 from atoll.simulated.places import Places
 from atoll.simulated.plans.census import Census, Pod
@@ -118,15 +118,19 @@ class Hosts:
         ip = address(_POD_NETWORK, self._addresses.give(key))
         return Here(self._api.now(), self._host_ips.get(node, ""), ip)
 
-    async def carry_out(self, steps: Iterable[Step]) -> None:
-        """Take steps; pods that are made are given a place first, and start at once if they can."""
+    async def carry_out(self, steps: Iterable[Step]) -> list[Refusal]:
+        """Take steps; pods that are made are given a place first, and start at once if they can.
+
+        Gives the pods that may not be made now.
+        """
         prepared = [self._prepared(step) for step in steps]
-        await self._hand.carry_out(prepared)
+        refused = await self._hand.carry_out(prepared)
         for step in prepared:
             if isinstance(step, Make) and step.mould is not None:
                 key = _key(step.object)
-                if key not in self.census.pods:  # its namespace is ending
+                if key not in self.census.pods:  # refused, or its namespace is ending
                     self._leave(key, gone=True)
+        return refused
 
     def _prepared(self, step: Step) -> Step:
         if isinstance(step, End) and step.key[0] == PODS and self._ends_at_once(step.key[1]):

@@ -7,6 +7,7 @@ do. A Deployment is looked after together with its ReplicaSets: all of it is one
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import orjson
@@ -17,12 +18,13 @@ from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api
 from atoll.controllers.levels import Level
 from atoll.runtime.worklist import Turns, Worklist
-from atoll.simulated.hand import Hand
+from atoll.simulated.hand import Hand, Refusal
 from atoll.simulated.hosts import ALL_NODES, NODES, PODS, WAITING, Hosts
 from atoll.simulated.kubelet import Pace
 from atoll.simulated.plans import (
     daemons,
     deployments,
+    events,
     jobs,
     replicas,
     replication,
@@ -47,6 +49,7 @@ OWNERS = (
     jobs.COLLECTION,
 )
 _WORKERS = 16
+_REFUSED_AGAIN_S = 5.0
 
 
 class Keeper:
@@ -215,11 +218,21 @@ class Keeper:
         if found["metadata"].get("deletionTimestamp"):
             return  # one that is ending keeps what it has until it is gone
         plan = self._plan(key, found)
-        await self.hosts.carry_out(plan.steps)
-        self._come_back(key, plan.again_s)
+        refused = await self.hosts.carry_out(plan.steps)
+        if refused:
+            await self._tell_refused(key, refused[0])
+        self._come_back(key, _REFUSED_AGAIN_S if refused else plan.again_s)
 
-    def _plan(self, key: Key, found: Object) -> Plan:
-        setting = self._setting()
+    async def _tell_refused(self, key: Key, refusal: Refusal) -> None:
+        """Say that pods could not be made, and how things are without them."""
+        told = events.failed_create(refusal.pod, refusal.why, self.api.timestamp())
+        found = self.stored(*key)
+        plan = Plan() if found is None else self._plan(key, found, is_full=True)
+        rest = [step for step in plan.steps if not isinstance(step, Make)]
+        await self.hosts.carry_out([told, *rest])
+
+    def _plan(self, key: Key, found: Object, *, is_full: bool = False) -> Plan:
+        setting = replace(self._setting(), is_full=is_full)
         match key[0]:
             case deployments.COLLECTION:
                 return deployments.plan(found, self._children_of(found), setting)

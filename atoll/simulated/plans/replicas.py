@@ -41,6 +41,8 @@ def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[St
         return steps
     active = [pod for pod in pods if pod.is_active]
     missing = int(spec.get("replicas", 1)) - len(active)
+    if missing > 0 and setting.is_full:
+        return []
     if missing > 0:
         mould = setting.mould(spec["template"], meta["namespace"])
         mine = owner(replica_set)
