@@ -120,7 +120,8 @@ def with_headers(response: Response, audit_id: str, warnings: Sequence[str]) -> 
     """The response with what every response carries."""
     headers = {"Cache-Control": "no-cache, private", "Audit-Id": audit_id, **response.headers}
     if warnings:
-        headers["Warning"] = ", ".join(f'299 - "{_quoted(text)}"' for text in warnings)
+        different = dict.fromkeys(map(_quoted, warnings))  # what is said twice is told once
+        headers["Warning"] = ", ".join(f'299 - "{text}"' for text in different)
     # Every response comes by here, and `replace` would take as long as all the rest.
     return Response(response.status, headers, response.body, response.stream, response.upgrade)
 

@@ -144,7 +144,7 @@ async def _write_waiting(
 
     if dry_run:
         return _tried(resource, seen, lambda old: settled(seen, old))
-    if resource.conversion is None or isinstance(verdict, ApiError):
+    if resource.conversion is None or isinstance(verdict, ApiError | Leave):
         return await _carried_out(api, resource, key, settled)
     stored = await as_stored(api, verdict.object, resource)
 
