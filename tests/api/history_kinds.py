@@ -184,6 +184,75 @@ rolebindings = some(
         some({"kind": st.sampled_from(("User", "Group")), "name": texts}), max_size=2
     ),
 )
+ingresses = some(
+    spec=some(
+        {
+            "rules": st.lists(
+                some(
+                    {
+                        "http": some(
+                            {
+                                "paths": st.lists(
+                                    some(
+                                        {
+                                            "path": st.sampled_from(("/a", "/b")),
+                                            "pathType": st.sampled_from(("Prefix", "Exact")),
+                                            "backend": st.builds(
+                                                lambda: {
+                                                    "service": {"name": "s", "port": {"number": 80}}
+                                                }
+                                            ),
+                                        }
+                                    ),
+                                    min_size=1,
+                                    max_size=2,
+                                )
+                            }
+                        )
+                    },
+                    host=st.sampled_from(("a.io", "b.io")),
+                ),
+                min_size=1,
+                max_size=2,
+            )
+        },
+        ingressClassName=texts,
+        tls=st.lists(
+            some(hosts=st.lists(st.just("a.io"), max_size=1), secretName=texts), max_size=2
+        ),
+    )
+)
+autoscalers = some(
+    spec=some(
+        {
+            "scaleTargetRef": st.builds(
+                lambda: {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+            ),
+            "maxReplicas": st.integers(3, 5),
+        },
+        minReplicas=st.integers(1, 2),
+        metrics=st.lists(
+            some(
+                {
+                    "type": st.just("Resource"),
+                    "resource": some(
+                        {
+                            "name": st.sampled_from(("cpu", "memory")),
+                            "target": some(
+                                {
+                                    "type": st.just("Utilization"),
+                                    "averageUtilization": st.integers(1, 3),
+                                }
+                            ),
+                        }
+                    ),
+                }
+            ),
+            max_size=2,
+        ),
+        behavior=some(scaleDown=some(stabilizationWindowSeconds=numbers)),
+    )
+)
 leaf = st.one_of(numbers, texts, st.booleans(), st.none())
 free = st.dictionaries(
     texts,
@@ -381,6 +450,22 @@ KINDS = {
         "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings",
         "rbac.authorization.k8s.io/v1",
         rolebindings,
+    ),
+    "ingresses": Kind(
+        "Ingress",
+        "/apis/networking.k8s.io/v1/namespaces/{}/ingresses",
+        "networking.k8s.io/v1",
+        ingresses,
+        nothing,
+        ("status",),
+    ),
+    "horizontalpodautoscalers": Kind(
+        "HorizontalPodAutoscaler",
+        "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers",
+        "autoscaling/v2",
+        autoscalers,
+        nothing,
+        ("status",),
     ),
     "structures": Kind(
         "Structure",

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.resource import Resource, Strategy
@@ -64,16 +66,24 @@ def _headed(obj: Object, resource: Resource, meta: Object) -> Object:
 def _tidy_owners(meta: Object) -> None:
     """Drop repeated owner references, as kube-apiserver does; `repeated_owners` tells."""
     owners = meta.get("ownerReferences")
-    if owners:
-        meta["ownerReferences"] = [
-            owner for index, owner in enumerate(owners) if owner not in owners[:index]
-        ]
+    if owners and len(owners) > 1:
+        meta["ownerReferences"] = list({_told(owner): owner for owner in owners}.values())
+
+
+def _told(owner: Object) -> bytes:
+    """What tells two references apart."""
+    return orjson.dumps(owner, option=orjson.OPT_SORT_KEYS)
 
 
 def repeated_owners(obj: Object) -> list[str]:
     """The uids of owners that the object names more than once."""
     owners = metadata(obj).get("ownerReferences") or []
-    repeated = [owner for index, owner in enumerate(owners) if owner in owners[:index]]
+    seen: set[bytes] = set()
+    repeated = []
+    for owner in owners if len(owners) > 1 else ():
+        if _told(owner) in seen:
+            repeated.append(owner)
+        seen.add(_told(owner))
     return list(dict.fromkeys(str(owner.get("uid", "")) for owner in repeated))
 
 

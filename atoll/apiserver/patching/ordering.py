@@ -5,7 +5,10 @@ then interleaved so that items of the live list keep their places where both kno
 told apart by a merge key, or, where there is none, are scalars and are themselves their key.
 """
 
+from collections.abc import Hashable
 from typing import Any
+
+import orjson
 
 List = list[Any]
 
@@ -22,42 +25,49 @@ def same_key(left: Any, right: Any) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
-def index_of(items: List, key: Any, merge_key: str) -> int:
-    """Where the first item with this key stands; -1 if nowhere."""
+def identity(key: Any) -> Hashable:
+    """The same for keys that are the same, to look them up by: lists may be long."""
+    if isinstance(key, dict | list):
+        return type(key), orjson.dumps(key, option=orjson.OPT_SORT_KEYS)
+    return type(key), key
+
+
+def places_of(items: List, merge_key: str) -> dict[Hashable, int]:
+    """Where the first item with each key stands."""
+    places: dict[Hashable, int] = {}
     for index, item in enumerate(items):
-        if same_key(key_of(item, merge_key), key):
-            return index
-    return -1
+        places.setdefault(identity(key_of(item, merge_key)), index)
+    return places
 
 
 def arrange(merged: List, patch_order: List, live_order: List, merge_key: str) -> List:
     """The merged items in the order that the patch and the live list ask for."""
     of_patch: list[tuple[int, Any]] = []
     of_live: list[tuple[int, Any]] = []
+    in_patch, in_live = places_of(patch_order, merge_key), places_of(live_order, merge_key)
     for item in merged:
-        index = index_of(patch_order, key_of(item, merge_key), merge_key)
-        if index >= 0:
-            of_patch.append((index, item))
+        key = identity(key_of(item, merge_key))
+        if key in in_patch:
+            of_patch.append((in_patch[key], item))
         else:
-            place = index_of(live_order, key_of(item, merge_key), merge_key)
-            of_live.append((place if place >= 0 else len(live_order), item))
+            of_live.append((in_live.get(key, len(live_order)), item))
     patched = [item for _, item in sorted(of_patch, key=_first)]
     kept = [item for _, item in sorted(of_live, key=_first)]
-    return _interleave(kept, patched, live_order, merge_key)
+    return _interleave(kept, patched, in_live, merge_key)
 
 
 def _first(pair: tuple[int, Any]) -> int:
     return pair[0]
 
 
-def _interleave(kept: List, patched: List, live_order: List, merge_key: str) -> List:
+def _interleave(kept: List, patched: List, in_live: dict[Hashable, int], merge_key: str) -> List:
     """Both lists in one; a kept item goes first only where the live list puts it first."""
     result: List = []
     waiting = iter(patched)
-    places = [index_of(live_order, key_of(item, merge_key), merge_key) for item in kept]
+    places = [in_live.get(identity(key_of(item, merge_key)), -1) for item in kept]
     taken = 0
     for item in waiting:
-        place = index_of(live_order, key_of(item, merge_key), merge_key)
+        place = in_live.get(identity(key_of(item, merge_key)), -1)
         while taken < len(kept) and 0 <= places[taken] < place:
             result.append(kept[taken])
             taken += 1

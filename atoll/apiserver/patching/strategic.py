@@ -6,10 +6,11 @@ $deleteFromPrimitiveList/<list> and $setElementOrder/<list>. Mistakes of form ar
 do not fit are what kube-apiserver makes of them: 500 without a reason.
 """
 
+from collections.abc import Hashable
 from typing import Any
 
 from atoll.apiserver.patching.merge_patch import without_nulls
-from atoll.apiserver.patching.ordering import arrange, index_of, key_of, same_key
+from atoll.apiserver.patching.ordering import arrange, identity, key_of, places_of, same_key
 from atoll.apiserver.patching.wording import go_text, go_type, json_name, too_deep
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import ApiError, bad_request, plain_500, unprocessable
@@ -112,7 +113,8 @@ def _delete_from_list(result: Object, key: str, value: Any, schema: Schema) -> N
         if _uniform(current, value) is dict:
             result[name] = _merge_keyed(current, value, field)
         else:
-            result[name] = [item for item in current if index_of(value, item, "") < 0]
+            gone = places_of(value, "")
+            result[name] = [item for item in current if identity(item) not in gone]
 
 
 def _listed(key: str, prefix: str, otherwise: str) -> str:
@@ -142,10 +144,7 @@ def _merge_lists(current: List, patch: List, schema: Schema) -> List:
         return current
     if _uniform(current, patch) is dict:
         return _merge_keyed(current, patch, schema)
-    both: List = []
-    for item in current + patch:
-        if index_of(both, item, "") < 0:
-            both.append(item)
+    both = list({identity(item): item for item in current + patch}.values())
     return arrange(both, patch, current, "")
 
 
@@ -158,9 +157,10 @@ def _merge_keyed(current: List, patch: List, schema: Schema) -> List:
     element = schema.element
     assert element is not None, "a list that merges by key has elements"
     merged = list(live)
+    places = places_of(merged, merge_key)
     for item in items:
-        index = index_of(merged, _required_key(item, merge_key), merge_key)
-        if index >= 0:
+        index = places.setdefault(identity(_required_key(item, merge_key)), len(merged))
+        if index < len(merged):
             merged[index] = _merge_objects(merged[index], item, element)
         else:
             merged.append(item)
@@ -174,19 +174,21 @@ def _with_deletions(current: List, patch: List, merge_key: str) -> tuple[List, L
     live = current
     items = [item for item in patch if _DIRECTIVE not in item]
     replace = False
+    gone: set[Hashable] = set()
     for item in patch:
         directive = item.get(_DIRECTIVE, "")
         if _DIRECTIVE not in item:
             continue
         if directive == "delete":
-            gone = _required_key(item, merge_key)
-            live = [one for one in live if not same_key(key_of(one, merge_key), gone)]
+            gone.add(identity(_required_key(item, merge_key)))
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise plain_500("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_directive(item)
+    if gone:
+        live = [one for one in live if identity(key_of(one, merge_key)) not in gone]
     return (items, []) if replace else (live, items)
 
 
