@@ -17,7 +17,7 @@ from atoll.apiserver.access.reviews import REVIEWED, Answer, Reviews
 from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signers import Signers
 from atoll.apiserver.access.signing import Signing
-from atoll.apiserver.admission import Hooks, Kinds, Validating
+from atoll.apiserver.admission import Hooks, Kinds, Nobody, Validating
 from atoll.apiserver.admitting.quotas import Quotas
 from atoll.apiserver.admitting.rules import Rules
 from atoll.apiserver.aggregation.aggregator import Aggregator
@@ -115,8 +115,11 @@ class Assembly:
         """Take in what the store has, make what every cluster has. The store must be running."""
         for load_one in self._load:
             load_one()
+        # Nobody outside can keep the server from starting.
+        hooks, self.api.hooks = self.api.hooks, replace(self.api.hooks, outside=Nobody())
         await bootstrap(self.api, self._kinds)
         await self._registrar.start()
+        self.api.hooks = hooks
         self._ready.set()
 
 
