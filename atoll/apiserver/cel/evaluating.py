@@ -159,24 +159,9 @@ def _variable(name: str) -> Run:
         found = frame.variables.get(name, _MISSING)
         if found is _MISSING:
             return _named_type(name)
-        return found() if found.__class__ is Lazy else found
+        return found
 
     return run
-
-
-class Lazy:
-    """A variable whose value is found when it is first asked for, and kept."""
-
-    __slots__ = ("_find", "_found")
-
-    def __init__(self, find: Callable[[], Any]) -> None:
-        self._find = find
-        self._found = _MISSING
-
-    def __call__(self) -> Any:
-        if self._found is _MISSING:
-            self._found = self._find()
-        return self._found
 
 
 def _named_type(name: str) -> TypeValue:

@@ -69,10 +69,12 @@ class Part:
 
 def compiled_rules(schema: Json) -> Part | None:
     """All rules of a whole object's schema; None if there are none."""
-    return _compiled(orjson.dumps(schema, option=orjson.OPT_SORT_KEYS))
+    written = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
+    return _compiled(written) if b'"x-kubernetes-validations"' in written else None
 
 
-@lru_cache(maxsize=128)
+# A definition is looked at again and again while it changes; its rules seldom do.
+@lru_cache(maxsize=64)
 def _compiled(schema: bytes) -> Part | None:
     return _part(orjson.loads(schema), whole=True)
 
