@@ -13,7 +13,7 @@ from atoll.apiserver.admitting.classes import class_of
 from atoll.apiserver.admitting.sums import Sum, of_container, of_pod
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.quality import quality
-from atoll.apiserver.kinds.reading import items, number, part, parts, text
+from atoll.apiserver.kinds.reading import items, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339
 
@@ -88,11 +88,9 @@ def _add_pod(used: Sum, pod: Object, now: datetime) -> None:
 
 def _is_overdue(pod: Object, now: datetime) -> bool:
     meta = metadata(pod)
-    ends, grace_s = parse_rfc3339(meta.get("deletionTimestamp") or ""), meta.get(_GRACE)
+    ends = parse_rfc3339(meta.get("deletionTimestamp") or "")
+    grace_s = meta.get("deletionGracePeriodSeconds")
     return ends is not None and grace_s is not None and now > ends + timedelta(seconds=grace_s)
-
-
-_GRACE = "deletionGracePeriodSeconds"
 
 
 def _add_compute(used: Sum, asked: Sum, most: Sum) -> None:
@@ -187,11 +185,8 @@ def _meets(collection: str, obj: Object, scope: Object) -> bool:
 
 def is_limited(pod: Object) -> bool:
     """Whether a pod says itself when it must have ended."""
-    spec = part(pod, "spec")
-    return spec.get("activeDeadlineSeconds") is not None and number(spec, _DEADLINE) >= 0
-
-
-_DEADLINE = "activeDeadlineSeconds"
+    deadline_s = part(pod, "spec").get("activeDeadlineSeconds")
+    return isinstance(deadline_s, int) and deadline_s >= 0
 
 
 def _named(scope: Object, name: str) -> bool:
