@@ -16,8 +16,8 @@ from atoll.apiserver.fields.error import FieldError
 Object = dict[str, Any]
 
 _MUTATIONS = {
-    "applyConfiguration": Type("Object"),
-    "jsonPatch": list_of(JSON_PATCH),
+    "ApplyConfiguration": ("applyConfiguration", Type("Object")),
+    "JSONPatch": ("jsonPatch", list_of(JSON_PATCH)),
 }
 
 
@@ -46,7 +46,8 @@ def policy_faults(spec: Object) -> list[FieldError]:
     for annotation, where in _each(spec, "auditAnnotations"):
         judged.add(annotation, "valueExpression", where, STRING, NULL)
     for mutation, where in _each(spec, "mutations"):
-        for key, kind in _MUTATIONS.items():
+        if mutation.get("patchType") in _MUTATIONS:  # the other patch is wrong whatever it says
+            key, kind = _MUTATIONS[mutation["patchType"]]
             judged.add(mutation.get(key) or {}, "expression", f"{where}.{key}", kind)
     return errors + judged.errors
 
