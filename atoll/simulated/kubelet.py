@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from atoll.apiserver.objects.conditions import condition, since
-from atoll.apiserver.objects.times import rfc3339
+from atoll.apiserver.objects.times import parse_rfc3339, rfc3339
 from atoll.simulated.plans.moulds import CRASH, NEVER_READY, Mould
 
 Object = dict[str, Any]
@@ -50,6 +50,23 @@ class Here:
 
 def upcoming(pod: Mapping[str, Any], mould: Mould, pace: Pace, here: Here) -> Next | None:
     """What will happen to a pod next by itself; None if nothing will."""
+    coming = _coming(pod, mould, pace, here)
+    left_s = _left_s(pod, here)
+    if left_s is not None and (coming is None or left_s < coming.after_s):
+        return Next(left_s, _overdue(pod, here))
+    return coming
+
+
+def _left_s(pod: Mapping[str, Any], here: Here) -> float | None:
+    """How long a pod on a node may still be active; None for ever."""
+    limit_s, status = pod["spec"].get("activeDeadlineSeconds"), pod.get("status") or {}
+    if limit_s is None or pod["metadata"].get("deletionTimestamp") or status["phase"] in _ENDED:
+        return None
+    began = parse_rfc3339(status.get("startTime") or "")
+    return None if began is None else max(0.0, limit_s - (here.now - began).total_seconds())
+
+
+def _coming(pod: Mapping[str, Any], mould: Mould, pace: Pace, here: Here) -> Next | None:
     meta, spec, status = pod["metadata"], pod["spec"], pod.get("status") or {}
     if meta.get("deletionTimestamp"):
         grace_s = meta.get("deletionGracePeriodSeconds") or 0
@@ -78,6 +95,8 @@ def _of_running(pod: Mapping[str, Any], mould: Mould, pace: Pace, here: Here) ->
         return Next(pause_s, _crashed(pod, here, restarts=restarts + 1))
     if _was_lost(pod):
         return Next(0.0, _running(pod, here, ready=True))
+    if (pod.get("status") or {}).get("observedGeneration", 0) != _generation(pod):
+        return Next(0.0, _observed(pod))
     runs_s = mould.runs_s
     if runs_s is None and any(
         one.get("kind") == "Job" for one in pod["metadata"].get("ownerReferences") or ()
@@ -86,6 +105,25 @@ def _of_running(pod: Mapping[str, Any], mould: Mould, pace: Pace, here: Here) ->
     if runs_s is None or mould.trouble == NEVER_READY:
         return None
     return Next(runs_s, _ended(pod, here, code=0))
+
+
+def _generation(pod: Mapping[str, Any]) -> int:
+    return int(pod["metadata"].get("generation") or 1)  # one that is about to be made
+
+
+def _observed(pod: Mapping[str, Any]) -> Object:
+    """The status of a pod that runs on as it did, although it was changed."""
+    status, generation = pod["status"], _generation(pod)
+    told = [{**one, "observedGeneration": generation} for one in status.get("conditions") or ()]
+    return {**status, "conditions": told, "observedGeneration": generation}
+
+
+def _overdue(pod: Mapping[str, Any], here: Here) -> Object:
+    """The status of a pod that has taken too long."""
+    return _ended(pod, here, code=137) | {
+        "reason": "DeadlineExceeded",
+        "message": "Pod was active on the node longer than the specified deadline",
+    }
 
 
 def bound(pod: Mapping[str, Any], node: str, here: Here) -> Object:
@@ -202,7 +240,7 @@ def _ended(pod: Mapping[str, Any], here: Here, *, code: int) -> Object:
 
 
 def _with_address(pod: Mapping[str, Any], here: Here) -> Object:
-    status = dict(pod.get("status") or {})
+    status = {**(pod.get("status") or {}), "observedGeneration": _generation(pod)}
     if not status.get("podIP"):
         status |= {"podIP": here.ip, "podIPs": [{"ip": here.ip}]}
     if done := pod["spec"].get("initContainers"):
@@ -220,6 +258,7 @@ def _conditions(pod: Mapping[str, Any], holding: set[str], now: str) -> list[Obj
 
 def _condition(kind: str, holds: bool, pod: Mapping[str, Any]) -> Object:  # noqa: FBT001 - a fact
     told: Object = {"type": kind, "status": "True" if holds else "False"}
+    told["observedGeneration"] = _generation(pod)
     if not holds and kind in ("Ready", "ContainersReady"):
         names = " ".join(one["name"] for one in _containers(pod))
         told |= {

@@ -98,7 +98,12 @@ KINDS = {
     "pod": (
         f"{CORE}pods",
         {"metadata": {"name": "w"}, "spec": template()["spec"]},
-        {"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "qosClass": "Burstable"},
+        {
+            "phase": "Running",
+            "startTime": "2026-01-01T00:00:00Z",
+            "qosClass": "Burstable",
+            "observedGeneration": 1,
+        },
     ),
     "claim": (
         f"{CORE}persistentvolumeclaims",

@@ -373,3 +373,37 @@ def test_a_revision_is_known_by_what_it_says_not_by_its_name():
 def _stray(made_from):
     """A pod made from a template by hand."""
     return {"metadata": {"name": "stray", **made_from["metadata"]}, "spec": made_from["spec"]}
+
+
+def test_a_pod_ends_when_it_was_active_for_too_long():
+    async def scenario(member):
+        await ask(member, "POST", PODS, _stray(template()))
+        await asyncio.sleep(1.0)
+        change = {"spec": {"activeDeadlineSeconds": 30}}
+        await ask(member, "PATCH", f"{PODS}/stray", change)
+        seen = []
+        for pause_s in (20.0, 20.0):
+            await asyncio.sleep(pause_s)
+            status = (await ask(member, "GET", f"{PODS}/stray"))["status"]
+            seen.append((status["phase"], status.get("reason")))
+        return seen
+
+    assert in_virtual_time(scenario).value == [("Running", None), ("Failed", "DeadlineExceeded")]
+
+
+def test_what_is_told_of_a_pod_is_of_its_present_wishes():
+    async def scenario(member):
+        await ask(member, "POST", PODS, _stray(template()))
+        await settled(member, f"{PODS}/stray", lambda status: status["phase"] == "Running")
+        seen = []
+        for image in ("nginx:2", "nginx:3"):
+            pod = await ask(member, "GET", f"{PODS}/stray")
+            pod["spec"]["containers"][0]["image"] = image
+            await ask(member, "PUT", f"{PODS}/stray", pod)
+            await asyncio.sleep(1.0)
+            pod = await ask(member, "GET", f"{PODS}/stray")
+            told = {one["observedGeneration"] for one in pod["status"]["conditions"]}
+            seen.append((pod["metadata"]["generation"], pod["status"]["observedGeneration"], told))
+        return seen
+
+    assert in_virtual_time(scenario).value == [(2, 2, {2}), (3, 3, {3})]

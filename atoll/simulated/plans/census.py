@@ -26,6 +26,7 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     namespace: str
     uid: str
+    generation: int = 0
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     owner_references: tuple[_Owner, ...] = ()
@@ -44,6 +45,7 @@ class _Container(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Status(msgspec.Struct, frozen=True, rename="camel"):
     phase: str = ""
+    observed_generation: int = 0
     pod_ip: str = msgspec.field(default="", name="podIP")
     conditions: tuple[_Condition, ...] = ()
     container_statuses: tuple[_Container, ...] = ()
@@ -73,6 +75,7 @@ class _Affinity(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     node_name: str = ""
+    active_deadline_seconds: int | None = None
     affinity: _Affinity | None = None
 
     @property
@@ -109,11 +112,12 @@ class Pod(msgspec.Struct, frozen=True):
     target: str = ""  # the node that a daemon is meant for
     index: int = -1  # of an indexed job
     is_limited: bool = False  # whether it ends by itself
+    is_observed: bool = True  # whether its status is of its present spec
 
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing will become of it by itself."""
-        return self.is_ready and not self.is_limited and not self.ending
+        return self.is_ready and self.is_observed and not self.is_limited and not self.ending
 
     @property
     def has_ended(self) -> bool:
@@ -166,7 +170,10 @@ def facts(record: Record, born: int) -> Pod:
         restarts=sum(one.restart_count for one in status.container_statuses),
         target=wire.spec.node_name or wire.spec.meant_for,
         index=int(index) if index.isdigit() else -1,
-        is_limited=owner.kind == "Job" or RUN_S in (meta.annotations or {}),
+        is_limited=owner.kind == "Job"
+        or wire.spec.active_deadline_seconds is not None
+        or RUN_S in (meta.annotations or {}),
+        is_observed=status.observed_generation == meta.generation,
     )
 
 
