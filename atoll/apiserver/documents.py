@@ -27,9 +27,6 @@ _COUNTED = frozenset([*ENDPOINTS, "metrics", "version", "api", "apis", "openapi"
 _GO_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 _FOREVER = "public, immutable"
 
-# OpenAPI v2 is not served. But kubectl asks for it before it sends a file with a v1 List in it, and
-# refuses the file if there is none; what is not described there, it leaves to the server to check.
-# So in the form that kubectl reads there is one: a version, a title, and no kinds.
 _V2_ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 _V2_TYPE = _V2_ASKED.replace("@", ".")  # the one that is asked for cannot be read as a type
 
