@@ -8,7 +8,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from atoll.apiserver.status import unauthorized
@@ -33,6 +33,18 @@ class Identity:
     groups: tuple[str, ...]
     uid: str = ""
     extra: Extra = ()
+
+
+def user_info(identity: Identity) -> dict[str, Any]:
+    """A caller as a UserInfo: how reviews and audit events tell of one."""
+    info: dict[str, Any] = {"username": identity.name}
+    if identity.uid:
+        info["uid"] = identity.uid
+    if identity.groups:
+        info["groups"] = list(identity.groups)
+    if identity.extra:
+        info["extra"] = {key: list(values) for key, values in identity.extra}
+    return info
 
 
 ANONYMOUS = Identity("system:anonymous", ("system:unauthenticated",))

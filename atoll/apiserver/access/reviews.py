@@ -11,7 +11,7 @@ from typing import Any
 from atoll.apiserver.access.accounts import ISSUER
 from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.rules import Rule
-from atoll.apiserver.authentication import AUTHENTICATED, Bearers, Identity
+from atoll.apiserver.authentication import AUTHENTICATED, Bearers, Identity, user_info
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
@@ -47,7 +47,7 @@ class Reviews:
         }
 
     def _who_am_i(self, asked: Asked) -> Object:
-        told = {"userInfo": _user_info(asked.identity)}
+        told = {"userInfo": user_info(asked.identity)}
         return {**asked.object, "metadata": {"creationTimestamp": asked.now}, "status": told}
 
     def _whose_token(self, asked: Asked) -> Object:
@@ -59,7 +59,7 @@ class Reviews:
         if identity is None or ISSUER not in audiences:
             return {**asked.object, "status": {"user": {}, "error": "invalid bearer token"}}
         groups = (*identity.groups, AUTHENTICATED)
-        user = _user_info(Identity(identity.name, groups, identity.uid, identity.extra))
+        user = user_info(Identity(identity.name, groups, identity.uid, identity.extra))
         status = {"authenticated": True, "user": user, "audiences": [ISSUER]}
         return {**asked.object, "status": status}
 
@@ -122,16 +122,6 @@ def _refused(errors: list[FieldError]) -> ApiError:
 def _spec(asked: Asked) -> Object:
     spec: Object = asked.object.get("spec") or {}
     return spec
-
-
-def _user_info(identity: Identity) -> Object:
-    info: Object = {"username": identity.name}
-    if identity.uid:
-        info["uid"] = identity.uid
-    info["groups"] = list(identity.groups)
-    if identity.extra:
-        info["extra"] = {key: list(values) for key, values in identity.extra}
-    return info
 
 
 def _attribute_errors(spec: Object) -> list[FieldError]:

@@ -22,7 +22,7 @@ from atoll.apiserver.audit.policy import (
     Policy,
     Rule,
 )
-from atoll.apiserver.authentication import Identity
+from atoll.apiserver.authentication import Identity, user_info
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.bodies.decoding import decode_body, media_type, read_yaml_or_json
 from atoll.apiserver.bodies.json_text import Malformed
@@ -137,10 +137,10 @@ class Recorded:
         asked: Object = {
             "requestURI": request.path + query,
             "verb": self.wanted.verb,
-            "user": {} if self.sender is None else _user(self.sender),
+            "user": {} if self.sender is None else user_info(self.sender),
         }
         if self.spoken is not None:
-            asked["impersonatedUser"] = _user(self.spoken)
+            asked["impersonatedUser"] = user_info(self.spoken)
         if request.source:
             asked["sourceIPs"] = [request.source]
         if agent:
@@ -203,17 +203,6 @@ def _without_owners(obj: Object) -> Object:
         return dict(obj)
     kept = {key: value for key, value in meta.items() if key != "managedFields"}
     return {**obj, "metadata": kept}
-
-
-def _user(identity: Identity) -> Object:
-    user: Object = {"username": identity.name}
-    if identity.uid:
-        user["uid"] = identity.uid
-    if identity.groups:
-        user["groups"] = list(identity.groups)
-    if identity.extra:
-        user["extra"] = {key: list(values) for key, values in identity.extra}
-    return user
 
 
 def _sent(request: Request, resource: Resource | None) -> Any:

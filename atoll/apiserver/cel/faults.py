@@ -1,5 +1,6 @@
 """What can go wrong with an expression: where in its text (before it runs), or why (as it runs)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _SNIPPET_MAX = 16384
@@ -26,6 +27,15 @@ class NotRunnable(Exception):
 
 class Failed(Exception):
     """An evaluation came to an error, which `&&`, `||` and some loops may overcome."""
+
+
+def can(read: Callable[[str], object], text: str) -> bool:
+    """Whether a text can be read, by one who raises Failed if it cannot."""
+    try:
+        read(text)
+    except Failed:
+        return False
+    return True
 
 
 class OverBudget(Exception):

@@ -7,6 +7,7 @@ parser of Kubernetes words it where that has one form. Nothing here knows a type
 from atoll.apiserver.cel.faults import Issue, NotAnExpression
 from atoll.apiserver.cel.lexing import Word, is_int, is_uint, words_of
 from atoll.apiserver.cel.macros import NotAMacro, read_macro
+from atoll.apiserver.cel.names import KEYWORDS, RESERVED
 from atoll.apiserver.cel.syntax import (
     Call,
     Entry,
@@ -25,28 +26,6 @@ from atoll.apiserver.cel.values import UInt
 _SIZE_MAX = 100_000
 # Deep enough for any rule a person writes, and shallow enough for everything that follows.
 _DEPTH_MAX = 60
-_RESERVED = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
-_KEYWORDS = frozenset(["true", "false", "null", "in"])
 # How tightly signs bind.
 _OR, _AND, _RELATION, _SUM, _PRODUCT = 1, 2, 3, 4, 5
 _LEVELS = {
@@ -210,7 +189,7 @@ class _Parser:
         dot = self._take()
         optional = self._taken("?") is not None
         field = self._taken("name") or self._taken("escaped")
-        if field is None or field.text in _KEYWORDS:
+        if field is None or field.text in KEYWORDS:
             raise self._no_name(field)
         if field.kind == "escaped":
             raise self._fault(field, "unsupported syntax: '`'")
@@ -289,7 +268,7 @@ class _Parser:
             return Literal(word.at, None, "null_type")
         if word.text == "in":
             raise self._unexpected(_OPERAND, word)
-        if word.text in _RESERVED:
+        if word.text in RESERVED:
             raise self._fault(word, f"reserved identifier: {word.text}")
         if self._next.kind == "(":
             bracket = self._take()

@@ -4,8 +4,7 @@ What their expressions say, and whether they hold, is the business of others; he
 be there.
 """
 
-import re
-
+from atoll.apiserver.cel.names import is_identifier
 from atoll.apiserver.conditions.judging import policy_faults
 from atoll.apiserver.fields.error import (
     FieldError,
@@ -34,32 +33,6 @@ from atoll.dialects.kubernetes.names import (
     subdomain_faults,
 )
 
-_IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
-_RESERVED = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS = ("Audit", "Deny", "Warn")
 _NOT_FOUND_ACTIONS = ("Deny", "Allow")
@@ -112,7 +85,7 @@ def _rest_errors(spec: Object) -> list[FieldError]:
         name = text(variable, "name")
         if not name.strip():
             errors.append(required(f"{where}.name", "name is not specified"))
-        elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
+        elif not is_identifier(name):
             errors.append(invalid(f"{where}.name", name, "must be a valid CEL identifier"))
         errors += _expression_errors(variable, where)
     return errors

@@ -27,18 +27,12 @@ from atoll.apiserver.cel.kinds import (
     map_of,
 )
 from atoll.apiserver.cel.library.times import read_duration, read_timestamp
+from atoll.apiserver.cel.names import is_reserved
 from atoll.apiserver.cel.values import KeyedList
 
 Json = dict[str, Any]
 Convert = Callable[[Any], Any]
 
-_RESERVED = frozenset(
-    [
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for"),
-        *("function", "if", "import", "let", "loop", "package", "namespace", "return", "var"),
-        *("void", "while"),
-    ]
-)
 _escaped = re.compile(r"__|[-./]")
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _escapable = re.compile(r"[A-Za-z_.\-/][A-Za-z0-9_.\-/]*")
@@ -52,7 +46,7 @@ _WHOLE = {"kind": {"type": "string"}, "apiVersion": {"type": "string"}, "metadat
 
 def escaped(name: str) -> str | None:
     """A property's name as expressions must write it; None if they cannot."""
-    if name in _RESERVED:
+    if is_reserved(name):
         return f"__{name}__"
     if _escapable.fullmatch(name) is None:
         return None

@@ -16,14 +16,13 @@ from atoll.apiserver.kinds.reading import number, part, text
 from atoll.apiserver.objects.conditions import condition, is_true, since
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, WriteOptions, delete_options, write_options
-from atoll.apiserver.resource import Resource, Strategy
-from atoll.apiserver.schemas.facts import load
+from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request, done, forbidden, not_found, plain_500
 from atoll.apiserver.verbs.binding import PODS, served
 from atoll.apiserver.verbs.call import Api, Call, object_key
 from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.forming import Form, formed_update
-from atoll.apiserver.verbs.intake import read_object
+from atoll.apiserver.verbs.intake import never_stored, read_object
 from atoll.apiserver.verbs.writing import Verdict, write_admitted
 
 Object = dict[str, Any]
@@ -35,24 +34,13 @@ _ENDED_OR_PENDING = ("Succeeded", "Failed", "Pending")
 _TARGET = condition(
     "DisruptionTarget", "EvictionByEvictionAPI", "Eviction API: evicting", holds=True
 )
-_EVICTIONS = Resource(
-    group="policy",
-    version="v1",
-    kind="Eviction",
-    plural="evictions",
-    singular="eviction",
-    namespaced=True,
-    schema=load().schema("io.k8s.api.policy.v1.Eviction"),
-    strategy=Strategy(),
-    stored_version="v1",
-    list_kind="EvictionList",
-)
 
 
 async def evict(api: Api, call: Call) -> Object:
     """Delete the pod that is called upon; ApiError 429 if its budget does not allow that now."""
     given = write_options(call.query, "CreateOptions")
-    eviction = read_object(replace(call, resource=_EVICTIONS), given.field_validation)
+    evictions = never_stored("policy", "v1", "Eviction")
+    eviction = read_object(replace(call, resource=evictions), given.field_validation)
     if text(eviction, "metadata", "name") != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = delete_options(part(eviction, "deleteOptions"), {})

@@ -1,5 +1,6 @@
 """A call's body, read as the verb needs it; what strict reading complains of becomes warnings."""
 
+from functools import cache
 from typing import Any
 
 from atoll.apiserver.bodies import (
@@ -10,9 +11,29 @@ from atoll.apiserver.bodies import (
     decode_patch,
 )
 from atoll.apiserver.options import Validation
+from atoll.apiserver.resource import Resource, Strategy
+from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.verbs.call import Call
 
 Object = dict[str, Any]
+
+
+@cache
+def never_stored(group: str, version: str, kind: str) -> Resource:
+    """A kind that only bodies are of, as a resource to read them by."""
+    package = f"io.k8s.api.{group.partition('.')[0]}.{version}"
+    return Resource(
+        group=group,
+        version=version,
+        kind=kind,
+        plural=f"{kind.lower()}s",
+        singular=kind.lower(),
+        namespaced=True,
+        schema=load().schema(f"{package}.{kind}"),
+        strategy=Strategy(),
+        stored_version=version,
+        list_kind=f"{kind}List",
+    )
 
 
 def read_object(call: Call, validation: Validation) -> Object:

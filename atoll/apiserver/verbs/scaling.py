@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from atoll.apiserver.applying.applies import after_apply
@@ -14,14 +14,13 @@ from atoll.apiserver.kinds.labels import printed, printed_labels
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.paths import at, put
 from atoll.apiserver.options import write_options
-from atoll.apiserver.resource import Resource, Scale, Strategy
-from atoll.apiserver.schemas.facts import load
+from atoll.apiserver.resource import Resource, Scale
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.converting import have_converted
 from atoll.apiserver.verbs.forming import Form, formed_update
-from atoll.apiserver.verbs.intake import fitted, read_object, read_patch
+from atoll.apiserver.verbs.intake import fitted, never_stored, read_object, read_patch
 from atoll.apiserver.verbs.patching import check_options, check_version, patch_type, patcher
 from atoll.apiserver.verbs.reading import get
 from atoll.apiserver.verbs.updating import check_name
@@ -96,21 +95,8 @@ async def patch_scale(api: Api, call: Call) -> Object:
     )
 
 
-@cache
 def _scales() -> Resource:
-    """The Scale as a resource of its own, to read bodies by; it is never stored."""
-    return Resource(
-        group="autoscaling",
-        version="v1",
-        kind="Scale",
-        plural="scales",
-        singular="scale",
-        namespaced=True,
-        schema=load().schema("io.k8s.api.autoscaling.v1.Scale"),
-        strategy=Strategy(),
-        stored_version="v1",
-        list_kind="ScaleList",
-    )
+    return never_stored("autoscaling", "v1", "Scale")
 
 
 def _schema() -> Schema:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 from typing import Any
 
 from atoll.apiserver.access.accounts import BOUND, ISSUER, Account, Grant, asked_token
@@ -12,11 +11,9 @@ from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.options import write_options
-from atoll.apiserver.resource import Resource, Strategy
-from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.status import bad_request, conflict, invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
-from atoll.apiserver.verbs.intake import read_object
+from atoll.apiserver.verbs.intake import never_stored, read_object
 from atoll.apiserver.verbs.reading import get
 
 Object = dict[str, Any]
@@ -27,7 +24,8 @@ USUAL_S, SHORTEST_S, LONGEST_S = 3600, 600, 1 << 32
 def request_token(api: Api, call: Call) -> Object:
     """A token for the account that is called upon, as the TokenRequest in the body wants it."""
     options = write_options(call.query, "CreateOptions")
-    asked = read_object(replace(call, resource=_token_requests()), options.field_validation)
+    requests = never_stored(*TOKEN_REQUEST)
+    asked = read_object(replace(call, resource=requests), options.field_validation)
     meta = metadata_of(get(api, call))
     spec = {"expirationSeconds": USUAL_S, **(asked.get("spec") or {})}
     spec["audiences"] = spec.get("audiences") or [ISSUER]
@@ -90,21 +88,3 @@ def _bound(api: Api, call: Call, reference: Object | None) -> tuple[str, str, st
         )
         raise conflict(plural, "", name, why)
     return kind, name, there
-
-
-@cache
-def _token_requests() -> Resource:
-    """The TokenRequest as a resource of its own, to read bodies by; it is never stored."""
-    group, version, kind = TOKEN_REQUEST
-    return Resource(
-        group=group,
-        version=version,
-        kind=kind,
-        plural="tokenrequests",
-        singular="tokenrequest",
-        namespaced=True,
-        schema=load().schema("io.k8s.api.authentication.v1.TokenRequest"),
-        strategy=Strategy(),
-        stored_version=version,
-        list_kind="TokenRequestList",
-    )

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.authentication import Identity
+from atoll.apiserver.authentication import user_info
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError
@@ -67,7 +67,7 @@ def request_of(seen: Seen, uid: str, version: str) -> Object:
         "requestKind": _kind(admission.resource, admission.subresource),
         "requestResource": _resource(admission.resource),
         "operation": admission.operation,
-        "userInfo": _user(admission.identity),
+        "userInfo": user_info(admission.identity),
         "object": seen.object,
         "oldObject": seen.old,
         "dryRun": admission.dry_run,
@@ -96,17 +96,6 @@ def _kind(resource: Resource, subresource: str) -> Object:
 def _resource(resource: Resource) -> Object:
     named = {"group": resource.group, "version": resource.version}
     return named | {"resource": resource.plural}
-
-
-def _user(identity: Identity) -> Object:
-    user: Object = {"username": identity.name}
-    if identity.uid:
-        user["uid"] = identity.uid
-    if identity.groups:
-        user["groups"] = list(identity.groups)
-    if identity.extra:
-        user["extra"] = {key: list(values) for key, values in identity.extra}
-    return user
 
 
 def verdict_of(body: bytes, uid: str, version: str, *, mutating: bool) -> Verdict:

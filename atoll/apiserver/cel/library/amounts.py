@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from atoll.apiserver.cel.declaring import Table
-from atoll.apiserver.cel.faults import Failed
+from atoll.apiserver.cel.faults import Failed, can
 from atoll.apiserver.cel.values import INT_MAX, INT_MIN, Frame, named
 from atoll.apiserver.schemas.quantities import NotAQuantity, canonical_quantity
 
@@ -64,14 +64,6 @@ def _as_integer(_: Frame, quantity: Quantity) -> int:
     return int(quantity.amount)
 
 
-def _can(read: Any, text: str) -> bool:
-    try:
-        read(text)
-    except Failed:
-        return False
-    return True
-
-
 def _compared(one: Any, other: Any) -> int:
     return int(one > other) - int(one < other)
 
@@ -126,7 +118,7 @@ def _semver_fault(text: str) -> str:
 
 TABLE: Table = {
     "quantity(string) -> Quantity": lambda _, text: read_quantity(text),
-    "isQuantity(string) -> bool": lambda _, text: _can(read_quantity, text),
+    "isQuantity(string) -> bool": lambda _, text: can(read_quantity, text),
     "sign(Quantity) -> int": lambda _, q: _compared(q.amount, 0),
     "Quantity.isInteger() -> bool": lambda _, q: _is_whole(q),
     "Quantity.asInteger() -> int": _as_integer,
@@ -140,8 +132,8 @@ TABLE: Table = {
     "Quantity.compareTo(Quantity) -> int": lambda _, a, b: _compared(a.amount, b.amount),
     "semver(string) -> Semver": lambda _, text: read_semver(text),
     "semver(string, bool) -> Semver": lambda _, text, norm: read_semver(text, normalize=norm),
-    "isSemver(string) -> bool": lambda _, text: _can(read_semver, text),
-    "isSemver(string, bool) -> bool": lambda _, text, norm: _can(
+    "isSemver(string) -> bool": lambda _, text: can(read_semver, text),
+    "isSemver(string, bool) -> bool": lambda _, text, norm: can(
         partial(read_semver, normalize=norm), text
     ),
     "Semver.major() -> int": lambda _, version: version.numbers[0],

@@ -3,11 +3,10 @@
 import ipaddress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
-from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from atoll.apiserver.cel.declaring import Table
-from atoll.apiserver.cel.faults import Failed
+from atoll.apiserver.cel.faults import Failed, can
 from atoll.apiserver.cel.values import Frame, named
 
 Ip = IPv4Address | IPv6Address
@@ -106,7 +105,7 @@ def _read_cidr(text: str) -> Network:
         found = ipaddress.ip_interface(text)
     except ValueError:
         why = "no '/'" if not slash else "prefix length out of range"
-        if slash and not _can(_read_ip, address):
+        if slash and not can(_read_ip, address):
             why = f'ParseAddr("{address}"): unable to parse IP'
         # Said twice, as Kubernetes says it.
         said = "network address parse error during conversion from string: " * 2
@@ -114,14 +113,6 @@ def _read_cidr(text: str) -> Network:
     if isinstance(found, IPv6Interface) and found.ip.ipv4_mapped is not None:
         raise Failed(f'IPv4-mapped IPv6 address "{text}" is not allowed')
     return found
-
-
-def _can(read: Any, text: str) -> bool:
-    try:
-        read(text)
-    except Failed:
-        return False
-    return True
 
 
 def _holds_ip(_: Frame, network: Network, ip: Ip) -> bool:
@@ -163,7 +154,7 @@ TABLE: Table = {
     "URL.getPort() -> string": _port,
     "URL.getEscapedPath() -> string": _path,
     "URL.getQuery() -> map(string, list(string))": _query,
-    "isIP(string) -> bool": lambda _, text: _can(_read_ip, text),
+    "isIP(string) -> bool": lambda _, text: can(_read_ip, text),
     "ip(string) -> IP": lambda _, text: _read_ip(text),
     "ip.isCanonical(string) -> bool": _is_canonical,
     "string(IP) -> string": lambda _, ip: str(ip),
@@ -173,7 +164,7 @@ TABLE: Table = {
     "IP.isLinkLocalMulticast() -> bool": _link_local_multicast,
     "IP.isLinkLocalUnicast() -> bool": lambda _, ip: ip.is_link_local,
     "IP.isGlobalUnicast() -> bool": _is_global,
-    "isCIDR(string) -> bool": lambda _, text: _can(_read_cidr, text),
+    "isCIDR(string) -> bool": lambda _, text: can(_read_cidr, text),
     "cidr(string) -> CIDR": lambda _, text: _read_cidr(text),
     "string(CIDR) -> string": lambda _, network: str(network),
     "CIDR.containsIP(IP) -> bool": _holds_ip,
