@@ -26,9 +26,11 @@ from atoll.simulated.plans import (
     deployments,
     events,
     jobs,
+    mirroring,
     replicas,
     replication,
     services,
+    slices,
     stateful,
     volumes,
 )
@@ -69,6 +71,7 @@ class Keeper:
         self._daemons: dict[Key, None] = {}
         self._sets: dict[str, dict[str, None]] = {}  # by namespace: the uids of replica sets
         self._services: dict[str, dict[str, dict[str, str]]] = {}
+        self._slices: dict[str, dict[str, None]] = {}  # by service: the names of its slices
         self._again: dict[Key, asyncio.TimerHandle] = {}
         self._suffixes = api.effects.chance.of("pod names")
 
@@ -91,7 +94,8 @@ class Keeper:
             made.append(Make(volumes.CLASSES, volumes.standard_class()))
         await self.hand.carry_out(made)
         self.hosts.load()
-        for collection in (*OWNERS, REVISIONS, services.COLLECTION, volumes.COLLECTION):
+        followed = (slices.COLLECTION, services.COLLECTION, volumes.COLLECTION)
+        for collection in (*OWNERS, REVISIONS, *followed):
             for record in self.api.store.page(collection).records:
                 self._note(record, removed=False)
 
@@ -120,6 +124,13 @@ class Keeper:
         match record.collection:
             case services.COLLECTION:
                 self._note_service(record, removed=removed)
+            case services.ENDPOINTS:
+                namespace, _, name = record.name.partition("/")
+                # What is told of the pods of a selector is our own, unless somebody takes it away.
+                if removed or not self._services.get(namespace, {}).get(name):
+                    self._look_at((services.COLLECTION, record.name))
+            case slices.COLLECTION:
+                self._note_slice(record, removed=removed)
             case volumes.COLLECTION:
                 self._look_at(key)
                 if removed:
@@ -193,6 +204,20 @@ class Keeper:
         spec = orjson.loads(record.value)["spec"]
         self._services.setdefault(namespace, {})[name] = spec.get("selector") or {}
 
+    def _note_slice(self, record: Record, *, removed: bool) -> None:
+        service = (metadata_of(record).labels or {}).get(slices.OF_SERVICE)
+        if service is None:
+            return
+        place = f"{record.name.partition('/')[0]}/{service}"
+        names = self._slices.setdefault(place, {})
+        if not removed:
+            names[record.name] = None
+            return
+        names.pop(record.name, None)
+        if not names:
+            del self._slices[place]
+        self._look_at((services.COLLECTION, place))
+
     async def _keep(self, key: Key) -> None:
         """Bring one thing a step closer to where it should be."""
         if key == ALL_NODES:
@@ -227,12 +252,12 @@ class Keeper:
         """Say that pods could not be made, and how things are without them."""
         told = events.failed_create(refusal.pod, refusal.why, self.api.timestamp())
         found = self.stored(*key)
-        plan = Plan() if found is None else self._plan(key, found, is_full=True)
+        plan = Plan() if found is None else self._plan(key, found, refusal.why)
         rest = [step for step in plan.steps if not isinstance(step, Make)]
         await self.hosts.carry_out([told, *rest])
 
-    def _plan(self, key: Key, found: Object, *, is_full: bool = False) -> Plan:
-        setting = replace(self._setting(), is_full=is_full)
+    def _plan(self, key: Key, found: Object, refusal: str = "") -> Plan:
+        setting = replace(self._setting(), refusal=refusal)
         match key[0]:
             case deployments.COLLECTION:
                 return deployments.plan(found, self._children_of(found), setting)
@@ -289,19 +314,33 @@ class Keeper:
 
     def _of_service(self, service: Object) -> list[Step]:
         meta = service["metadata"]
+        place = f"{meta['namespace']}/{meta['name']}"
         fresh = services.load_balancer(service)
         steps = status_change(services.COLLECTION, service, fresh)
+        endpoints = self.stored(services.ENDPOINTS, place)
+        if not service["spec"].get("selector"):
+            return steps + mirroring.steps(endpoints, self._slices_of(place, mirroring.MANAGER))
         pods = services.selected(service, self.hosts.census.within(meta["namespace"]))
-        steps += services.endpoint_steps(service, pods, self._port, self.stored)
-        if self._serves(services.SLICES):
-            steps += services.slice_steps(service, pods, self._port, self.stored)
-        return steps
+        groups = services.grouped(service, pods, self._port)
+        steps += services.endpoint_steps(service, groups, endpoints)
+        steps += services.slice_steps(service, groups, self._slices_of(place, services.MANAGER))
+        return steps + slices.ended(self._slices_of(place, mirroring.MANAGER))
 
-    def _port(self, pod: Pod, name: str) -> int:
-        wire = self.stored(PODS, pod.key) or {"spec": {}}
-        for container in wire["spec"].get("containers") or ():
+    def _slices_of(self, service: str, manager: str) -> list[Object]:
+        """The slices of a service that this controller of Kubernetes' keeps."""
+        found = [self.stored(slices.COLLECTION, name) for name in self._slices.get(service, ())]
+        return [
+            one
+            for one in found
+            if one is not None and one["metadata"]["labels"].get(slices.MANAGED) == manager
+        ]
+
+    def _port(self, pod: Pod, name: str, protocol: str) -> int:
+        spec = (self.stored(PODS, pod.key) or {}).get("spec") or {}
+        sidecars = [one for one in spec.get("initContainers") or () if one.get("restartPolicy")]
+        for container in [*(spec.get("containers") or ()), *sidecars]:
             for port in container.get("ports") or ():
-                if port.get("name") == name:
+                if (port.get("name"), port.get("protocol", "TCP")) == (name, protocol):
                     return int(port["containerPort"])
         return 0
 

@@ -268,9 +268,22 @@ def _status(
     name = newest["metadata"]["name"] if newest else deployment["metadata"]["name"]
     progressing, again_s = _progress(deployment, name, setting, is_done=is_done, moved=moved)
     told = [_stamped(one, deployment, setting.now) for one in (is_available, progressing) if one]
+    told += _failures(newest, sets, setting)[:1]
     if wait_s and counts.get("readyReplicas", 0) > available:
         again_s = min(again_s or wait_s, wait_s)
     return counts | {"conditions": told}, again_s
+
+
+def _failures(newest: Object | None, sets: list[Object], setting: Setting) -> list[Object]:
+    """What keeps pods of these replica sets from being made, of the newest one first."""
+    ordered = sorted(sets, key=lambda one: one is not newest)
+    failures = [
+        each
+        for one in ordered
+        for each in replicas.conditions(one, setting.pods_of(one["metadata"]["uid"]), setting)
+        if each["type"] == replicas.FAILURE
+    ]
+    return [one | {"lastUpdateTime": one["lastTransitionTime"]} for one in failures]
 
 
 def _progress(

@@ -6,6 +6,7 @@ as in Kubernetes: those without a node, not running, not ready, and then the you
 
 from typing import Any
 
+from atoll.apiserver.objects.conditions import condition, since
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.setting import Setting, without_zeros
@@ -14,6 +15,7 @@ from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, owner, st
 Object = dict[str, Any]
 COLLECTION = "replicasets.apps"
 PODS = "pods"
+FAILURE = "ReplicaFailure"
 
 
 def plan(replica_set: Object, setting: Setting) -> Plan:
@@ -41,7 +43,7 @@ def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[St
         return steps
     active = [pod for pod in pods if pod.is_active]
     missing = int(spec.get("replicas", 1)) - len(active)
-    if missing > 0 and setting.is_full:
+    if missing > 0 and setting.refusal:
         return []
     if missing > 0:
         mould = setting.mould(spec["template"], meta["namespace"])
@@ -85,9 +87,24 @@ def status(replica_set: Object, pods: list[Pod], setting: Setting) -> Object:
     spec = replica_set["spec"]
     active = [pod for pod in pods if pod.is_active]
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
-    return {"replicas": len(active)} | without_zeros(
+    told = conditions(replica_set, pods, setting)
+    counts = {"replicas": len(active)} | without_zeros(
         fullyLabeledReplicas=sum(labels.items() <= pod.labels.items() for pod in active),
         readyReplicas=sum(pod.is_ready for pod in active),
         availableReplicas=setting.available(active, spec.get("minReadySeconds") or 0),
         observedGeneration=replica_set["metadata"].get("generation"),
     )
+    return counts | ({"conditions": told} if told else {})
+
+
+def conditions(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Object]:
+    """What others told; and that pods could not be made, for as long as that is so."""
+    known = (replica_set.get("status") or {}).get("conditions") or []
+    rest = [one for one in known if one.get("type") != FAILURE]
+    is_short = sum(pod.is_active for pod in pods) < int(replica_set["spec"].get("replicas", 1))
+    if not (is_short and setting.refusal):
+        return rest
+    # As it was first told: which pod it was about does not matter.
+    there = next((one for one in known if one.get("type") == FAILURE), None)
+    fresh = condition(FAILURE, "FailedCreate", setting.refusal, holds=True)
+    return [*rest, there or since(fresh, known, setting.now)]

@@ -5,23 +5,25 @@ is not carried by anyone.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from atoll.simulated.plans import slices
 from atoll.simulated.plans.census import Pod
-from atoll.simulated.plans.revisions import template_hash
-from atoll.simulated.plans.steps import Change, End, Make, Step, key_of, owner
+from atoll.simulated.plans.slices import Portion, Source
+from atoll.simulated.plans.steps import Change, Make, Step, key_of
 
 Object = dict[str, Any]
-Lookup = Callable[[str, str], Object | None]
-"""A collection and a name in it -> the object that is there."""
-Ports = Callable[[Pod, str], int]
-"""A pod and the name of a port -> its number, 0 if it has none."""
+Ports = Callable[[Pod, str, str], int]
+"""A pod, the name of a port and its protocol -> its number, 0 if it has none."""
+Group = tuple[list[Object], list[Pod]]
+"""Ports of a service, and the pods that have just these."""
 
-COLLECTION, ENDPOINTS, SLICES = "services", "endpoints", "endpointslices.discovery.k8s.io"
+COLLECTION, ENDPOINTS = "services", "endpoints"
+MANAGER = "endpointslice-controller.k8s.io"
 _SLICE_MOST = 100
-_OF_SERVICE = "kubernetes.io/service-name"
-_MANAGED = {"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}
+_MANAGED = {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+_HEADLESS = "service.kubernetes.io/headless"
 
 
 def load_balancer(service: Object) -> Object:
@@ -44,88 +46,73 @@ def selected(service: Object, pods: Iterable[Pod]) -> list[Pod]:
     return sorted(found, key=lambda pod: pod.key) if wanted else []
 
 
-def endpoint_steps(service: Object, pods: list[Pod], port: Ports, there: Lookup) -> list[Step]:
-    """What to write of the pods behind a service."""
-    if not service["spec"].get("selector"):
-        return []
-    meta = service["metadata"]
-    place = f"{meta['namespace']}/{meta['name']}"
-    subsets = {"subsets": _subsets(service, pods, port)}
-    labels = meta.get("labels") or {}
-    head = {"name": meta["name"], "namespace": meta["namespace"], "labels": dict(labels)}
-    return _written(ENDPOINTS, there(ENDPOINTS, place), {"metadata": head, **subsets}, subsets)
-
-
-def slice_steps(service: Object, pods: list[Pod], port: Ports, there: Lookup) -> list[Step]:
-    """The same in slices of at most a hundred; those that are not needed any more go."""
-    if not service["spec"].get("selector"):
-        return []
-    meta = service["metadata"]
-    steps: list[Step] = []
-    number = 0
-    while True:
-        some = pods[number * _SLICE_MOST : (number + 1) * _SLICE_MOST]
-        name = f"{meta['name']}-{template_hash([meta['uid'], number])[:5]}"
-        found = there(SLICES, f"{meta['namespace']}/{name}")
-        if not some and number:
-            if found is None:
-                return steps
-            steps.append(End(key_of(SLICES, found), found["metadata"]["uid"]))
+def grouped(service: Object, pods: Iterable[Pod], port: Ports) -> list[Group]:
+    """These pods by the ports of the service that they have: a named one may be elsewhere."""
+    found: list[Group] = []
+    for pod in pods:
+        ports = _ports(service, pod, port)
+        same = next((each for known, each in found if known == ports), None)
+        if same is None:
+            found.append((ports, [pod]))
         else:
-            told = {
-                "endpoints": [_endpoint(pod) for pod in some],
-                "ports": _ports(service, some[0] if some else None, port, named=True),
-            }
-            made = {
-                "metadata": {
-                    "name": name,
-                    "namespace": meta["namespace"],
-                    "labels": {**(meta.get("labels") or {}), _OF_SERVICE: meta["name"], **_MANAGED},
-                    "ownerReferences": [owner(service)],
-                },
-                "addressType": "IPv4",
-                **told,
-            }
-            steps += _written(SLICES, found, made, told)
-        number += 1
+            same.append(pod)
+    return found
 
 
-def _written(
-    collection: str, there: Object | None, made: Object, parts: Mapping[str, Any]
-) -> list[Step]:
-    if there is None:
-        return [Make(collection, made)]
-    if all(there.get(key) == value for key, value in parts.items()):
-        return []
-    return [Change(key_of(collection, there), there["metadata"]["uid"], parts)]
+def endpoint_steps(service: Object, groups: list[Group], there: Object | None) -> list[Step]:
+    """What to write of the pods behind a service into its Endpoints, which are there or not."""
+    meta = service["metadata"]
+    subsets = {"subsets": [one for group in groups for one in _subsets(service, *group)]}
+    if there is not None:
+        if (there.get("subsets") or []) == subsets["subsets"]:
+            return []
+        return [Change(key_of(ENDPOINTS, there), there["metadata"]["uid"], subsets)]
+    headless = {_HEADLESS: ""} if service["spec"].get("clusterIP") == "None" else {}
+    labels = {**(meta.get("labels") or {}), **_MANAGED, **headless}
+    head = {"name": meta["name"], "namespace": meta["namespace"], "labels": labels}
+    return [Make(ENDPOINTS, {"metadata": head, **subsets})]
 
 
-def _subsets(service: Object, pods: list[Pod], port: Ports) -> list[Object]:
-    if not pods:
-        return []
+def slice_steps(service: Object, groups: list[Group], there: list[Object]) -> list[Step]:
+    """The same in slices of at most a hundred, given those that are there."""
+    portions = [
+        Portion(ports, [_endpoint(service, pod) for pod in pods[first : first + _SLICE_MOST]])
+        for ports, pods in groups
+        for first in range(0, len(pods), _SLICE_MOST)
+    ]
+    return slices.steps(Source(service, MANAGER, {}), portions or [Portion([], [])], there)
+
+
+def _subsets(service: Object, ports: list[Object], pods: list[Pod]) -> list[Object]:
+    """The subset of the pods with these ports; none if they have none of the service's."""
     tells_all = service["spec"].get("publishNotReadyAddresses")
+    if not ports and service["spec"].get("ports"):
+        return []
     lists = {
         "addresses": [pod for pod in pods if tells_all or _serves(pod)],
-        "notReadyAddresses": [pod for pod in pods if not tells_all and not _serves(pod)],
+        "notReadyAddresses": [pod for pod in pods if not (tells_all or pod.is_ready or pod.ending)],
     }
     told: Object = {
         name: [{"ip": pod.ip, "nodeName": pod.node, "targetRef": _reference(pod)} for pod in some]
         for name, some in lists.items()
         if some
     }
-    ports = _ports(service, pods[0], port, named=False)
-    return [told | ({"ports": ports} if ports else {})]
+    if not told:
+        return []
+    named = [{key: value for key, value in port.items() if value} for port in ports]
+    return [told | ({"ports": named} if named else {})]
 
 
 def _serves(pod: Pod) -> bool:
     return pod.is_ready and not pod.ending
 
 
-def _endpoint(pod: Pod) -> Object:
+def _endpoint(service: Object, pod: Pod) -> Object:
+    tells_all = bool(service["spec"].get("publishNotReadyAddresses"))
     return {
         "addresses": [pod.ip],
         "conditions": {
-            "ready": _serves(pod),
+            "ready": tells_all or _serves(pod),
             "serving": pod.is_ready,
             "terminating": pod.ending,
         },
@@ -139,13 +126,14 @@ def _reference(pod: Pod) -> Object:
     return {"kind": "Pod", "name": name, "namespace": namespace, "uid": pod.uid}
 
 
-def _ports(service: Object, pod: Pod | None, port: Ports, *, named: bool) -> list[Object]:
-    """The ports behind a service; those of a name are where the first pod has them."""
+def _ports(service: Object, pod: Pod, port: Ports) -> list[Object]:
+    """The ports of a service on this pod, without those that it has not."""
     found = []
     for one in service["spec"].get("ports") or ():
-        target = one.get("targetPort") or one["port"]
-        number = target if isinstance(target, int) else port(pod, target) if pod else 0
+        target, protocol = one.get("targetPort") or one["port"], one.get("protocol", "TCP")
+        number = target if isinstance(target, int) else port(pod, target, protocol)
         if number:
-            name = {"name": one.get("name", "")} if named or one.get("name") else {}
-            found.append(name | {"port": number, "protocol": one.get("protocol", "TCP")})
+            told = {"name": one.get("name", ""), "port": number, "protocol": protocol}
+            more = {"appProtocol": one["appProtocol"]} if one.get("appProtocol") else {}
+            found.append(told | more)
     return found

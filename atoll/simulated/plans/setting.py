@@ -23,7 +23,7 @@ class Setting:
     pods_of: Callable[[str], list[Pod]]
     strays: Callable[[str], list[Pod]]  # of a namespace: the pods without a controller
     daemon_nodes: Callable[[NodeClaim], tuple[list[str], set[str]]]
-    is_full: bool = False  # no more pods may be made now: a quota is used up
+    refusal: str = ""  # why no more pods may be made now: a quota is used up
 
     @property
     def now(self) -> str:
