@@ -48,7 +48,7 @@ from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.kubelets import Unreached
 from atoll.apiserver.metrics import Metrics, More
 from atoll.apiserver.openapi import OpenApi
-from atoll.apiserver.policies.acting import AdmissionPolicies
+from atoll.apiserver.policies.following import AdmissionPolicies
 from atoll.apiserver.resource import Branch, Resource
 from atoll.apiserver.schemas.facts import Facts, load
 from atoll.apiserver.server import ApiServer

@@ -1,9 +1,9 @@
 """Custom resources: what a CustomResourceDefinition makes the server serve.
 
 In: a definition that keeps the rules (`schemas.definitions`). Out: a Resource per served version,
-with everything compiled that its objects are checked, defaulted and printed by. Versions differ in
-their apiVersion only; objects are stored in the storage version. Names in conflict with others are
-the business of whoever holds the catalog.
+with everything compiled that its objects are checked, defaulted and printed by. Objects are stored
+in the storage version. Versions differ in their apiVersion only, unless a webhook converts between
+them: who calls that, and names in conflict with others, are the business of others.
 """
 
 import json
@@ -19,7 +19,7 @@ from atoll.apiserver.schemas.defaulting import compile_defaults, fill_in_place
 from atoll.apiserver.schemas.pruning import drop_nulls, prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import root_schema
-from atoll.apiserver.validations.rules import compiled_rules
+from atoll.apiserver.validations.loading import compiled_rules
 
 Object = dict[str, Any]
 

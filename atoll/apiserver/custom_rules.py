@@ -17,7 +17,6 @@ from atoll.apiserver.schemas.embedded import embedded_errors, has_embedded
 from atoll.apiserver.schemas.list_types import compile_list_types
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.validating import compile_validation
-from atoll.apiserver.validations.checks import rule_errors
 from atoll.apiserver.validations.rules import Part
 
 Object = dict[str, Any]
@@ -99,6 +98,9 @@ class CustomRules:
             return found
         if any(error.reason in _BLOCKING for error in found):
             return [*found, _UNCHECKED]
+        # Rules are there, so the language was loaded when they were compiled.
+        from atoll.apiserver.validations.checks import rule_errors
+
         return found + rule_errors(self.expressions, new, old, warnings)
 
 

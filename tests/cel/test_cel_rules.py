@@ -6,7 +6,7 @@ import pytest
 
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.validations.checks import BUDGET, rule_errors
-from atoll.apiserver.validations.rules import compiled_rules
+from atoll.apiserver.validations.loading import compiled_rules
 from atoll.apiserver.validations.value_types import escaped
 
 Object = dict[str, Any]

@@ -5,7 +5,6 @@ be there.
 """
 
 from atoll.apiserver.cel.names import is_identifier
-from atoll.apiserver.conditions.judging import policy_faults
 from atoll.apiserver.fields.error import (
     FieldError,
     duplicate,
@@ -79,6 +78,13 @@ def _policy_errors(spec: Object) -> list[FieldError]:
     return errors
 
 
+def _faults(spec: Object) -> list[FieldError]:
+    # The language is loaded when somebody first speaks it.
+    from atoll.apiserver.conditions.judging import policy_faults
+
+    return policy_faults(spec)
+
+
 def _rest_errors(spec: Object) -> list[FieldError]:
     errors = condition_errors(parts(spec, "matchConditions"), "spec.matchConditions")
     for variable, where in each(parts(spec, "variables"), "spec.variables"):
@@ -126,7 +132,7 @@ def _api_version_errors(written: str, where: str) -> list[FieldError]:
 
 def _validating_errors(policy: Object) -> list[FieldError]:
     spec = part(policy, "spec")
-    errors = _policy_errors(spec) + _rest_errors(spec) + policy_faults(spec)
+    errors = _policy_errors(spec) + _rest_errors(spec) + _faults(spec)
     validations, annotations = parts(spec, "validations"), parts(spec, "auditAnnotations")
     if not validations and not annotations:
         absent = ("spec.validations", "spec.auditAnnotations")
@@ -167,7 +173,7 @@ def _mutating_errors(policy: Object) -> list[FieldError]:
     spec = part(policy, "spec")
     errors = _policy_errors(spec)
     errors += _operation_errors(spec, "matchConstraints") + _rest_errors(spec)
-    errors += policy_faults(spec)
+    errors += _faults(spec)
     mutations = parts(spec, "mutations")
     if not mutations:
         errors.append(required("spec.mutations", "mutations must contain at least one item"))

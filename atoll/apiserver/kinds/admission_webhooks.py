@@ -3,7 +3,6 @@
 Who is called when, and how, is the business of `webhooks`.
 """
 
-from atoll.apiserver.conditions.judging import condition_faults
 from atoll.apiserver.fields.error import FieldError, duplicate, invalid, not_supported, required
 from atoll.apiserver.kinds.admission_rules import (
     FAILURE_POLICIES,
@@ -83,7 +82,16 @@ def _hook_errors(hook: Object, path: str) -> list[FieldError]:
     errors += one_of(hook, path, "reinvocationPolicy", REINVOCATION_POLICIES)
     errors += client_errors(part(hook, "clientConfig"), f"{path}.clientConfig")
     conditions, where = parts(hook, "matchConditions"), f"{path}.matchConditions"
-    return errors + condition_errors(conditions, where) + condition_faults(conditions, where)
+    return errors + condition_errors(conditions, where) + _faults(conditions, where)
+
+
+def _faults(conditions: list[Object], where: str) -> list[FieldError]:
+    if not conditions:
+        return []
+    # The language is loaded when somebody first speaks it.
+    from atoll.apiserver.conditions.judging import condition_faults
+
+    return condition_faults(conditions, where)
 
 
 def _name_errors(name: str, where: str) -> list[FieldError]:

@@ -1,17 +1,14 @@
 """Admission policies at work: which are about a write, what they refuse, and what they change.
 
-What is configured is followed in the store and kept by resource, so that a write no policy is about
-costs one look. An evaluation is bounded in steps, and waits for nobody.
+An evaluation is bounded in steps, and waits for nobody.
 """
 
-import asyncio
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
-from atoll.apiserver.admission import Admission, Fit, Outside
+from atoll.apiserver.admission import Admission, Fit
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.conditions.evaluated import (
@@ -19,114 +16,48 @@ from atoll.apiserver.conditions.evaluated import (
     Unanswered,
     Variables,
     authorizer_of,
+    names_of,
     namespace_object,
 )
-from atoll.apiserver.conditions.evaluated import names_of as named_in
 from atoll.apiserver.objects.metadata import metadata
-from atoll.apiserver.policies.mutating import mutated
+from atoll.apiserver.policies.mutating import mutated_by
 from atoll.apiserver.policies.params import Misconfigured, params_of
-from atoll.apiserver.policies.policy import Binding, Constraints, Policy, policies_of
+from atoll.apiserver.policies.policy import Binding, Constraints, Policy
 from atoll.apiserver.policies.validating import Refused, validated
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import forbidden, not_found
 from atoll.apiserver.verbs.call import Api
-from atoll.apiserver.webhooks.hooks import GROUP
+from atoll.apiserver.webhooks.configured import Configured
 from atoll.apiserver.webhooks.reviews import Seen, request_of
-from atoll.apiserver.webhooks.views import seen_by
-from atoll.store.record import Event
+from atoll.apiserver.webhooks.views import seen_by, with_object
 
 Object = dict[str, Any]
-Policies = tuple[tuple[Policy, ...], tuple[Policy, ...]]
 
-_COLLECTIONS = tuple(
-    (f"{sort}admissionpolicies.{GROUP}", f"{sort}admissionpolicybindings.{GROUP}")
-    for sort in ("mutating", "validating")
-)
-_EVERY = frozenset(collection for pair in _COLLECTIONS for collection in pair)
-_KNOWN_MAX = 4096
-_NONE: Policies = ((), ())
 _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
 _KINDS = ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
-# What is asked and never stored is answered whatever policies say.
-_EXEMPT = frozenset(["authentication.k8s.io", "authorization.k8s.io", GROUP])
 
 
-class AdmissionPolicies:
-    """The admission policies of one server, asked before `others` outside are."""
+class Acting:
+    """Does to writes what the policies of one server say."""
 
-    def __init__(self, api: Api, authorize: Authorize, others: Outside) -> None:
+    def __init__(self, api: Api, authorize: Authorize, configured: Configured[Policy]) -> None:
         self._api = api
         self._authorize = authorize
-        self._others = others
-        self._policies: Policies = _NONE
-        self._is_idle = True
-        self._known: dict[Resource, Policies] = {}
-
-    def load(self) -> None:
-        """Know what is configured."""
-        mutating, validating = (
-            tuple(policies_of(self._stored(policies), self._stored(bindings)))
-            for policies, bindings in _COLLECTIONS
-        )
-        self._policies = (mutating, validating)
-        self._is_idle = not mutating and not validating
-        self._known = {}
-
-    def follow(self, events: Sequence[Event]) -> None:
-        if any(event.after.collection in _EVERY for event in events):
-            self.load()
-
-    async def run(self) -> None:
-        """Nothing is kept up: what is configured is followed as it changes."""
-        await asyncio.Event().wait()
-
-    def _stored(self, collection: str) -> list[Object]:
-        return [orjson.loads(record.value) for record in self._api.store.page(collection).records]
-
-    def concerns(self, resource: Resource) -> bool:
-        if not self._is_idle and self._about(resource) is not _NONE:
-            return True
-        return self._others.concerns(resource)
-
-    async def mutated(self, admission: Admission, fit: Fit) -> Object:
-        obj = await self._changed(admission, fit)
-        if self._others.concerns(admission.resource):
-            return await self._others.mutated(_with(admission, obj), fit)
-        return obj
+        self._configured = configured
 
     async def check(self, admission: Admission) -> None:
-        await self._check(admission)
-        if self._others.concerns(admission.resource):
-            await self._others.check(admission)
-
-    def _about(self, resource: Resource) -> Policies:
-        known = self._known.get(resource)
-        if known is None:
-            if len(self._known) > _KNOWN_MAX:  # of definitions that have changed since
-                self._known.clear()
-            known = self._known[resource] = self._found(resource)
-        return known
-
-    def _found(self, resource: Resource) -> Policies:
-        if resource.group in _EXEMPT:
-            return _NONE
-        versions = self._versions(resource)
-        mutating, validating = (
-            tuple(policy for policy in policies if policy.constraints.may_want(versions))
-            for policies in self._policies
-        )
-        return (mutating, validating) if mutating or validating else _NONE
-
-    def _versions(self, resource: Resource) -> list[Resource]:
-        every = self._api.catalog.index.resources
-        others = [
-            one for one in every if one.collection == resource.collection and one is not resource
-        ]
-        return [resource, *others]
+        """ApiError if a policy refuses."""
+        refusals: list[tuple[Policy, Binding, Refused]] = []
+        for policy in self._configured.about(admission.resource)[1]:
+            for binding, resource in self._meant(policy, admission):
+                for refused in await self._refusals(policy, binding, admission, resource):
+                    self._follow_up(policy, binding, refused, admission, refusals)
+        if refusals:
+            raise _refusal(1, admission, *refusals[0])
 
     def _meant(self, policy: Policy, admission: Admission) -> Iterator[tuple[Binding, Resource]]:
         """The bindings by which a policy is about a write, and the version it looks at."""
-        versions = self._versions(admission.resource)
+        versions = self._configured.versions(admission.resource)
         resource = policy.constraints.wants(admission, versions)
         if resource is None or not self._in_namespace(policy.constraints, admission):
             return
@@ -160,21 +91,12 @@ class AdmissionPolicies:
         admission = seen.admission
         request = request_of(seen, "", "v1")["request"]
         authorizer = authorizer_of(admission, self._authorize)
-        asked = Asked(named_in(request, seen.object, seen.old, authorizer))
+        asked = Asked(names_of(request, seen.object, seen.old, authorizer))
         asked.names["namespaceObject"] = namespace_object(self._namespace(admission))
         if policy.param_kind is not None:
             asked.names["params"] = params
         asked.names["variables"] = Variables(asked, policy.variables)
         return asked
-
-    async def _check(self, admission: Admission) -> None:
-        refusals: list[tuple[Policy, Binding, Refused]] = []
-        for policy in self._about(admission.resource)[1]:
-            for binding, resource in self._meant(policy, admission):
-                for refused in await self._refusals(policy, binding, admission, resource):
-                    self._follow_up(policy, binding, refused, admission, refusals)
-        if refusals:
-            raise _refusal(1, admission, *refusals[0])
 
     async def _refusals(
         self, policy: Policy, binding: Binding, admission: Admission, resource: Resource
@@ -216,20 +138,21 @@ class AdmissionPolicies:
             told = orjson.dumps([failure]).decode()
             annotate("validation.policy.admission.k8s.io/validation_failure", told)
 
-    async def _changed(self, admission: Admission, fit: Fit) -> Object:
+    async def mutated(self, admission: Admission, fit: Fit) -> Object:
+        """The object as policies want it; `fit` makes a proper object of what they changed."""
         assert admission.object is not None, "only creations and updates are mutated"
-        policies = self._about(admission.resource)[0]
+        policies = self._configured.about(admission.resource)[0]
         asked: list[Policy] = []
         again: set[Policy] = set()
         for policy in policies:
             changed = await self._changed_by(policy, admission, fit)
             if changed is not admission.object:
-                admission = _with(admission, changed)
+                admission = with_object(admission, changed)
                 again |= {one for one in asked if one.is_called_again}
             asked.append(policy)
         for policy in policies:
             if policy in again:
-                admission = _with(admission, await self._changed_by(policy, admission, fit))
+                admission = with_object(admission, await self._changed_by(policy, admission, fit))
         assert admission.object is not None
         return admission.object
 
@@ -239,9 +162,9 @@ class AdmissionPolicies:
                 for params in params_of(self._api, policy, binding, admission):
                     seen = await seen_by(self._api, admission, resource, mutating=True)
                     asked = self._asked(policy, seen, params)
-                    obj = await mutated(self._api, policy, seen, asked)
+                    obj = await mutated_by(self._api, policy, seen, asked)
                     if obj is not None:
-                        admission = _with(admission, fit(obj))
+                        admission = with_object(admission, fit(obj))
             except (Misconfigured, Unanswered) as fault:
                 if policy.fails_open:
                     continue
@@ -251,10 +174,6 @@ class AdmissionPolicies:
                 raise _refusal(0, admission, policy, binding, refused) from fault
         assert admission.object is not None
         return admission.object
-
-
-def _with(admission: Admission, obj: Object) -> Admission:
-    return replace(admission, object=obj)
 
 
 def _refusal(

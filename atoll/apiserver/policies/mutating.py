@@ -14,7 +14,7 @@ from atoll.apiserver.webhooks.views import Unfit, patched, with_object
 Object = dict[str, Any]
 
 
-async def mutated(api: Api, policy: Policy, seen: Seen, asked: Asked) -> Object | None:
+async def mutated_by(api: Api, policy: Policy, seen: Seen, asked: Asked) -> Object | None:
     """The object as the policy wants it; None if it leaves it as it is."""
     if policy.faults:
         raise Unanswered(policy.faults[0])

@@ -119,6 +119,10 @@ class Policy:
     mutations: tuple[tuple[str, Expression], ...] = ()
     is_called_again: bool = False
 
+    def may_want(self, versions: Sequence[Resource]) -> bool:
+        """Whether it may be about one resource, given in all its versions."""
+        return self.constraints.may_want(versions)
+
 
 def policies_of(policies: Sequence[Object], bindings: Sequence[Object]) -> list[Policy]:
     """The policies that are bound, by name, each with its bindings."""

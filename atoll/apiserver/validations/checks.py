@@ -6,15 +6,17 @@ schema can hold the server up.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from atoll.apiserver.cel.compiling import Program
 from atoll.apiserver.cel.faults import Failed, OverBudget
 from atoll.apiserver.cel.values import NOTHING, Optional
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.correlation import Pair
 from atoll.apiserver.validations.rules import Part, Rule
+
+if TYPE_CHECKING:
+    from atoll.apiserver.cel.compiling import Program
 
 Object = dict[str, Any]
 
@@ -179,7 +181,7 @@ def _message(walk: _Walk, rule: Rule, variables: Object) -> str:
     return given.strip() if given else f"failed rule: {rule.shown()}"
 
 
-def _evaluated(walk: _Walk, program: Program, variables: Object) -> str | None:
+def _evaluated(walk: _Walk, program: "Program", variables: Object) -> str | None:
     """The text a message expression gives; None if it gives nothing that can be shown."""
     try:
         said, walk.left = program.evaluate(variables, walk.left)

@@ -10,7 +10,8 @@ from typing import Any
 
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
-from atoll.apiserver.validations.rules import Part, Rule, compiled_rules
+from atoll.apiserver.validations.loading import compiled_rules
+from atoll.apiserver.validations.rules import Part, Rule
 
 Json = dict[str, Any]
 

@@ -29,9 +29,7 @@ from atoll.apiserver.cel.kinds import (
 from atoll.apiserver.cel.library.times import read_duration, read_timestamp
 from atoll.apiserver.cel.names import is_reserved
 from atoll.apiserver.cel.values import KeyedList
-
-Json = dict[str, Any]
-Convert = Callable[[Any], Any]
+from atoll.apiserver.validations.rules import Convert, Json
 
 _escaped = re.compile(r"__|[-./]")
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}

@@ -1,8 +1,7 @@
 """Admission webhooks: who is asked about a write, in which order, and what becomes of the answers.
 
 Those who may change the object are asked one after the other, and once more if others changed it
-after them; those who only allow or refuse are asked all at once. What is configured is followed in
-the store and kept by resource, so that a write nobody wants to know of costs one look.
+after them; those who only allow or refuse are asked all at once.
 """
 
 import logging
@@ -15,14 +14,13 @@ from atoll.apiserver.admission import Admission, Fit
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.bodies.patches import JSON_PATCH, decode_patch
-from atoll.apiserver.conditions.evaluated import Asked, Unanswered, authorizer_of, names_of
-from atoll.apiserver.conditions.expressions import applies
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request, forbidden, internal_error, not_found
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
-from atoll.apiserver.webhooks.hooks import GROUP, MUTATING, VALIDATING, Hook, hooks_of
+from atoll.apiserver.webhooks.configured import GROUP, Configured, Sorts, stored
+from atoll.apiserver.webhooks.hooks import MUTATING, VALIDATING, Hook, hooks_of
 from atoll.apiserver.webhooks.reviews import (
     BadAnswer,
     Seen,
@@ -39,10 +37,6 @@ from atoll.store.record import Event
 log = logging.getLogger("atoll.apiserver")
 
 Object = dict[str, Any]
-Hooks = tuple[tuple[Hook, ...], tuple[Hook, ...]]
-
-_KNOWN_MAX = 4096
-_NOBODY: Hooks = ((), ())
 
 
 class Webhooks:
@@ -52,29 +46,24 @@ class Webhooks:
         self._api = api
         self._authorize = authorize
         self._calling = calling
-        self._hooks: Hooks = _NOBODY
-        self._is_idle = True
-        self._known: dict[Resource, Hooks] = {}
+        # Nobody may keep an administrator from taking a webhook away.
+        self._configured = Configured(api, (MUTATING, VALIDATING), (GROUP,), self._read)
+
+    def _read(self) -> Sorts[Hook]:
+        mutating, validating = (stored(self._api, each) for each in (MUTATING, VALIDATING))
+        return tuple(hooks_of(mutating)), tuple(hooks_of(validating))
 
     def load(self) -> None:
-        """Know what is configured."""
-        self._hooks = (self._configured(MUTATING), self._configured(VALIDATING))
-        self._is_idle = self._hooks == _NOBODY
-        self._known = {}
+        self._configured.load()
 
     def follow(self, events: Sequence[Event]) -> None:
-        if any(event.after.collection in (MUTATING, VALIDATING) for event in events):
-            self.load()
+        self._configured.follow(events)
 
     async def run(self) -> None:
         await self._calling.keep()
 
-    def _configured(self, collection: str) -> tuple[Hook, ...]:
-        records = self._api.store.page(collection).records
-        return tuple(hooks_of(orjson.loads(record.value) for record in records))
-
     def concerns(self, resource: Resource) -> bool:
-        return not self._is_idle and self._about(resource) is not _NOBODY
+        return self._configured.concerns(resource)
 
     async def mutated(self, admission: Admission, fit: Fit) -> Object:
         asking = _Asking(self, self._api, self._wanted(admission, 0), fit)
@@ -113,38 +102,12 @@ class Webhooks:
             return error
         return None
 
-    def _about(self, resource: Resource) -> Hooks:
-        """Who may want to know of a resource."""
-        known = self._known.get(resource)
-        if known is None:
-            if len(self._known) > _KNOWN_MAX:  # of definitions that have changed since
-                self._known.clear()
-            known = self._known[resource] = self._found(resource)
-        return known
-
-    def _found(self, resource: Resource) -> Hooks:
-        if resource.group == GROUP:
-            return _NOBODY  # nobody may keep an administrator from taking a webhook away
-        versions = self._versions(resource)
-        mutating, validating = (
-            tuple(hook for hook in hooks if hook.may_want(versions)) for hooks in self._hooks
-        )
-        return (mutating, validating) if mutating or validating else _NOBODY
-
-    def _versions(self, resource: Resource) -> list[Resource]:
-        """A resource in all its versions, this one first."""
-        every = self._api.catalog.index.resources
-        others = [
-            one for one in every if one.collection == resource.collection and one is not resource
-        ]
-        return [resource, *others]
-
     def _wanted(self, admission: Admission, which: int) -> list[tuple[Hook, Resource]]:
         """Who wants to be asked about this write by their rules, and in which version."""
-        versions = self._versions(admission.resource)
+        versions = self._configured.versions(admission.resource)
         found = (
             (hook, hook.wants(admission, versions))
-            for hook in self._about(admission.resource)[which]
+            for hook in self._configured.about(admission.resource)[which]
         )
         return [(hook, resource) for hook, resource in found if resource is not None]
 
@@ -197,7 +160,7 @@ class Webhooks:
             raise internal_error(told) from error
         log.warning("%s; its policy is to go on without it", told)
         kind, which = ("mutation", 0) if mutating else ("validating", 1)
-        place = f"round_0_index_{self._hooks[which].index(hook)}"
+        place = f"round_0_index_{self._configured.every[which].index(hook)}"
         annotate(f"failed-open.{kind}.webhook.admission.k8s.io/{place}", hook.name)
 
     async def operations(self, hook: Hook, seen: Seen) -> list[Any]:
@@ -213,6 +176,10 @@ class Webhooks:
 
     def _applies(self, hook: Hook, seen: Seen) -> bool:
         """Whether the conditions hold under which a webhook wants to be asked."""
+        # Conditions are there, so the language was loaded when they were compiled.
+        from atoll.apiserver.conditions.evaluated import Asked, Unanswered, authorizer_of, names_of
+        from atoll.apiserver.conditions.expressions import applies
+
         admission, request = seen.admission, request_of(seen, "", "v1")["request"]
         authorizer = authorizer_of(admission, self._authorize)
         asked = Asked(names_of(request, seen.object, seen.old, authorizer))

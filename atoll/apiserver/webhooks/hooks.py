@@ -6,20 +6,21 @@ made ready, and the version in which a webhook wants to see the object. Nobody i
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.conditions.declared import Scope
-from atoll.apiserver.conditions.expressions import Expression, expression
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import items, number, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
+from atoll.apiserver.webhooks.configured import GROUP
 from atoll.model.selector import Selector
+
+if TYPE_CHECKING:
+    from atoll.apiserver.conditions.expressions import Expression
 
 Object = dict[str, Any]
 
-GROUP = "admissionregistration.k8s.io"
 MUTATING = f"mutatingwebhookconfigurations.{GROUP}"
 VALIDATING = f"validatingwebhookconfigurations.{GROUP}"
 
@@ -73,7 +74,7 @@ class Hook:
     rules: tuple[Rule, ...]
     namespaces: Selector
     objects: Selector
-    conditions: tuple[Expression, ...] = ()
+    conditions: "tuple[Expression, ...]" = ()
 
     @property
     def timeout_s(self) -> int:
@@ -129,14 +130,21 @@ def hooks_of(configurations: Iterable[Object]) -> list[Hook]:
             rules=tuple(map(rule_of, parts(wire, "rules"))),
             namespaces=selector_of(part(wire, "namespaceSelector")),
             objects=selector_of(part(wire, "objectSelector")),
-            conditions=tuple(
-                expression(text(condition, "expression"), Scope())
-                for condition in parts(wire, "matchConditions")
-            ),
+            conditions=_conditions(parts(wire, "matchConditions")),
         )
         for configuration in ordered
         for wire in parts(configuration, "webhooks")
     ]
+
+
+def _conditions(wires: Sequence[Object]) -> "tuple[Expression, ...]":
+    if not wires:
+        return ()
+    # The language is loaded when somebody first speaks it.
+    from atoll.apiserver.conditions.declared import Scope
+    from atoll.apiserver.conditions.expressions import expression
+
+    return tuple(expression(text(wire, "expression"), Scope()) for wire in wires)
 
 
 def rule_of(wire: Object) -> Rule:
