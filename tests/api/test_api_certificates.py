@@ -256,6 +256,7 @@ def test_an_approved_request_is_signed_and_its_certificate_is_accepted(
     answer = ann.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body={})
     ann.forget()
     info = answer.object(201)["status"]["userInfo"]
+    assert list(info.pop("extra")) == ["authentication.kubernetes.io/credential-id"]
     assert info == {"username": "ann", "groups": ["team", "system:authenticated"]}
 
 
