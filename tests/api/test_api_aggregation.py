@@ -437,7 +437,7 @@ def test_a_server_goes_before_custom_resources_of_the_same_version(
     api.delete(f"{SERVICES}/v1.{fish.group}")
     assert until(lambda: api.request("GET", reefs).status == 200)
     until(lambda: api.request("GET", f"{SERVICES}/v1.{fish.group}").status == 200)
-    assert condition(api, f"v1.{fish.group}")["reason"] == "Local"
+    assert said(api, f"v1.{fish.group}", "Local")["status"] == "True"
     api.delete(f"{definitions}/reefs.{fish.group}")
 
 
