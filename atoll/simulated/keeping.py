@@ -6,7 +6,7 @@ do. A Deployment is looked after together with its ReplicaSets: all of it is one
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +14,7 @@ import orjson
 
 from atoll.apiserver.assembly import Service
 from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
-from atoll.apiserver.objects.view import metadata_of
+from atoll.apiserver.objects.view import Metadata, metadata_of
 from atoll.apiserver.verbs.call import Api
 from atoll.controllers.levels import Level
 from atoll.runtime.worklist import Turns, Worklist
@@ -70,6 +70,8 @@ class Keeper:
         self._children: dict[str, dict[Key, None]] = {}
         self._daemons: dict[Key, None] = {}
         self._sets: dict[str, dict[str, None]] = {}  # by namespace: the uids of replica sets
+        self._deployments: dict[str, dict[Key, None]] = {}  # by namespace, as are these:
+        self._lone_sets: dict[str, dict[Key, None]] = {}  # replica sets that nobody has
         self._services: dict[str, dict[str, dict[str, str]]] = {}
         self._slices: dict[str, dict[str, None]] = {}  # by service: the names of its slices
         self._again: dict[Key, asyncio.TimerHandle] = {}
@@ -151,6 +153,7 @@ class Keeper:
             self._look_at_owner(reference.uid)
         if key[0] == REVISIONS:
             return
+        self._note_lone(key, meta, removed=removed)
         sets = self._sets.setdefault(meta.namespace, {})
         if removed:
             self._owners.pop(meta.uid, None)
@@ -163,6 +166,25 @@ class Keeper:
         if key[0] == daemons.COLLECTION:
             self._daemons[key] = None
         self._look_at_owner(meta.uid)
+
+    def _note_lone(self, key: Key, meta: Metadata, *, removed: bool) -> None:
+        """Deployments may want a replica set that nobody has."""
+        match key[0]:
+            case deployments.COLLECTION:
+                known, is_one = self._deployments, True
+            case replicas.COLLECTION:
+                known, is_one = self._lone_sets, not meta.owner_references
+                for each in self._deployments.get(meta.namespace, ()) if is_one else ():
+                    self._look_at(each)
+            case _:
+                return
+        there = known.setdefault(meta.namespace, {})
+        if is_one and not removed:
+            there[key] = None
+        else:
+            there.pop(key, None)
+        if not there:
+            del known[meta.namespace]
 
     def _look_at_owner(self, uid: str) -> None:
         """Look at a workload, or at that which it is a part of."""
@@ -260,7 +282,8 @@ class Keeper:
         setting = replace(self._setting(), refusal=refusal)
         match key[0]:
             case deployments.COLLECTION:
-                return deployments.plan(found, self._children_of(found), setting)
+                lone = self._there(self._lone_sets.get(found["metadata"]["namespace"], ()))
+                return deployments.plan(found, self._children_of(found), setting, lone)
             case replicas.COLLECTION:
                 return replicas.plan(found, setting)
             case replication.COLLECTION:
@@ -295,12 +318,22 @@ class Keeper:
 
     def _children_of(self, owner: Object) -> list[Object]:
         """The replica sets, or the revisions, of a workload that are not ending, oldest first."""
+        uid = owner["metadata"]["uid"]
+        return [
+            one
+            for one in self._there(self._children.get(uid, ()))
+            if any(each["uid"] == uid for each in one["metadata"].get("ownerReferences") or ())
+        ]
+
+    def _there(self, keys: Iterable[Key]) -> list[Object]:
+        """Those of these objects that are there and not ending, oldest first."""
         records = [
             record
-            for key in self._children.get(owner["metadata"]["uid"], ())
+            for key in keys
             if (record := self.api.store.get(*key)) is not None
             and metadata_of(record).deletion_timestamp is None
         ]
+        records.sort(key=lambda one: (metadata_of(one).creation_timestamp or "", one.name))
         return [orjson.loads(record.value) for record in records]
 
     def _come_back(self, key: Key, again_s: float | None) -> None:

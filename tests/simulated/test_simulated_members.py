@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 import pytest
-from simulated_talk import APPS, BATCH, CORE, ask, job, settled, template, workload
+from simulated_talk import APPS, BATCH, CORE, LABELS, ask, job, settled, template, workload
 
 from atoll.effects import Chance, Effects
 from atoll.simulated.fleets import Pool
@@ -306,3 +306,29 @@ def test_a_burst_of_deployments_takes_no_more_writes_than_one_by_one():
         return [writes[what] for what in ("deployments", "replicasets", "pods")]
 
     assert in_member(scenario) == [100, 100, 50]
+
+
+def test_a_deployment_takes_over_replica_sets_that_it_means_and_lets_go_those_it_does_not():
+    async def scenario(member):
+        await ask(member, "POST", f"{APPS}replicasets", workload("old", replicas=2))
+        await settled(member, f"{APPS}replicasets/old", lambda one: one.get("readyReplicas") == 2)
+        old = {"metadata": {"labels": LABELS}}
+        await ask(member, "PATCH", f"{APPS}replicasets/old", old)
+        wanted = workload("w", replicas=2)
+        await ask(member, "POST", f"{APPS}deployments", wanted)
+        await settled(member, f"{APPS}deployments/w", lambda one: one.get("updatedReplicas") == 2)
+        [same] = (await ask(member, "GET", f"{APPS}replicasets"))["items"]
+        pods = (await ask(member, "GET", f"{CORE}pods"))["items"]
+        other = {"metadata": {"labels": {"app": "other"}}}
+        await ask(member, "PATCH", f"{APPS}replicasets/old", other)
+        async with asyncio.timeout(5.0):
+            while len(sets := (await ask(member, "GET", f"{APPS}replicasets"))["items"]) < 2:
+                await asyncio.sleep(0.001)
+        return same, pods, sets
+
+    same, pods, sets = in_member(scenario)
+    assert same["metadata"]["ownerReferences"][0]["name"] == "w"  # of the very same template
+    assert len(pods) == 2
+    owners = {one["metadata"]["name"]: one["metadata"].get("ownerReferences") for one in sets}
+    assert owners.pop("old") is None
+    assert [each[0]["kind"] for each in owners.values()] == ["Deployment"]

@@ -5,9 +5,11 @@ scaled, then their pods follow, then all of it is told; each is a plan of its ow
 depends on what came of it. Scaling in the midst of a roll-out does not keep to proportions.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from atoll.apiserver.objects.conditions import condition, since
+from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.simulated.plans import replicas
 from atoll.simulated.plans.census import TEMPLATE_HASH, Pod
 from atoll.simulated.plans.revisions import template_hash
@@ -21,12 +23,21 @@ _DESIRED, _MOST = (
     "deployment.kubernetes.io/desired-replicas",
     "deployment.kubernetes.io/max-replicas",
 )
+_CONDITIONS = ("Available", "Progressing", replicas.FAILURE)
 _NOT_HANDED_ON = ("kubectl.kubernetes.io/last-applied-configuration", REVISION, _DESIRED, _MOST)
 
 
-def plan(deployment: Object, sets: list[Object], setting: Setting) -> Plan:
-    """What to do next about a deployment that has these replica sets, the oldest first."""
+def plan(
+    deployment: Object, sets: list[Object], setting: Setting, lone: Sequence[Object] = ()
+) -> Plan:
+    """What to do next about a deployment that has these replica sets, the oldest first.
+
+    `lone` are the replica sets of its namespace that nobody has.
+    """
     spec = deployment["spec"]
+    changing = _changing_hands(deployment, sets, lone)
+    if changing:
+        return Plan(changing)
     mark = template_hash(spec["template"])
     newest = next((one for one in sets if _mark(one) == mark), None)
     if newest is None and not spec.get("paused"):
@@ -44,8 +55,24 @@ def plan(deployment: Object, sets: list[Object], setting: Setting) -> Plan:
     return _told(deployment, newest, sets, pods, setting)
 
 
+def _changing_hands(deployment: Object, sets: list[Object], lone: Sequence[Object]) -> list[Step]:
+    """Replica sets that the selector means no more are let go; lone ones it means are taken."""
+    selector, meta = label_selector(deployment["spec"]["selector"], ""), deployment["metadata"]
+
+    def change(one: Object, **parts: Any) -> Step:
+        return Change(key_of(replicas.COLLECTION, one), one["metadata"]["uid"], parts)
+
+    let_go = [one for one in sets if not selector.matches(one["metadata"].get("labels") or {})]
+    taken = [one for one in lone if selector.matches(one["metadata"].get("labels") or {})]
+    return [change(one, disowned=meta["uid"]) for one in let_go] + [
+        change(one, owned=owner(deployment)) for one in taken
+    ]
+
+
 def _mark(replica_set: Object) -> str:
-    return str((replica_set["metadata"].get("labels") or {}).get(TEMPLATE_HASH, ""))
+    """Which template a replica set is of; one that was made by others does not bear its mark."""
+    labels = replica_set["metadata"].get("labels") or {}
+    return str(labels.get(TEMPLATE_HASH) or template_hash(replica_set["spec"]["template"]))
 
 
 def _number(replica_set: Object) -> int:
@@ -150,6 +177,9 @@ def _resized(
     if size is not None and size != _replicas(one):
         parts["spec"] = {"replicas": size}
     if one is newest:
+        wait_s = deployment["spec"].get("minReadySeconds") or 0
+        if wait_s != (one["spec"].get("minReadySeconds") or 0):
+            parts["spec"] = {**parts.get("spec", {}), "minReadySeconds": wait_s}
         notes = one["metadata"].get("annotations") or {}
         wanted = _handed_on(deployment)
         latest = max(map(_number, sets))
@@ -183,16 +213,12 @@ def _rolled(
 ) -> dict[str, int]:
     """New pods as far as there may be more, old ones away as far as enough are available."""
     wanted = int(deployment["spec"].get("replicas", 1))
-    wait_s = deployment["spec"].get("minReadySeconds") or 0
     surge, missing = _slack(deployment)
     sizes = {one["metadata"]["uid"]: _replicas(one) for one in sets}
     uid = newest["metadata"]["uid"]
     more = max(0, wanted + surge - sum(sizes.values()))
     sizes[uid] = min(wanted, sizes[uid] + more)
-    available = {
-        key: setting.available([pod for pod in each if pod.is_active], wait_s)
-        for key, each in pods.items()
-    }
+    available = _available(sets, pods, setting)
     olds = [one["metadata"]["uid"] for one in sets if one is not newest]
     least = wanted - missing
     spare = sum(sizes.values()) - least - max(0, sizes[uid] - available[uid])
@@ -206,6 +232,17 @@ def _rolled(
         sizes[old] -= cut
         spare -= cut
     return sizes
+
+
+def _available(sets: list[Object], pods: dict[str, list[Pod]], setting: Setting) -> dict[str, int]:
+    """By replica set: how many of its pods have been ready for as long as it asks."""
+    return {
+        uid: setting.available(
+            [pod for pod in pods[uid] if pod.is_active], one["spec"].get("minReadySeconds") or 0
+        )
+        for one in sets
+        for uid in (one["metadata"]["uid"],)
+    }
 
 
 def _told(
@@ -248,7 +285,7 @@ def _status(
     wanted, wait_s = int(spec.get("replicas", 1)), spec.get("minReadySeconds") or 0
     active = [pod for each in pods.values() for pod in each if pod.is_active]
     updated = [pod for pod in active if newest and pod.owner == newest["metadata"]["uid"]]
-    available = setting.available(active, wait_s)
+    available = sum(_available(sets, pods, setting).values())
     counts = without_zeros(
         observedGeneration=deployment["metadata"].get("generation"),
         replicas=len(active),
@@ -269,6 +306,7 @@ def _status(
     progressing, again_s = _progress(deployment, name, setting, is_done=is_done, moved=moved)
     told = [_stamped(one, deployment, setting.now) for one in (is_available, progressing) if one]
     told += _failures(newest, sets, setting)[:1]
+    told += [one for one in old.get("conditions") or () if one.get("type") not in _CONDITIONS]
     if wait_s and counts.get("readyReplicas", 0) > available:
         again_s = min(again_s or wait_s, wait_s)
     return counts | {"conditions": told}, again_s
