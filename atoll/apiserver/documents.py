@@ -9,7 +9,7 @@ import platform
 from dataclasses import dataclass
 
 from atoll import __version__
-from atoll.apiserver.access.issuing import KEPT, KEYS_TYPE, configuration, keys
+from atoll.apiserver.access.issuing import KEPT, KEYS_TYPE, PATHS, configuration, keys
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.discovery import Discovery, Document
 from atoll.apiserver.health import ENDPOINTS, Health
@@ -22,7 +22,6 @@ from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.status import method_not_allowed, unknown_resource
 from atoll.exchange import Request, Response
 
-_ISSUING = ("/.well-known/openid-configuration", "/openid/v1/jwks")
 _COUNTED = frozenset([*ENDPOINTS, "metrics", "version", "api", "apis", "openapi"])
 _GO_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 _FOREVER = "public, immutable"
@@ -89,7 +88,7 @@ class Documents:
         found = ["/apis", "/apis/", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/"]
         for endpoint in ENDPOINTS:
             found += [f"/{endpoint}", *(f"/{endpoint}/{n}" for n in self.health.of(endpoint))]
-        return sorted([*found, "/api", "/version", *_ISSUING, *self.discovery.paths()])
+        return sorted([*found, "/api", "/version", *PATHS, *self.discovery.paths()])
 
     def _discovery(self, request: Request, parts: tuple[str, ...]) -> Response | None:
         aggregated = wants_aggregated_discovery(request.headers.get("accept", ""))

@@ -35,8 +35,8 @@ ITEM_SHAPES = frozenset(["Table", "PartialObjectMetadata"])
 LIST_SHAPES = frozenset(["Table", "PartialObjectMetadataList"])
 
 
-def json_response(document: Object, status: int = 200) -> Response:
-    return Response(status, JSON, orjson.dumps(document))
+def json_response(document: Object) -> Response:
+    return Response(200, JSON, orjson.dumps(document))
 
 
 def text_response(text: str, status: int = 200) -> Response:

@@ -8,6 +8,8 @@ to "false".
 from collections.abc import Sequence
 from typing import Any
 
+from atoll.apiserver.access.issuing import PATHS
+
 GROUP = "rbac.authorization.k8s.io"
 
 Object = dict[str, Any]
@@ -24,8 +26,7 @@ _HEALTH = ["/healthz", "/livez", "/readyz", "/version", "/version/"]
 _DISCOVERY = ["/api", "/api/*", "/apis", "/apis/*", *_HEALTH[:2], "/openapi", "/openapi/*"]
 _MONITORING = [f"/{check}{more}" for check in ("healthz", "livez", "readyz") for more in ("", "/*")]
 _MONITORING += ["/flagz", "/metrics", "/metrics/slis", "/statusz"]
-_ISSUING = ["/.well-known/openid-configuration", "/openid/v1/jwks"]
-_ISSUING += [f"{path}/" for path in _ISSUING]
+_ISSUING = [*PATHS, *(f"{path}/" for path in PATHS)]
 _TRUST = "extension-apiserver-authentication"  # whom servers behind this one are to believe
 _APPS = ["daemonsets", "deployments", "deployments/scale", "replicasets", "replicasets/scale"]
 _APPS += ["statefulsets", "statefulsets/scale"]

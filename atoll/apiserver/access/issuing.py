@@ -13,6 +13,7 @@ Object = dict[str, Any]
 
 KEYS_PATH = "/openid/v1/jwks"
 CONFIGURATION_PATH = "/.well-known/openid-configuration"
+PATHS = (CONFIGURATION_PATH, KEYS_PATH)
 KEYS_TYPE = "application/jwk-set+json"
 KEPT = "public, max-age=3600"
 

@@ -196,7 +196,7 @@ class _Parser:
         if optional or self._next.kind != "(":
             return Select(dot.at, operand, field.text, optional)
         bracket = self._take()
-        return self._called(bracket.at, field, operand, self._arguments(")"))
+        return self._called(bracket.at, field, operand, self._arguments())
 
     def _no_name(self, word: Word | None) -> NotAnExpression:
         found = self._next if word is None else word
@@ -212,14 +212,14 @@ class _Parser:
         self._expect("]")
         return Call(bracket.at, name, None, (operand, index))
 
-    def _arguments(self, closing: str) -> tuple[Node, ...]:
+    def _arguments(self) -> tuple[Node, ...]:
         arguments: list[Node] = []
-        if self._taken(closing):
+        if self._taken(")"):
             return ()
         while True:
             arguments.append(self._expression())
             if self._taken(",") is None:
-                self._expect(closing)
+                self._expect(")")
                 return tuple(arguments)
 
     def _called(self, at: int, name: Word, target: Node | None, args: tuple[Node, ...]) -> Node:
@@ -272,7 +272,7 @@ class _Parser:
             raise self._fault(word, f"reserved identifier: {word.text}")
         if self._next.kind == "(":
             bracket = self._take()
-            return self._called(bracket.at, word, None, self._arguments(")"))
+            return self._called(bracket.at, word, None, self._arguments())
         return self._made(word) or Ident(word.at, word.text)
 
     def _made(self, first: Word) -> Node | None:

@@ -1,9 +1,9 @@
 """Where pods want to be: on which nodes, near which pods, and how evenly spread."""
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
-from atoll.apiserver.kinds.labels import selector_errors
+from atoll.apiserver.kinds.labels import requirement_errors, selector_errors
 from atoll.apiserver.kinds.reading import Object, each, given, items, part, parts, text
-from atoll.dialects.kubernetes.names import label_faults, label_value_faults, qualified_faults
+from atoll.dialects.kubernetes.names import label_faults, qualified_faults
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -67,12 +67,7 @@ def _expression_errors(expression: Object, where: str) -> list[FieldError]:
             errors.append(required(place, why))
     else:
         errors.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
-    key = text(expression, "key")
-    errors += [invalid(f"{where}.key", key, reason) for reason in qualified_faults(key)]
-    for index, value in enumerate(values):
-        faults = label_value_faults(str(value))
-        errors += [invalid(f"{place}[{index}]", value, reason) for reason in faults]
-    return errors
+    return errors + requirement_errors(expression, where)
 
 
 def _weight_errors(wish: Object, where: str) -> list[FieldError]:

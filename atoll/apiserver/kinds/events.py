@@ -62,19 +62,19 @@ def _null_times(event: Object, *keys: str) -> None:
 
 
 def _core_errors(event: Object) -> list[FieldError]:
-    return _about_errors(event, "involvedObject", "involvedObject")
+    return _about_errors(event, "involvedObject")
 
 
-def _about_errors(event: Object, key: str, shown: str) -> list[FieldError]:
+def _about_errors(event: Object, key: str) -> list[FieldError]:
     """An event lives in the namespace of what it is about; of cluster-wide things, in default."""
     namespace, about = text(event, "metadata", "namespace"), text(event, key, "namespace")
     if about == namespace or (not about and namespace in ("default", "kube-system")):
         return []
-    return [invalid(f"{shown}.namespace", about, "does not match event.namespace")]
+    return [invalid("involvedObject.namespace", about, "does not match event.namespace")]
 
 
 def _new_errors(event: Object) -> list[FieldError]:
-    errors = _about_errors(event, "regarding", "involvedObject")
+    errors = _about_errors(event, "regarding")
     if errors:
         return errors
     if not event.get("eventTime"):

@@ -88,9 +88,14 @@ def _expression_errors(expression: Object, where: str) -> list[FieldError]:
         errors.append(forbidden(f"{where}.values", why))
     elif operator not in _OPERATORS:
         errors.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
+    return errors + requirement_errors(expression, where)
+
+
+def requirement_errors(expression: Object, where: str) -> list[FieldError]:
+    """What is wrong with the key and the values of one requirement, as those of labels."""
     key = text(expression, "key")
-    errors += [invalid(f"{where}.key", key, reason) for reason in qualified_faults(key)]
-    for index, value in enumerate(values):
+    errors = [invalid(f"{where}.key", key, reason) for reason in qualified_faults(key)]
+    for index, value in enumerate(items(expression, "values")):
         reasons = label_value_faults(str(value))
         errors += [invalid(f"{where}.values[{index}]", value, reason) for reason in reasons]
     return errors

@@ -186,12 +186,12 @@ def _host_network_errors(spec: Object, path: str) -> list[FieldError]:
     ]
 
 
-def restart_policy_errors(spec: Object, path: str, allowed: tuple[str, ...]) -> list[FieldError]:
-    """A template's restart policy, of which workloads allow only some."""
-    policy = spec.get("restartPolicy")
+def restart_policy_errors(spec: Object) -> list[FieldError]:
+    """What is wrong with the restart policy of a template whose pods are to last."""
+    policy, allowed = spec.get("restartPolicy"), ("Always",)
     if policy in allowed or policy not in RESTART_POLICIES:  # the latter is told already
         return []
-    return [not_supported(f"{path}.restartPolicy", policy, allowed)]
+    return [not_supported("spec.template.spec.restartPolicy", policy, allowed)]
 
 
 _CHANGEABLE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds")

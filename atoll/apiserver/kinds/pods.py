@@ -104,7 +104,7 @@ def _controller_errors(controller: Object) -> list[FieldError]:
         why = "`selector` does not match template `labels`"
         errors.append(invalid("spec.template.metadata.labels", labels, why))
     errors += template_errors(template, "spec.template")
-    return errors + restart_policy_errors(part(template, "spec"), "spec.template.spec", ("Always",))
+    return errors + restart_policy_errors(part(template, "spec"))
 
 
 POD = Strategy(

@@ -101,7 +101,7 @@ def _template_errors(
     errors = _matching_errors(spec, selector, template, of_none=of_none)
     errors += template_errors(template, "spec.template")
     pod = part(template, "spec")
-    errors += restart_policy_errors(pod, "spec.template.spec", ("Always",))
+    errors += restart_policy_errors(pod)
     if active_deadline_of and pod.get("activeDeadlineSeconds") is not None:
         why = f"activeDeadlineSeconds in {active_deadline_of} is not Supported"
         errors.append(forbidden("spec.template.spec.activeDeadlineSeconds", why))

@@ -36,13 +36,13 @@ class Validate(Protocol):
 _CLASSES = {"string": str, "boolean": bool, "array": list, "object": dict}
 
 
-def compile_validation(schema: Json, path: str = "") -> Validate:
+def compile_validation(schema: Json) -> Validate:
     """A function that gives the rules a value breaks, in Kubernetes' words and order."""
     rules = read_rules(schema)
     is_valid = compile_check(rules)
 
     def validate(value: Any, pair: Pair | None = None) -> list[FieldError]:
-        return [] if is_valid is None or is_valid(value) else explain(rules, value, path, pair)
+        return [] if is_valid is None or is_valid(value) else explain(rules, value, "", pair)
 
     return validate
 

@@ -14,21 +14,21 @@ from atoll.apiserver.admission import Admission, Fit
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.bodies.patches import JSON_PATCH, decode_patch
+from atoll.apiserver.kinds.reading import items
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request, forbidden, internal_error, not_found
 from atoll.apiserver.verbs.call import Api
+from atoll.apiserver.webhooks.answers import BadAnswer, spoken_version
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
 from atoll.apiserver.webhooks.configured import GROUP, Configured, Sorts, stored
 from atoll.apiserver.webhooks.hooks import MUTATING, VALIDATING, Hook, hooks_of
 from atoll.apiserver.webhooks.reviews import (
-    BadAnswer,
     Seen,
     Verdict,
     denial,
     request_of,
     verdict_of,
-    version_of,
 )
 from atoll.apiserver.webhooks.views import Unfit, patched, seen_by, with_object
 from atoll.runtime.children import Children
@@ -193,7 +193,7 @@ class Webhooks:
             raise forbidden(resource.plural, resource.group, seen.name, str(fault)) from fault
 
     async def _verdict(self, hook: Hook, seen: Seen, *, mutating: bool) -> Verdict:
-        version = version_of(hook.wire)
+        version = spoken_version(items(hook.wire, "admissionReviewVersions"))
         if version is None:
             why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
             raise CallFailed("could not create admission objects", why)

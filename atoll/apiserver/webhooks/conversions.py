@@ -14,6 +14,12 @@ from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.status import ApiError, plain_500
+from atoll.apiserver.webhooks.answers import (
+    BadAnswer,
+    check_uid,
+    read_answer,
+    spoken_version,
+)
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
 from atoll.effects import Chance
 
@@ -22,12 +28,7 @@ Object = dict[str, Any]
 TIMEOUT_S = 30
 _GROUP = "apiextensions.k8s.io"
 _KIND = "ConversionReview"
-_VERSIONS = ("v1", "v1beta1")
 _FREE = ("labels", "annotations")
-
-
-class _Bad(Exception):
-    """What is wrong with an answer."""
 
 
 class Conversions:
@@ -53,8 +54,7 @@ class Conversions:
         webhook = resource.conversion
         assert webhook is not None, "only these are converted by others"
         about = f"conversion webhook for {_shown(objects[0])}"
-        versions = items(webhook, "conversionReviewVersions")
-        version = next((one for one in versions if one in _VERSIONS), None)
+        version = spoken_version(items(webhook, "conversionReviewVersions"))
         if version is None:
             raise plain_500("no supported conversion review versions")
         uid = self._chance.uuid("reviews")
@@ -66,7 +66,7 @@ class Conversions:
             found = _objects(answer, uid, version)
         except CallFailed as error:
             raise plain_500(f"{about} failed: {error.reason}") from error
-        except _Bad as error:
+        except BadAnswer as error:
             raise plain_500(f"{about} failed: {error}") from error
         if len(found) != len(objects):
             counts = f"{len(found)} objects, expected {len(objects)}"
@@ -82,26 +82,20 @@ def _shown(obj: Object) -> str:
 
 
 def _objects(body: bytes, uid: str, version: str) -> list[Any]:
-    try:
-        review = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise _Bad(f"the answer is no JSON: {error}") from None
-    if not isinstance(review, dict):
-        raise _Bad("the answer is no object")
+    review = read_answer(body)
     expected = f"{_GROUP}/v1, Kind={_KIND}"
     if version == "v1" and _shown(review) != expected:
-        raise _Bad(f"expected webhook response of {expected}, got {_shown(review)}")
+        raise BadAnswer(f"expected webhook response of {expected}, got {_shown(review)}")
     response = review.get("response")
     if not isinstance(response, dict):
-        raise _Bad("no response provided")
-    given = response.get("uid", "")
-    if version == "v1" and given != uid:
-        raise _Bad(f'expected response.uid="{uid}", got "{given}"')
+        raise BadAnswer("no response provided")
+    if version == "v1":
+        check_uid(response, uid)
     result = part(response, "result")
     status = text(result, "status")
     if status != "Success":
         why = f"response.result.status was '{status}', not 'Success'"
-        raise _Bad(text(result, "message") or why)
+        raise BadAnswer(text(result, "message") or why)
     return items(response, "convertedObjects")
 
 

@@ -8,24 +8,18 @@ import binascii
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import user_info
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError
+from atoll.apiserver.webhooks.answers import BadAnswer, check_uid, read_answer
 
 Object = dict[str, Any]
 
 _GROUP = "admission.k8s.io"
 _KIND = "AdmissionReview"
-_VERSIONS = ("v1", "v1beta1")
 WARNINGS_MAX, WARNING_MAX = 4096, 256
-
-
-class BadAnswer(Exception):
-    """The answer of a webhook makes no sense; told in Kubernetes' words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +43,6 @@ class Seen:
     name: str
     object: Object | None
     old: Object | None
-
-
-def version_of(wire: Object) -> str | None:
-    """The version of the review that a webhook understands; None if there is none."""
-    accepted = wire.get("admissionReviewVersions") or ()
-    return next((version for version in accepted if version in _VERSIONS), None)
 
 
 def request_of(seen: Seen, uid: str, version: str) -> Object:
@@ -100,7 +88,7 @@ def _resource(resource: Resource) -> Object:
 
 def verdict_of(body: bytes, uid: str, version: str, *, mutating: bool) -> Verdict:
     """What an answer says; BadAnswer if it says nothing that can be understood."""
-    review = _read(body)
+    review = read_answer(body)
     response = review.get("response")
     if response is None:
         raise BadAnswer("webhook response was absent")
@@ -132,20 +120,8 @@ def _bounded(given: list[Any]) -> tuple[str, ...]:
     return tuple(cut[: WARNINGS_MAX // WARNING_MAX])
 
 
-def _read(body: bytes) -> Object:
-    try:
-        review = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise BadAnswer(f"the answer is no JSON: {error}") from None
-    if not isinstance(review, dict):
-        raise BadAnswer("the answer is no object")
-    return review
-
-
 def _check_identity(review: Object, response: Object, uid: str) -> None:
-    given = response.get("uid", "")
-    if given != uid:
-        raise BadAnswer(f'expected response.uid="{uid}", got "{given}"')
+    check_uid(response, uid)
     group, _, version = str(review.get("apiVersion", "")).rpartition("/")
     got = f"{group}/{version}, Kind={review.get('kind', '')}"
     expected = f"{_GROUP}/v1, Kind={_KIND}"
