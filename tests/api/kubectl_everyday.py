@@ -192,7 +192,6 @@ EVERYDAY: dict[str, Session] = {
         ("delete crd widgets.kubectl.example.com", ""),
     ],
     "what there is": [
-        ("api-versions", ""),
         *(
             (f"api-resources --api-group={group} -o wide --sort-by=name", "")
             for group in (
