@@ -10,7 +10,7 @@ import pytest
 from backends import Answer, Backend
 from histories import Move, asked, histories, needs_live
 from history_kinds import DEFINITION, KINDS, STRUCTURES
-from hypothesis import given
+from hypothesis import given, settings
 from likeness import comparable
 from sessions import session
 from transports import HttpBackend, ProcessBackend
@@ -19,6 +19,9 @@ SEEDS = range(25)
 STEPS = 30
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 READY_S = 60
+# Each example is dozens of requests to both; `long` searches for as long as it takes.
+USUAL = settings.default.max_examples == settings.get_profile("default").max_examples
+EXAMPLES = 30 if USUAL else settings.default.max_examples
 
 _names = itertools.count(1)
 
@@ -54,6 +57,7 @@ def both(in_process: ProcessBackend, real: HttpBackend) -> tuple[Backend, Backen
 
 
 @pytest.mark.testenv
+@settings(max_examples=EXAMPLES)
 @given(history=histories())
 def test_an_object_has_the_same_history_on_both_servers(
     both: tuple[Backend, Backend], history: tuple[str, list[Move]]
