@@ -11,7 +11,7 @@ from typing import Any
 
 from atoll.apiserver.cel.checking import Declarations, check
 from atoll.apiserver.cel.declaring import Overload, declared
-from atoll.apiserver.cel.evaluating import Run, evaluator
+from atoll.apiserver.cel.evaluating import evaluator
 from atoll.apiserver.cel.faults import NotAnExpression, NotRunnable
 from atoll.apiserver.cel.kinds import Type
 from atoll.apiserver.cel.library import (
@@ -26,7 +26,7 @@ from atoll.apiserver.cel.library import (
 )
 from atoll.apiserver.cel.literals import literal_issues, unusable_pattern
 from atoll.apiserver.cel.parsing import parse
-from atoll.apiserver.cel.values import Frame
+from atoll.apiserver.cel.values import Frame, Run
 
 _TABLES = (operators, times, text, lists, amounts, network, named_formats, authority)
 

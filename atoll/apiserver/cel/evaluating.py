@@ -10,10 +10,11 @@ from typing import Any
 
 from atoll.apiserver.cel.checking import Checked
 from atoll.apiserver.cel.declaring import Overload
-from atoll.apiserver.cel.faults import Failed, OverBudget
+from atoll.apiserver.cel.faults import NO_OVERLOAD, Failed, OverBudget
 from atoll.apiserver.cel.folding import FOLDS
 from atoll.apiserver.cel.kinds import Type
 from atoll.apiserver.cel.library.operators import key_of
+from atoll.apiserver.cel.selecting import optional_selection, presence, selection, without_null
 from atoll.apiserver.cel.syntax import (
     Call,
     Fold,
@@ -30,14 +31,13 @@ from atoll.apiserver.cel.syntax import (
 from atoll.apiserver.cel.values import (
     NOTHING,
     Frame,
+    Instance,
     Optional,
+    Run,
     TypeValue,
     type_name,
 )
 
-Run = Callable[[Frame], Any]
-
-_NO_OVERLOAD = "no such overload"
 _MISSING: Any = object()
 
 
@@ -82,12 +82,12 @@ class _Maker:
             return _variable(name)
         operand, key = self.make(node.operand), self._checked.keys.get(node)
         if key is not None:
-            operand, field = _without_null(operand, key), key
+            operand, field = without_null(operand, key), key
         else:
             field = node.field
         if node.test:
-            return _test(operand, field)
-        return _optional_selection(operand, field) if node.optional else _selection(operand, field)
+            return presence(operand, field)
+        return optional_selection(operand, field) if node.optional else selection(operand, field)
 
     def _call(self, node: Call) -> Run:
         args = [self.make(argument) for argument in node.args]
@@ -148,7 +148,7 @@ def _steps(frame: Frame, items: Any, first: str, second: str) -> Iterator[tuple[
                 variables[second] = value
             yield key, value if second else key
     else:
-        raise Failed(_NO_OVERLOAD)
+        raise Failed(NO_OVERLOAD)
 
 
 def _variable(name: str) -> Run:
@@ -176,81 +176,6 @@ _TYPE_NAMES = (
 )
 
 
-def _selection(operand: Run, key: str) -> Run:
-    def run(frame: Frame) -> Any:
-        held = operand(frame)
-        frame.left -= 1
-        if frame.left < 0:
-            raise OverBudget
-        if held.__class__ is dict:
-            try:
-                return held[key]
-            except KeyError:
-                raise Failed(f"no such key: {key}") from None
-        return _selected(held, key)
-
-    return run
-
-
-def _without_null(operand: Run, key: str) -> Run:
-    """An object whose field is null, as one that has not got it."""
-
-    def run(frame: Frame) -> Any:
-        held = operand(frame)
-        if held.__class__ is dict and held.get(key, _MISSING) is None:
-            return {name: value for name, value in held.items() if name != key}
-        return held
-
-    return run
-
-
-def _selected(held: Any, key: str) -> Any:
-    if isinstance(held, Optional):
-        return _optionally(held.value, key) if held.is_there else NOTHING
-    if isinstance(held, Selectable):
-        return held.select(key)
-    raise Failed(_NO_OVERLOAD)
-
-
-class Selectable:
-    """A value with fields of its own, beside maps."""
-
-    def select(self, key: str) -> Any:
-        raise Failed(f"no such key: {key}")
-
-
-def _optionally(held: Any, key: str) -> Optional:
-    if not isinstance(held, dict):
-        raise Failed(_NO_OVERLOAD)
-    return Optional(True, held[key]) if key in held else NOTHING
-
-
-def _optional_selection(operand: Run, key: str) -> Run:
-    def run(frame: Frame) -> Any:
-        held = operand(frame)
-        frame.pay(1)
-        if isinstance(held, Optional):
-            return _optionally(held.value, key) if held.is_there else NOTHING
-        return _optionally(held, key)
-
-    return run
-
-
-def _test(operand: Run, key: str) -> Run:
-    def run(frame: Frame) -> bool:
-        held = operand(frame)
-        if isinstance(held, Optional):
-            held = held.value if held.is_there else {}
-        if isinstance(held, Selectable):
-            held.select(key)
-            return True
-        if not isinstance(held, dict):
-            raise Failed(_NO_OVERLOAD)
-        return key in held
-
-    return run
-
-
 def _junction(parts: list[Run], *, until: bool) -> Run:
     """Parts in their order until one settles it; an error counts only if none does."""
     otherwise = not until
@@ -266,7 +191,7 @@ def _junction(parts: list[Run], *, until: bool) -> Run:
             if value is until:
                 return until
             if value is not otherwise:
-                fault = fault or Failed(_NO_OVERLOAD)
+                fault = fault or Failed(NO_OVERLOAD)
         if fault is not None:
             raise fault
         return otherwise
@@ -281,7 +206,7 @@ def _choice(condition: Run, then: Run, otherwise: Run) -> Run:
             return then(frame)
         if chosen is False:
             return otherwise(frame)
-        raise Failed(_NO_OVERLOAD)
+        raise Failed(NO_OVERLOAD)
 
     return run
 
@@ -308,7 +233,7 @@ def _dispatched(overloads: tuple[Overload, ...], args: list[Run]) -> Run:
             known[key] = _fitting(overloads, values)
         function = known[key]
         if function is None:
-            raise Failed(_NO_OVERLOAD)
+            raise Failed(NO_OVERLOAD)
         return function(frame, *values)
 
     return run
@@ -335,7 +260,7 @@ def _list(items: list[tuple[Run, bool]]) -> Run:
             if not optional:
                 made.append(value)
             elif not isinstance(value, Optional):
-                raise Failed(_NO_OVERLOAD)
+                raise Failed(NO_OVERLOAD)
             elif value.is_there:
                 made.append(value.value)
         return made
@@ -362,20 +287,12 @@ def _map(entries: list[tuple[Run, Run, bool]], made: str) -> Run:
     return run
 
 
-class Instance(dict[Any, Any]):
-    """An object that an expression has made, with the name of its type."""
-
-    def __init__(self, made: str) -> None:
-        super().__init__()
-        self.made = made
-
-
 def _with_value(operand: Run, name: str, body: Run, *, flat: bool) -> Run:
     def run(frame: Frame) -> Any:
         held = operand(frame)
         frame.pay(1)
         if not isinstance(held, Optional):
-            raise Failed(_NO_OVERLOAD)
+            raise Failed(NO_OVERLOAD)
         if not held.is_there:
             return NOTHING
         before = frame.variables.get(name, _MISSING)

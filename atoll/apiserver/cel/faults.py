@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+NO_OVERLOAD = "no such overload"
 _SNIPPET_MAX = 16384
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from atoll.apiserver.cel.faults import Failed
+from atoll.apiserver.cel.faults import NO_OVERLOAD, Failed
 from atoll.apiserver.cel.library.lists import sorted_by
-from atoll.apiserver.cel.values import Frame
+from atoll.apiserver.cel.values import Frame, Run
 
-Run = Callable[[Frame], Any]
 Steps = Iterator[tuple[Any, Any]]
 
 
@@ -16,7 +15,7 @@ def _holds(frame: Frame, test: Run | None) -> bool:
         return True
     value = test(frame)
     if value.__class__ is not bool:
-        raise Failed("no such overload")
+        raise Failed(NO_OVERLOAD)
     return bool(value)
 
 
@@ -64,7 +63,7 @@ def _map_of_entries(frame: Frame, steps: Steps, test: Run | None, result: Run) -
             continue
         entry = result(frame)
         if not isinstance(entry, dict):
-            raise Failed("no such overload")
+            raise Failed(NO_OVERLOAD)
         for key, value in entry.items():
             if key in made:
                 raise Failed(f"insert failed: key {key} already exists")

@@ -5,6 +5,7 @@ the steps of a Frame, so that no expression can keep the server busy for long.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
 from typing import Any
@@ -68,6 +69,21 @@ class KeyedList(list[Any]):
         return tuple(frozen(item.get(key)) for key in self.keys) if isinstance(item, dict) else None
 
 
+class Selectable:
+    """A value with fields of its own, beside maps."""
+
+    def select(self, key: str) -> Any:
+        raise Failed(f"no such key: {key}")
+
+
+class Instance(dict[Any, Any]):
+    """An object that an expression has made, with the name of its type."""
+
+    def __init__(self, made: str) -> None:
+        super().__init__()
+        self.made = made
+
+
 class Frame:
     """One evaluation: the variables by name, and the steps that are left to it."""
 
@@ -82,6 +98,9 @@ class Frame:
         if self.left < 0:
             raise OverBudget
 
+
+Run = Callable[[Frame], Any]
+"""A part of an expression, made ready: what it comes to in a frame."""
 
 _NUMBERS = frozenset([int, float, UInt])
 _NAMES: dict[type, str] = {

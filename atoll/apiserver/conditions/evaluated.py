@@ -7,7 +7,6 @@ from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import AUTHENTICATED, MASTERS, Identity
 from atoll.apiserver.authorization import Attributes, Authorize
 from atoll.apiserver.cel.compiling import Program
-from atoll.apiserver.cel.evaluating import Selectable
 from atoll.apiserver.cel.faults import Failed, OverBudget
 from atoll.apiserver.cel.library.authority import (
     Authorizer,
@@ -16,6 +15,7 @@ from atoll.apiserver.cel.library.authority import (
     ResourceCheck,
 )
 from atoll.apiserver.cel.library.times import read_timestamp
+from atoll.apiserver.cel.values import Selectable
 from atoll.apiserver.status import ApiError
 
 Object = dict[str, Any]

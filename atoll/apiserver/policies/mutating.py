@@ -3,7 +3,7 @@
 from typing import Any
 
 from atoll.apiserver.applying.merging import merge
-from atoll.apiserver.cel.evaluating import Instance
+from atoll.apiserver.cel.values import Instance
 from atoll.apiserver.conditions.evaluated import Asked, Unanswered
 from atoll.apiserver.conditions.expressions import applies
 from atoll.apiserver.policies.policy import Policy

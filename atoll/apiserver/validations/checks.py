@@ -8,7 +8,7 @@ schema can hold the server up.
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from atoll.apiserver.cel.faults import Failed, OverBudget
+from atoll.apiserver.cel.faults import NO_OVERLOAD, Failed, OverBudget
 from atoll.apiserver.cel.values import NOTHING, Optional
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
@@ -145,7 +145,7 @@ def _check_rule(walk: _Walk, part: Part, rule: Rule, at: _Value, variables: Obje
         why = "no further validation rules will be run due to call cost exceeds limit for rule"
         return _blame(walk, part, at.where, f"'{fault}': {why}: {rule.shown()}")
     except Failed as fault:
-        if str(fault).startswith("no such overload"):
+        if str(fault).startswith(NO_OVERLOAD):
             why = "call arguments did not match a supported operator, function or macro signature"
             return _blame(walk, part, at.where, f"'{fault}': {why} for rule: {rule.shown()}")
         return _blame(walk, part, at.where, f"{fault} evaluating rule: {rule.shown()}")

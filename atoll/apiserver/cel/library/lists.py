@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from atoll.apiserver.cel.declaring import Table
-from atoll.apiserver.cel.faults import Failed
+from atoll.apiserver.cel.faults import NO_OVERLOAD, Failed
 from atoll.apiserver.cel.values import (
     NOTHING,
     Duration,
@@ -29,9 +29,9 @@ def _comparable(frame: Frame, items: list[Any]) -> None:
     frame.pay(len(items))
     names = {type_name(item) for item in items}
     if len(names) > 1 and not names <= _NUMBERS:
-        raise Failed("no such overload")
+        raise Failed(NO_OVERLOAD)
     if names & {"list", "map", "null_type", "type", "optional_type", "dyn"}:
-        raise Failed("no such overload")
+        raise Failed(NO_OVERLOAD)
 
 
 def _is_sorted(frame: Frame, items: list[Any]) -> bool:
@@ -59,7 +59,7 @@ def _sum(zero: Any) -> Callable[[Frame, list[Any]], Any]:
         found = zero
         for item in items:
             if item.__class__ is not zero.__class__:
-                raise Failed("no such overload")
+                raise Failed(NO_OVERLOAD)
             if isinstance(zero, Duration):
                 found = Duration(int_or_fail(found.nanos + item.nanos))
             elif isinstance(zero, UInt):
