@@ -12,7 +12,7 @@ from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import ITSELF
-from atoll.apiserver.housekeeping.acting import call_on
+from atoll.apiserver.housekeeping.acting import call_on, ensure
 from atoll.apiserver.objects.ending import is_over
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.view import metadata_of
@@ -25,14 +25,14 @@ from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, same, writ
 from atoll.runtime.children import Children
 from atoll.simulated.plans.steps import Change, End, Key, Make, Object, Step, key_of
 
-PODS = "pods"
+PODS, JOBS = "pods", "jobs.batch"
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A pod that may not be made now, and why."""
+    """A pod, or a job, that may not be made now, and why."""
 
-    pod: Object
+    object: Object
     why: str
 
 
@@ -64,9 +64,12 @@ class Hand:
         match step:
             case Make(collection, obj):
                 try:
-                    await self._make(collection, obj)
+                    if collection == JOBS:  # few, and from templates that are no whole jobs
+                        await ensure(self._api, collection, obj)
+                    else:
+                        await self._make(collection, obj)
                 except ApiError as error:
-                    if collection != PODS or error.code != 403:
+                    if collection not in (PODS, JOBS) or error.code not in (403, 422):
                         raise
                     refused.append(Refusal(obj, error.message))
             case Change():

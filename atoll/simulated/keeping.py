@@ -22,6 +22,7 @@ from atoll.simulated.hand import Hand, Refusal
 from atoll.simulated.hosts import ALL_NODES, NODES, PODS, WAITING, Hosts
 from atoll.simulated.kubelet import Pace
 from atoll.simulated.plans import (
+    cronjobs,
     daemons,
     deployments,
     events,
@@ -49,6 +50,7 @@ OWNERS = (
     stateful.COLLECTION,
     daemons.COLLECTION,
     jobs.COLLECTION,
+    cronjobs.COLLECTION,
 )
 _WORKERS = 16
 _REFUSED_AGAIN_S = 5.0
@@ -112,6 +114,9 @@ class Keeper:
             elif (record.collection, record.name) in self.hand.own:
                 # Our own, or one that it was decided on top of.
                 self.hand.own.discard((record.collection, record.name))
+                if record.collection == jobs.COLLECTION:
+                    for reference in metadata_of(record).owner_references:
+                        self._look_at_owner(reference.uid)
             else:
                 self._note(record, removed=event.removed)
 
@@ -272,7 +277,7 @@ class Keeper:
 
     async def _tell_refused(self, key: Key, refusal: Refusal) -> None:
         """Say that pods could not be made, and how things are without them."""
-        told = events.failed_create(refusal.pod, refusal.why, self.api.timestamp())
+        told = events.failed_create(refusal.object, refusal.why, self.api.timestamp())
         found = self.stored(*key)
         plan = Plan() if found is None else self._plan(key, found, refusal.why)
         rest = [step for step in plan.steps if not isinstance(step, Make)]
@@ -294,6 +299,8 @@ class Keeper:
                 return daemons.plan(found, self._children_of(found), setting)
             case jobs.COLLECTION:
                 return jobs.plan(found, setting)
+            case cronjobs.COLLECTION:
+                return cronjobs.plan(found, self._children_of(found), setting)
             case volumes.COLLECTION:
                 return Plan(volumes.plan(found))
         return Plan(self._of_service(found))

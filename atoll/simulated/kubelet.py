@@ -101,7 +101,7 @@ def _of_running(pod: Mapping[str, Any], mould: Mould, pace: Pace, here: Here) ->
     if runs_s is None and any(
         one.get("kind") == "Job" for one in pod["metadata"].get("ownerReferences") or ()
     ):
-        runs_s = pace.job_s
+        runs_s = pace.job_s if mould.sleeps_s is None else mould.sleeps_s
     if runs_s is None or mould.trouble == NEVER_READY:
         return None
     return Next(runs_s, _ended(pod, here, code=0))

@@ -2,11 +2,20 @@
 
 import re
 import zoneinfo
+from datetime import timedelta
 from functools import cache
 
 from atoll.apiserver.fields.error import FieldError, invalid, required
 
-_MACROS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_MACROS = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
 _EVERY = "@every "
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -19,6 +28,8 @@ _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
 _DURATION = re.compile(r"[-+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+")
+_LENGTHS = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)")
 
 
@@ -31,7 +42,7 @@ def schedule_errors(schedule: str, where: str) -> list[FieldError]:
         return [required(where)]
     errors = []
     try:
-        _check(schedule)
+        schedule_fields(schedule)
     except _NoScheduleError as fault:
         errors.append(invalid(where, schedule, str(fault)))
     if "TZ" in schedule:
@@ -40,24 +51,31 @@ def schedule_errors(schedule: str, where: str) -> list[FieldError]:
     return errors
 
 
-def _check(schedule: str) -> None:
+def schedule_fields(schedule: str) -> list[list[range]]:
+    """Minutes, hours, days, months and days of the week; none for one of equal pauses."""
     if schedule.startswith(("TZ=", "CRON_TZ=")):
         schedule = schedule.partition(" ")[2].strip()
-    if schedule.startswith("@"):
-        _check_word(schedule)
-        return
-    fields = schedule.split()
+    if schedule.startswith("@") and schedule not in _MACROS:
+        _check_pause(schedule)
+        return []
+    fields = _MACROS.get(schedule, schedule).split()
     if len(fields) != len(_FIELDS):
         listed = " ".join(fields)
         raise _NoScheduleError(f"expected exactly 5 fields, found {len(fields)}: [{listed}]")
-    for field, (least, most, names) in zip(fields, _FIELDS, strict=True):
-        for span in filter(None, field.split(",")):
-            _check_span(span, least, most, names)
+    return [
+        [_span(span, least, most, names) for span in filter(None, field.split(","))]
+        for field, (least, most, names) in zip(fields, _FIELDS, strict=True)
+    ]
 
 
-def _check_word(word: str) -> None:
-    if word in _MACROS:
-        return
+def schedule_pause(schedule: str) -> timedelta:
+    """How long it is from one time to the next of a schedule of equal pauses."""
+    length = schedule.removeprefix(_EVERY)
+    found = sum(float(one) * _UNITS_S[unit] for one, unit in _LENGTHS.findall(length))
+    return timedelta(seconds=max(1, int(found)))
+
+
+def _check_pause(word: str) -> None:
     if not word.startswith(_EVERY):
         raise _NoScheduleError(f"unrecognized descriptor: {word}")
     length = word.removeprefix(_EVERY)
@@ -67,7 +85,7 @@ def _check_word(word: str) -> None:
         raise _NoScheduleError(f'failed to parse duration {word}: time: {why} "{length}"')
 
 
-def _check_span(span: str, least: int, most: int, names: dict[str, int]) -> None:
+def _span(span: str, least: int, most: int, names: dict[str, int]) -> range:
     """A number, a range of them or all, perhaps in steps."""
     bounds, *steps = span.split("/")
     low, *high = bounds.split("-")
@@ -92,6 +110,7 @@ def _check_span(span: str, least: int, most: int, names: dict[str, int]) -> None
         raise _NoScheduleError(f"beginning of range ({start}) beyond end of range ({end}): {span}")
     if step == 0:
         raise _NoScheduleError(f"step of range should be a positive number: {span}")
+    return range(start, end + 1, step)
 
 
 def _number(text: str, names: dict[str, int]) -> int:

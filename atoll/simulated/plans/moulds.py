@@ -43,6 +43,7 @@ class Mould:
     rules: Rules
     trouble: str
     runs_s: float | None
+    sleeps_s: float | None = None  # what its command says it does
 
     def pod(self, namespace: str, name: str, owner: Object | None, **spec: Any) -> Object:
         """A pod of this mould, with more in its spec where that is asked for."""
@@ -99,6 +100,7 @@ def _mould(pod: Object, labels: Object, notes: Object, namespace: str) -> Mould:
         rules=rules_of(spec, labels, namespace) if _has_rules(spec) else NO_RULES,
         trouble=_trouble(spec, notes),
         runs_s=_seconds(notes.get(RUN_S)),
+        sleeps_s=_sleeps_s(spec),
     )
 
 
@@ -128,6 +130,21 @@ def _trouble(spec: Object, notes: Object) -> str:
             named = image.removeprefix(FAILING_IMAGES).partition(":")[0]
             return named if named in TROUBLES else CRASH
     return ""
+
+
+def _sleeps_s(spec: Object) -> float | None:
+    """How long a pod does nothing but sleep, where that is all its one container does."""
+    containers = spec.get("containers") or []
+    if len(containers) != 1:
+        return None
+    words = [*(containers[0].get("command") or ()), *(containers[0].get("args") or ())]
+    match words:
+        case ["sh" | "/bin/sh", "-c", script]:
+            words = str(script).split()
+    match words:
+        case ["sleep", time]:
+            return _seconds(time)
+    return None
 
 
 def _seconds(written: Any) -> float | None:

@@ -1,0 +1,113 @@
+"""CronJobs: a Job whenever their schedule comes round, and as many kept as they ask for.
+
+A cron job and its jobs come in; what to do next goes out. A job is made first and told afterwards,
+so that one that could not be made is tried again; its name says for which time it is.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from atoll.apiserver.objects.conditions import is_true
+from atoll.apiserver.objects.times import parse_rfc3339, rfc3339
+from atoll.simulated.plans import jobs
+from atoll.simulated.plans.schedules import clock_of, last_time, next_time
+from atoll.simulated.plans.setting import Setting
+from atoll.simulated.plans.steps import End, Make, Plan, Step, key_of, owner, status_change
+
+Object = dict[str, Any]
+COLLECTION = "cronjobs.batch"
+_SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+
+
+def plan(cron_job: Object, its_jobs: list[Object], setting: Setting) -> Plan:
+    """What to do next about a cron job that has these jobs."""
+    spec, start = cron_job["spec"], _start(cron_job, setting)
+    zone = spec.get("timeZone") or ""
+    active = [one for one in its_jobs if not jobs.is_finished(one)]
+    steps = _surplus(spec, its_jobs)
+    if spec.get("suspend"):
+        return Plan(steps + _told(cron_job, its_jobs, active, None))
+    due = last_time(spec["schedule"], zone, start, setting.moment)
+    there = due is not None and any(_name(one) == _job_name(cron_job, due) for one in its_jobs)
+    after = next_time(spec["schedule"], zone, start, setting.moment)
+    again_s = None if after is None else (after - setting.moment).total_seconds()
+    policy = spec.get("concurrencyPolicy", "Allow")
+    if due is not None and not there and not (active and policy == "Forbid"):
+        if policy == "Replace":
+            steps += [_end(one) for one in active]
+        return Plan([*steps, Make(jobs.COLLECTION, _job(cron_job, due))], again_s)
+    return Plan(steps + _told(cron_job, its_jobs, active, due if there else None), again_s)
+
+
+def _start(cron_job: Object, setting: Setting) -> datetime:
+    """From when on times count that have not been seen to: not those that it is too late for."""
+    last = (cron_job.get("status") or {}).get("lastScheduleTime")
+    born = cron_job["metadata"]["creationTimestamp"]
+    start = parse_rfc3339(last or born) or setting.moment
+    deadline_s = cron_job["spec"].get("startingDeadlineSeconds")
+    if deadline_s is None:
+        return start
+    return max(start, setting.moment - timedelta(seconds=deadline_s))
+
+
+def _name(obj: Object) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def _job_name(cron_job: Object, due: datetime) -> str:
+    return f"{_name(cron_job)}-{int(due.timestamp()) // 60}"
+
+
+def _job(cron_job: Object, due: datetime) -> Object:
+    template, zone = cron_job["spec"]["jobTemplate"], cron_job["spec"].get("timeZone")
+    meta = template.get("metadata") or {}
+    local = due.astimezone(clock_of(zone)).isoformat() if zone else rfc3339(due)
+    made: Object = {
+        "name": _job_name(cron_job, due),
+        "namespace": cron_job["metadata"]["namespace"],
+        "annotations": {**(meta.get("annotations") or {}), _SCHEDULED: local},
+        "ownerReferences": [owner(cron_job)],
+    }
+    if meta.get("labels"):
+        made["labels"] = dict(meta["labels"])
+    return {"metadata": made, "spec": template["spec"]}
+
+
+def _end(job: Object) -> Step:
+    return End(key_of(jobs.COLLECTION, job), job["metadata"]["uid"])
+
+
+def _surplus(spec: Object, its_jobs: list[Object]) -> list[Step]:
+    """The jobs that ended longest ago, beyond those to be kept of either sort."""
+    steps: list[Step] = []
+    for kind, field, usual in (
+        ("Complete", "successfulJobsHistoryLimit", 3),
+        ("Failed", "failedJobsHistoryLimit", 1),
+    ):
+        kept = spec.get(field)
+        ended = [one for one in its_jobs if is_true(one, kind)]
+        ended.sort(key=lambda one: ((one.get("status") or {}).get("startTime") or "", _name(one)))
+        steps += map(_end, ended[: max(0, len(ended) - (usual if kept is None else kept))])
+    return steps
+
+
+def _told(
+    cron_job: Object, its_jobs: list[Object], active: list[Object], due: datetime | None
+) -> list[Step]:
+    """The status: who is at work, when the last job was due and when one last succeeded."""
+    fresh = {key: each for key, each in (cron_job.get("status") or {}).items() if key != "active"}
+    if active:
+        fresh["active"] = [_reference(one) for one in active]
+    if due is not None:
+        fresh["lastScheduleTime"] = rfc3339(due)
+    done = [(one.get("status") or {}).get("completionTime") for one in its_jobs]
+    latest = max([each for each in (*done, fresh.get("lastSuccessfulTime")) if each], default=None)
+    if latest is not None:
+        fresh["lastSuccessfulTime"] = latest
+    return status_change(COLLECTION, cron_job, fresh)
+
+
+def _reference(job: Object) -> Object:
+    meta = job["metadata"]
+    named = {"name": meta["name"], "namespace": meta["namespace"], "uid": meta["uid"]}
+    return {"apiVersion": job["apiVersion"], "kind": job["kind"], **named}
