@@ -244,6 +244,29 @@ def test_a_definition_can_come_back(
     assert int(second["metadata"]["resourceVersion"]) > int(first["metadata"]["resourceVersion"])
 
 
+def test_a_definition_of_a_built_in_kind_changes_nothing_and_takes_nothing_along(
+    api: Backend, namespace: str
+) -> None:
+    made = definition("EndpointSlice", "discovery.k8s.io", {"type": "object"})
+    made["metadata"]["annotations"] = {"api-approved.kubernetes.io": "https://example.com/pull/1"}
+    slices = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+    slice_ = {"metadata": {"name": "a"}, "addressType": "IPv4", "endpoints": []}
+    api.create(slices, slice_)
+    path = f"{CRDS}/endpointslices.discovery.k8s.io"
+    try:
+        api.create(CRDS, made)
+        refusal = api.request("POST", slices, body={"metadata": {"name": "b"}})
+        assert "addressType" in refusal.refusal(422, "Invalid")["causes"][0]["field"]
+        assert api.read(f"{slices}/a")["addressType"] == "IPv4"
+    finally:
+        api.request("DELETE", path)
+    deadline = time.monotonic() + 15
+    while api.request("GET", path).status != 404:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert api.read(f"{slices}/a")["addressType"] == "IPv4"
+
+
 @pytest.fixture(autouse=True)
 def swept(api: Backend, group: str) -> Iterator[None]:
     """Every definition costs the real server threads and watches: none outlives its test."""

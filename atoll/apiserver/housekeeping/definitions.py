@@ -2,7 +2,8 @@
 
 A definition whose names are free is established in the very write that creates it, and served from
 the moment that write is committed, before its writer is answered. One whose names are taken says so
-and is looked at again when a definition goes. Deleting one deletes all its objects first.
+and is looked at again when a definition goes. Deleting one deletes all its objects first. One of
+a kind that is built in is kept and serves nothing: its objects are the server's own.
 """
 
 from collections.abc import Iterable, Sequence
@@ -131,16 +132,22 @@ class Definitions:
             if metadata_of(event.after).deletion_timestamp is not None:
                 self._work.add(event.after.name)
             return
-        self._catalog.drop(event.after.name)
-        self._api.watches.end(event.after.name)
+        if not self._built_in(event.after.name):
+            self._catalog.drop(event.after.name)
+            self._api.watches.end(event.after.name)
         for record in self._api.store.page(COLLECTION).records:
             if not is_true(orjson.loads(record.value), "Established"):
                 self._work.add(record.name)
 
     def _serve(self, record: Record) -> None:
         definition = orjson.loads(record.value)
-        if is_true(definition, "Established"):
+        if is_true(definition, "Established") and not self._built_in(record.name):
             self._catalog.put(record.name, resources_of(definition))
+
+    def _built_in(self, collection: str) -> bool:
+        """Whether this collection is served whatever users define. It has its definition's name."""
+        resource = self._catalog.of_collection(collection)
+        return resource is not None and not resource.custom
 
     def _ending_definition(self, collection: str) -> str | None:
         """The definition of this collection, if it is being deleted. It has the same name."""
@@ -183,6 +190,9 @@ class Definitions:
 
     async def _clean_up(self, record: Record) -> None:
         """Delete every object of a definition that is going; let it go when none is left."""
+        if self._built_in(record.name):
+            await take_off_finalizer(self._api, node_of(record), CLEANUP)
+            return
         nodes = map(node_of, self._api.store.page(record.name).records)
         refusals = await delete_all(self._api, [node for node in nodes if not node.ending])
         if refusals:
