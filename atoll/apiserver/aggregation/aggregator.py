@@ -212,6 +212,8 @@ class Aggregator:
         fresh = condition("Available", reason, message, holds=holds)
 
         def told(obj: Object) -> Object:
+            if remote_of(obj) != remote:
+                return obj  # another has taken its place while this one was looked at
             status = obj.get("status") or {}
             known = status.get("conditions") or []
             others = [each for each in known if each.get("type") != "Available"]
