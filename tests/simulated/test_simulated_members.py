@@ -332,3 +332,18 @@ def test_a_deployment_takes_over_replica_sets_that_it_means_and_lets_go_those_it
     owners = {one["metadata"]["name"]: one["metadata"].get("ownerReferences") for one in sets}
     assert owners.pop("old") is None
     assert [each[0]["kind"] for each in owners.values()] == ["Deployment"]
+
+
+def test_revisions_of_a_daemon_set_bear_the_mark_of_its_pods_and_are_written_in_order():
+    async def scenario(member):
+        await ask(member, "POST", f"{APPS}daemonsets", workload("w"))
+        await settled(member, f"{APPS}daemonsets/w", lambda one: one.get("numberReady"))
+        [revision] = (await ask(member, "GET", f"{APPS}controllerrevisions"))["items"]
+        return revision, (await ask(member, "GET", f"{CORE}pods"))["items"]
+
+    revision, pods = in_member(scenario)
+    mark = revision["metadata"]["labels"]["controller-revision-hash"]
+    assert {one["metadata"]["labels"]["controller-revision-hash"] for one in pods} == {mark}
+    assert revision["metadata"]["labels"].items() >= LABELS.items()
+    template = revision["data"]["spec"]["template"]
+    assert list(template) == sorted(template) == ["$patch", "metadata", "spec"]

@@ -30,7 +30,8 @@ _TOLERATED = [
 def plan(workload: Object, revisions: list[Object], setting: Setting) -> Plan:
     """What to do next about a daemon set of which these templates are remembered."""
     spec, meta = workload["spec"], workload["metadata"]
-    steps = remembered(workload, revisions, spec["selector"].get("matchLabels") or {})
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    steps = remembered(workload, revisions, labels, REVISION)
     if steps:
         return Plan(steps)
     template = _tolerant(spec["template"])

@@ -21,14 +21,19 @@ def template_hash(template: Any) -> str:
     return "".join(GENERATED_ALPHABET[byte % len(GENERATED_ALPHABET)] for byte in digest[:_DIGITS])
 
 
-def remembered(workload: Object, known: list[Object], labels: Mapping[str, str]) -> list[Step]:
-    """See that the template of a workload is the newest of its revisions, whatever it is called."""
+def remembered(
+    workload: Object, known: list[Object], labels: Mapping[str, str], mark: str = HASH
+) -> list[Step]:
+    """See that the template of a workload is the newest of its revisions, whatever it is called.
+
+    A new one gets these labels, and its hash as the one called `mark`.
+    """
     newest = max((one["revision"] for one in known), default=0)
     data = _data(workload)
     same = [one for one in known if one.get("data") == data]
     there = max(same, key=lambda one: int(one["revision"]), default=None)
     if there is None:
-        return [Make(COLLECTION, _revision(workload, newest + 1, labels))]
+        return [Make(COLLECTION, _revision(workload, newest + 1, labels, mark))]
     if there["revision"] == newest:
         return []
     again = {"revision": newest + 1}
@@ -39,9 +44,11 @@ def _data(workload: Object) -> Object:
     return {"spec": {"template": {**workload["spec"]["template"], "$patch": "replace"}}}
 
 
-def _revision(workload: Object, number: int, labels: Mapping[str, str]) -> Object:
+def _revision(workload: Object, number: int, labels: Mapping[str, str], mark: str) -> Object:
     meta, digest = workload["metadata"], template_hash(workload["spec"]["template"])
-    marked = {**labels, HASH: digest}
+    marked = {**labels, mark: digest}
+    # Whoever compares revisions compares bytes: Kubernetes writes keys in order.
+    data = orjson.loads(orjson.dumps(_data(workload), option=orjson.OPT_SORT_KEYS))
     return {
         "metadata": {
             "name": f"{meta['name']}-{digest}",
@@ -49,7 +56,7 @@ def _revision(workload: Object, number: int, labels: Mapping[str, str]) -> Objec
             "labels": marked,
             "ownerReferences": [owner(workload)],
         },
-        "data": _data(workload),
+        "data": data,
         "revision": number,
     }
 
