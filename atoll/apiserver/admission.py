@@ -2,9 +2,9 @@
 
 A mutating hook gives the object it wants stored instead; a validating hook raises ApiError to
 refuse. Hooks are plain functions, run inside the write's own step, so what they read through the
-store's newest state cannot change before the write is queued. Whoever has to be waited for (a
-webhook) is `Outside`: a write that concerns it is decided outside of that step, and checked again
-by the hooks inside it.
+store's newest state cannot change before the write is queued. Whoever has to be asked beside them
+(webhooks, policies) is `Outside`: a write that concerns them is decided outside of that step, and
+checked again by the hooks inside it.
 """
 
 import asyncio

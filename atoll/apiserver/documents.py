@@ -1,4 +1,4 @@
-"""Everything the server tells about itself: discovery, OpenAPI, health and version.
+"""What the server tells about itself: discovery, OpenAPI, health, numbers, keys and version.
 
 In: a path's parts and the request's headers. Out: a Response. What is served is the catalog's
 business; here are only the paths and the rules of caching (ETag, hash, 304).

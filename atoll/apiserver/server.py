@@ -1,8 +1,8 @@
 """The API server: a function from Request to Response.
 
-authenticate -> speak for another, perhaps -> route -> authorize -> the verb -> the form the client
-asked for. Whatever goes wrong on the way ends as a Status. HTTP is not known here; `http` is a
-shell around `handle`.
+authenticate -> speak for another, perhaps -> take a turn -> authorize -> whoever serves the path: a
+server behind this one, a document, a branch, or a verb (`outcomes`). Whatever goes wrong on the way
+ends as a Status. HTTP is not known here; `http` is a shell around `handle`.
 """
 
 import asyncio

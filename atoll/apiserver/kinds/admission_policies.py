@@ -1,7 +1,7 @@
 """Admission policies and their bindings, as kinds: defaults and rules.
 
-What their expressions say, and whether they hold, is the business of others; here they only have to
-be there.
+What their expressions say is judged by `conditions.judging`, and whether they hold of a write is
+the business of `policies`; here they only have to be there.
 """
 
 from atoll.apiserver.cel.names import is_identifier

@@ -30,58 +30,58 @@ _SIDE_EFFECTS = ("None", "NoneOnDryRun")
 
 
 def _default_validating(configuration: Object) -> None:
-    for hook in parts(configuration, "webhooks"):
-        _default(hook)
+    for webhook in parts(configuration, "webhooks"):
+        _default(webhook)
 
 
 def _default_mutating(configuration: Object) -> None:
-    for hook in parts(configuration, "webhooks"):
-        _default(hook)
-        if hook.get("reinvocationPolicy") is None:
-            hook["reinvocationPolicy"] = "Never"
+    for webhook in parts(configuration, "webhooks"):
+        _default(webhook)
+        if webhook.get("reinvocationPolicy") is None:
+            webhook["reinvocationPolicy"] = "Never"
 
 
-def _default(hook: Object) -> None:
-    if hook.get("failurePolicy") is None:
-        hook["failurePolicy"] = "Fail"
-    if hook.get("timeoutSeconds") is None:
-        hook["timeoutSeconds"] = TIMEOUT_S
-    default_match(hook)
-    default_rules(parts(hook, "rules"))
-    default_client(part(hook, "clientConfig"))
+def _default(webhook: Object) -> None:
+    if webhook.get("failurePolicy") is None:
+        webhook["failurePolicy"] = "Fail"
+    if webhook.get("timeoutSeconds") is None:
+        webhook["timeoutSeconds"] = TIMEOUT_S
+    default_match(webhook)
+    default_rules(parts(webhook, "rules"))
+    default_client(part(webhook, "clientConfig"))
 
 
 def _errors(configuration: Object) -> list[FieldError]:
     errors = []
     names: set[str] = set()
-    for hook, where in each(parts(configuration, "webhooks"), "webhooks"):
-        errors += _hook_errors(hook, where)
-        versions = items(hook, "admissionReviewVersions")
+    for webhook, where in each(parts(configuration, "webhooks"), "webhooks"):
+        errors += _webhook_errors(webhook, where)
+        versions = items(webhook, "admissionReviewVersions")
         absent = f"must specify one of {', '.join(REVIEW_VERSIONS)}"
         errors += review_version_errors(versions, f"{where}.admissionReviewVersions", absent)
-        name = text(hook, "name")
+        name = text(webhook, "name")
         if name and name in names:
             errors.append(duplicate(f"{where}.name", name))
         names.add(name)
     return errors
 
 
-def _hook_errors(hook: Object, path: str) -> list[FieldError]:
-    errors = _name_errors(text(hook, "name"), f"{path}.name")
-    for rule, where in each(parts(hook, "rules"), f"{path}.rules"):
+def _webhook_errors(webhook: Object, path: str) -> list[FieldError]:
+    errors = _name_errors(text(webhook, "name"), f"{path}.name")
+    for rule, where in each(parts(webhook, "rules"), f"{path}.rules"):
         errors += rule_errors(rule, where)
-    errors += one_of(hook, path, "failurePolicy", FAILURE_POLICIES)
-    errors += one_of(hook, path, "matchPolicy", MATCH_POLICIES)
-    errors += _effect_errors(hook, f"{path}.sideEffects")
-    seconds = at(hook, "timeoutSeconds")
+    errors += one_of(webhook, path, "failurePolicy", FAILURE_POLICIES)
+    errors += one_of(webhook, path, "matchPolicy", MATCH_POLICIES)
+    errors += _effect_errors(webhook, f"{path}.sideEffects")
+    seconds = at(webhook, "timeoutSeconds")
     if isinstance(seconds, int) and not 1 <= seconds <= 30:
         why = "the timeout value must be between 1 and 30 seconds"
         errors.append(invalid(f"{path}.timeoutSeconds", seconds, why))
     for selector in ("namespaceSelector", "objectSelector"):
-        errors += selector_errors(part(hook, selector), f"{path}.{selector}")
-    errors += one_of(hook, path, "reinvocationPolicy", REINVOCATION_POLICIES)
-    errors += client_errors(part(hook, "clientConfig"), f"{path}.clientConfig")
-    conditions, where = parts(hook, "matchConditions"), f"{path}.matchConditions"
+        errors += selector_errors(part(webhook, selector), f"{path}.{selector}")
+    errors += one_of(webhook, path, "reinvocationPolicy", REINVOCATION_POLICIES)
+    errors += client_errors(part(webhook, "clientConfig"), f"{path}.clientConfig")
+    conditions, where = parts(webhook, "matchConditions"), f"{path}.matchConditions"
     return errors + condition_errors(conditions, where) + _faults(conditions, where)
 
 
@@ -105,8 +105,8 @@ def _name_errors(name: str, where: str) -> list[FieldError]:
     return []
 
 
-def _effect_errors(hook: Object, where: str) -> list[FieldError]:
-    effects = hook.get("sideEffects")
+def _effect_errors(webhook: Object, where: str) -> list[FieldError]:
+    effects = webhook.get("sideEffects")
     if effects is None:
         return [required(where, f"must specify one of {', '.join(_SIDE_EFFECTS)}")]
     return [] if effects in _SIDE_EFFECTS else [not_supported(where, effects, _SIDE_EFFECTS)]

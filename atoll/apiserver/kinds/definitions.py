@@ -1,6 +1,7 @@
 """CustomResourceDefinition itself, as a kind: its defaults and how it is written.
 
-What a definition says about others (schemas, names, columns) is the business of `schemas`.
+What a definition says about others (schemas, names, columns) is the business of `schemas`, and its
+rules in CEL are that of `validations`.
 """
 
 from atoll.apiserver.fields.error import FieldError, required

@@ -18,7 +18,7 @@ from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import given, items, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
-from atoll.apiserver.webhooks.hooks import Rule, rule_of
+from atoll.apiserver.webhooks.webhook import Rule, rule_of
 from atoll.model.selector import Selector
 
 Object = dict[str, Any]

@@ -22,7 +22,6 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.answers import BadAnswer, spoken_version
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
 from atoll.apiserver.webhooks.configured import GROUP, Configured, Sorts, stored
-from atoll.apiserver.webhooks.hooks import MUTATING, VALIDATING, Hook, hooks_of
 from atoll.apiserver.webhooks.reviews import (
     Seen,
     Verdict,
@@ -31,6 +30,7 @@ from atoll.apiserver.webhooks.reviews import (
     verdict_of,
 )
 from atoll.apiserver.webhooks.views import Unfit, patched, seen_by, with_object
+from atoll.apiserver.webhooks.webhook import MUTATING, VALIDATING, Webhook, webhooks_of
 from atoll.runtime.children import Children
 from atoll.store.record import Event
 
@@ -49,9 +49,9 @@ class Webhooks:
         # Nobody may keep an administrator from taking a webhook away.
         self._configured = Configured(api, (MUTATING, VALIDATING), (GROUP,), self._read)
 
-    def _read(self) -> Sorts[Hook]:
+    def _read(self) -> Sorts[Webhook]:
         mutating, validating = (stored(self._api, each) for each in (MUTATING, VALIDATING))
-        return tuple(hooks_of(mutating)), tuple(hooks_of(validating))
+        return tuple(webhooks_of(mutating)), tuple(webhooks_of(validating))
 
     def load(self) -> None:
         self._configured.load()
@@ -72,20 +72,20 @@ class Webhooks:
     async def check(self, admission: Admission) -> None:
         if admission.object is None or admission.operation == "CONNECT":
             # There is nothing to change, but they are told.
-            for hook, resource in self._meant(admission, 0):
+            for webhook, resource in self._meant(admission, 0):
                 seen = await seen_by(self._api, admission, resource, mutating=True)
-                if await self.operations(hook, seen):
+                if await self.operations(webhook, seen):
                     raise internal_error(
-                        f'admission webhook "{hook.name}" attempted to modify the object, which is'
-                        " not supported for this operation"
+                        f'admission webhook "{webhook.name}" attempted to modify the object, which'
+                        " is not supported for this operation"
                     )
         meant = self._meant(admission, 1)
         if not meant:
             return
         async with Children("webhooks") as children:
             asked = [
-                children.spawn(self._refusal(hook, admission, resource), hook.name)
-                for hook, resource in meant
+                children.spawn(self._refusal(webhook, admission, resource), webhook.name)
+                for webhook, resource in meant
             ]
             refusals = [await task for task in asked]
         for refusal in refusals:
@@ -93,88 +93,90 @@ class Webhooks:
                 raise refusal
 
     async def _refusal(
-        self, hook: Hook, admission: Admission, resource: Resource
+        self, webhook: Webhook, admission: Admission, resource: Resource
     ) -> ApiError | None:
         try:
             seen = await seen_by(self._api, admission, resource, mutating=False)
-            await self.ask(hook, seen, mutating=False)
+            await self.ask(webhook, seen, mutating=False)
         except ApiError as error:
             return error
         return None
 
-    def _wanted(self, admission: Admission, which: int) -> list[tuple[Hook, Resource]]:
+    def _wanted(self, admission: Admission, which: int) -> list[tuple[Webhook, Resource]]:
         """Who wants to be asked about this write by their rules, and in which version."""
         versions = self._configured.versions(admission.resource)
         found = (
-            (hook, hook.wants(admission, versions))
-            for hook in self._configured.about(admission.resource)[which]
+            (webhook, webhook.wants(admission, versions))
+            for webhook in self._configured.about(admission.resource)[which]
         )
-        return [(hook, resource) for hook, resource in found if resource is not None]
+        return [(webhook, resource) for webhook, resource in found if resource is not None]
 
-    def _meant(self, admission: Admission, which: int) -> list[tuple[Hook, Resource]]:
+    def _meant(self, admission: Admission, which: int) -> list[tuple[Webhook, Resource]]:
         """Of those, who selects it as it is."""
         wanted = self._wanted(admission, which)
-        return [(hook, resource) for hook, resource in wanted if self.selects(hook, admission)]
+        return [
+            (webhook, resource) for webhook, resource in wanted if self.selects(webhook, admission)
+        ]
 
-    def selects(self, hook: Hook, admission: Admission) -> bool:
+    def selects(self, webhook: Webhook, admission: Admission) -> bool:
         """Whether a webhook selects the namespace and the object of a write."""
-        return hook.selects_object(admission) and self._in_namespace(hook, admission)
+        return webhook.selects_object(admission) and self._in_namespace(webhook, admission)
 
-    def _in_namespace(self, hook: Hook, admission: Admission) -> bool:
+    def _in_namespace(self, webhook: Webhook, admission: Admission) -> bool:
         is_namespace = admission.resource.collection == "namespaces"
-        if not hook.namespaces or not (is_namespace or admission.resource.namespaced):
+        if not webhook.namespaces or not (is_namespace or admission.resource.namespaced):
             return True
         if is_namespace and not admission.subresource and admission.object is not None:
-            return hook.namespaces.matches(metadata(admission.object).get("labels") or {})
+            return webhook.namespaces.matches(metadata(admission.object).get("labels") or {})
         name = admission.name if is_namespace else admission.namespace
         record = self._api.store.latest("namespaces", name)
         if record is None:
             raise not_found("namespaces", "", name)
-        return hook.namespaces.matches(metadata(orjson.loads(record.value)).get("labels") or {})
+        return webhook.namespaces.matches(metadata(orjson.loads(record.value)).get("labels") or {})
 
-    async def ask(self, hook: Hook, seen: Seen, *, mutating: bool) -> Verdict | None:
+    async def ask(self, webhook: Webhook, seen: Seen, *, mutating: bool) -> Verdict | None:
         """What a webhook says, if it allows the write; None if it could not say and need not."""
         admission = seen.admission
-        if hook.conditions and not self._applies(hook, seen):
+        if webhook.conditions and not self._applies(webhook, seen):
             return None
-        if admission.dry_run and not hook.is_for_dry_runs:
-            raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
+        if admission.dry_run and not webhook.is_for_dry_runs:
+            raise bad_request(f'admission webhook "{webhook.name}" does not support dry run')
         try:
-            verdict = await self._verdict(hook, seen, mutating=mutating)
+            verdict = await self._verdict(webhook, seen, mutating=mutating)
         except CallFailed as error:
-            self._failed(hook, error, mutating=mutating)
+            self._failed(webhook, error, mutating=mutating)
             return None
         for key, value in verdict.annotations.items():
-            annotate(f"{hook.name}/{key}", str(value))
+            annotate(f"{webhook.name}/{key}", str(value))
         for warning in verdict.warnings:
             if warning not in admission.warnings:
                 admission.warnings.append(warning)
         if not verdict.is_allowed:
-            raise denial(hook.name, verdict.status)
+            raise denial(webhook.name, verdict.status)
         return verdict
 
-    def _failed(self, hook: Hook, error: CallFailed, *, mutating: bool) -> None:
+    def _failed(self, webhook: Webhook, error: CallFailed, *, mutating: bool) -> None:
         """ApiError for a webhook that could not be asked, unless it may be passed over."""
-        told = f'failed calling webhook "{hook.name}": {error}'
-        if not hook.fails_open:
+        told = f'failed calling webhook "{webhook.name}": {error}'
+        if not webhook.fails_open:
             raise internal_error(told) from error
         log.warning("%s; its policy is to go on without it", told)
         kind, which = ("mutation", 0) if mutating else ("validating", 1)
-        place = f"round_0_index_{self._configured.every[which].index(hook)}"
-        annotate(f"failed-open.{kind}.webhook.admission.k8s.io/{place}", hook.name)
+        place = f"round_0_index_{self._configured.every[which].index(webhook)}"
+        annotate(f"failed-open.{kind}.webhook.admission.k8s.io/{place}", webhook.name)
 
-    async def operations(self, hook: Hook, seen: Seen) -> list[Any]:
+    async def operations(self, webhook: Webhook, seen: Seen) -> list[Any]:
         """What a webhook wants changed, as a JSON patch; nothing, mostly."""
-        verdict = await self.ask(hook, seen, mutating=True)
+        verdict = await self.ask(webhook, seen, mutating=True)
         if verdict is None or not verdict.patch:
             return []
         try:
             return _operations(verdict)
         except CallFailed as error:
-            self._failed(hook, error, mutating=True)
+            self._failed(webhook, error, mutating=True)
             return []
 
-    def _applies(self, hook: Hook, seen: Seen) -> bool:
+    def _applies(self, webhook: Webhook, seen: Seen) -> bool:
         """Whether the conditions hold under which a webhook wants to be asked."""
         # Conditions are there, so the language was loaded when they were compiled.
         from atoll.apiserver.conditions.evaluated import Asked, Unanswered, authorizer_of, names_of
@@ -185,21 +187,21 @@ class Webhooks:
         asked = Asked(names_of(request, seen.object, seen.old, authorizer))
         asked.names["namespaceObject"] = None
         try:
-            return applies(hook.conditions, asked)
+            return applies(webhook.conditions, asked)
         except Unanswered as fault:
-            if hook.fails_open:
+            if webhook.fails_open:
                 return False
             resource = admission.resource
             raise forbidden(resource.plural, resource.group, seen.name, str(fault)) from fault
 
-    async def _verdict(self, hook: Hook, seen: Seen, *, mutating: bool) -> Verdict:
-        version = spoken_version(items(hook.wire, "admissionReviewVersions"))
+    async def _verdict(self, webhook: Webhook, seen: Seen, *, mutating: bool) -> Verdict:
+        version = spoken_version(items(webhook.wire, "admissionReviewVersions"))
         if version is None:
             why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
             raise CallFailed("could not create admission objects", why)
         uid = self._api.effects.chance.uuid("reviews")
         body = orjson.dumps(request_of(seen, uid, version))
-        answer = await self._calling.call(hook.wire["clientConfig"], body, hook.timeout_s)
+        answer = await self._calling.call(webhook.wire["clientConfig"], body, webhook.timeout_s)
         try:
             return verdict_of(answer, uid, version, mutating=mutating)
         except BadAnswer as error:
@@ -221,14 +223,14 @@ class _Asking:
     """Asking those who may change one object, in two rounds at most."""
 
     def __init__(
-        self, webhooks: Webhooks, api: Api, meant: list[tuple[Hook, Resource]], fit: Fit
+        self, webhooks: Webhooks, api: Api, meant: list[tuple[Webhook, Resource]], fit: Fit
     ) -> None:
         self._webhooks = webhooks
         self._api = api
         self._meant = meant
         self._fit = fit
-        self._asked: set[Hook] = set()  # and would be again, if need be
-        self._due: set[Hook] = set()
+        self._asked: set[Webhook] = set()  # and would be again, if need be
+        self._due: set[Webhook] = set()
 
     async def mutated(self, admission: Admission) -> Object:
         before = admission.object
@@ -243,18 +245,18 @@ class _Asking:
         obj = await self._round(admission, self._due.__contains__)
         return fitted if obj is fitted else self._fit(obj)
 
-    async def _round(self, admission: Admission, is_due: Callable[[Hook], bool]) -> Object:
+    async def _round(self, admission: Admission, is_due: Callable[[Webhook], bool]) -> Object:
         assert admission.object is not None
-        for hook, resource in self._meant:
-            if not is_due(hook) or not self._webhooks.selects(hook, admission):
+        for webhook, resource in self._meant:
+            if not is_due(webhook) or not self._webhooks.selects(webhook, admission):
                 continue
             seen = await seen_by(self._api, admission, resource, mutating=True)
-            obj = await self._changed(hook, seen)
+            obj = await self._changed(webhook, seen)
             if obj is not None:
                 self._note_change()
                 admission = with_object(admission, obj)
-            if hook.is_called_again:
-                self._asked.add(hook)
+            if webhook.is_called_again:
+                self._asked.add(webhook)
         assert admission.object is not None
         return admission.object
 
@@ -263,9 +265,9 @@ class _Asking:
         self._due |= self._asked
         self._asked.clear()
 
-    async def _changed(self, hook: Hook, seen: Seen) -> Object | None:
+    async def _changed(self, webhook: Webhook, seen: Seen) -> Object | None:
         """The object as this webhook wants it; None if it leaves it as it is."""
-        operations = await self._webhooks.operations(hook, seen)
+        operations = await self._webhooks.operations(webhook, seen)
         if not operations:
             return None
         try:

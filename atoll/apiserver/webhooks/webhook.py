@@ -65,7 +65,7 @@ def _has(wanted: frozenset[str], value: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hook:
+class Webhook:
     """One webhook of a configuration."""
 
     name: str
@@ -119,11 +119,11 @@ class Hook:
         )
 
 
-def hooks_of(configurations: Iterable[Object]) -> list[Hook]:
+def webhooks_of(configurations: Iterable[Object]) -> list[Webhook]:
     """The webhooks of these configurations, in the order in which they are called."""
     ordered = sorted(configurations, key=lambda each: text(each, "metadata", "name"))
     return [
-        Hook(
+        Webhook(
             name=text(wire, "name"),
             configuration=text(configuration, "metadata", "name"),
             wire=wire,
