@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.apiserver.admitting.pod_standards import Fault, faults
+from atoll.apiserver.admitting.pod_standards import faults
+from atoll.apiserver.admitting.pod_telling import Fault
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.fields.error import FieldError, invalid
 from atoll.apiserver.kinds.reading import part, parts, text
