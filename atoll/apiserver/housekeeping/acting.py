@@ -123,7 +123,10 @@ async def _revise(api: Api, node: Node, change: Callable[[Object], Object]) -> N
 async def revise(
     api: Api, call: Call, change: Callable[[Object], Object], *, uid: str | None = None
 ) -> None:
-    """Change an object of ours to be, unless it is gone or (by uid) not the one meant."""
+    """Change an object of ours to be, unless it is gone or (by uid) not the one meant.
+
+    Nobody is asked about a change that is none: a webhook that is dead has no part in it.
+    """
     form = Form(api, call, WriteOptions(field_manager=MANAGER))
 
     async def decide(old: Object | None) -> Verdict:
@@ -131,7 +134,8 @@ async def revise(
             raise _Vanished
         if uid is not None and metadata(old)["uid"] != uid:
             return Leave(old)
-        return await formed_update(form, change(old), old)
+        wanted = change(old)
+        return Leave(old) if wanted == old else await formed_update(form, wanted, old)
 
     try:
         await write_admitted(api, call.resource, call.key(), decide)

@@ -163,8 +163,11 @@ class Definitions:
             return seen.object
         if definition_errors(seen.object):
             return seen.object  # validation is about to say so
-        taken = conflicts(seen.object, self._catalog)
-        return {**seen.object, "status": status_of(seen.object, taken, rfc3339(self._api.now()))}
+        return self._settled(seen.object)
+
+    def _settled(self, definition: Object) -> Object:
+        taken = conflicts(definition, self._catalog)
+        return {**definition, "status": status_of(definition, taken, rfc3339(self._api.now()))}
 
     def refuse_in_ending(self, seen: Admission) -> None:
         """The admission hook that lets nothing new be made of a kind that is being deleted."""
@@ -183,7 +186,7 @@ class Definitions:
         if metadata_of(record).deletion_timestamp is None:
             resource = self._catalog.of_collection(COLLECTION)
             assert resource is not None, "definitions are always served"
-            await revise(self._api, call_on(resource, "", name), lambda obj: obj)
+            await revise(self._api, call_on(resource, "", name), self._settled)
             return
         if CLEANUP in metadata_of(record).finalizers:
             await self._clean_up(record)
