@@ -7,6 +7,7 @@ out. No container runs: this is what a kubelet would tell of one.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from atoll.apiserver.objects.conditions import condition, since
@@ -102,7 +103,7 @@ def _of_running(pod: Mapping[str, Any], mould: Mould, pace: Pace, here: Here) ->
         one.get("kind") == "Job" for one in pod["metadata"].get("ownerReferences") or ()
     ):
         runs_s = pace.job_s if mould.sleeps_s is None else mould.sleeps_s
-    if runs_s is None or mould.trouble == NEVER_READY:
+    if runs_s is None or runs_s == inf or mould.trouble == NEVER_READY:
         return None
     return Next(runs_s, _ended(pod, here, code=0))
 

@@ -11,6 +11,7 @@ from atoll.simulated.fleets import Pool
 from atoll.simulated.nodes import fleet_nodes
 from atoll.simulated.places import Places
 from atoll.simulated.plans.moulds import Moulds
+from atoll.simulated.plans.proportions import Share, proportional
 from atoll.simulated.plans.revisions import template_hash
 from atoll.simulated.plans.setting import share
 
@@ -239,3 +240,28 @@ def test_amounts_are_written_in_the_largest_whole_unit():
         "ephemeral-storage": "1000",
     }
     assert written_amounts({"cpu": 2_000_000}) == {"cpu": "2k"}
+
+
+@pytest.mark.parametrize(
+    ("before", "allowed", "after"),
+    [
+        ((8, 5), 33, (20, 13)),
+        ((20, 13), 13, (8, 5)),
+        ((1, 1, 1), 4, (1, 1, 2)),
+        ((3, 3), 0, (0, 0)),
+    ],
+    ids=["up", "down", "the newest first", "to none"],
+)
+def test_what_is_scaled_while_it_rolls_keeps_its_proportions(before, allowed, after):
+    shares = [Share(str(at), each, sum(before)) for at, each in enumerate(before)]
+    assert tuple(proportional(shares, allowed)[one.uid] for one in shares) == after
+
+
+@given(
+    st.lists(st.integers(1, 50), min_size=1, max_size=5), st.integers(0, 300), st.integers(1, 300)
+)
+def test_shares_always_come_to_what_is_allowed(before, allowed, most):
+    shares = [Share(str(at), each, most) for at, each in enumerate(before)]
+    sizes = proportional(shares, allowed)
+    assert all(size >= 0 for size in sizes.values())
+    assert sum(sizes.values()) == allowed

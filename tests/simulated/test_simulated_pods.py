@@ -407,3 +407,79 @@ def test_what_is_told_of_a_pod_is_of_its_present_wishes():
         return seen
 
     assert in_virtual_time(scenario).value == [(2, 2, {2}), (3, 3, {3})]
+
+
+@pytest.mark.parametrize(
+    ("container", "done"),
+    [
+        ({"command": ["sleep", "60"]}, [False, True]),
+        ({"command": ["/bin/sh", "-c"], "args": ["sleep 60"]}, [False, True]),
+        ({"image": "registry.example:5000/pause:3.10"}, [False, False]),
+        ({"command": ["make"]}, [True, True]),
+    ],
+    ids=["sleeps", "sleeps in a shell", "pauses", "works"],
+)
+def test_the_pod_of_a_job_sleeps_as_long_as_its_command_says(container, done):
+    async def scenario(member):
+        wanted = job("j")
+        wanted["spec"]["template"]["spec"]["containers"][0] |= container
+        await ask(member, "POST", f"{BATCH}jobs", wanted)
+        found = []
+        for _ in range(2):
+            await asyncio.sleep(40.0)
+            status = (await ask(member, "GET", f"{BATCH}jobs/j"))["status"]
+            found.append(status.get("succeeded", 0) == 1)
+        return found
+
+    assert in_virtual_time(scenario, pace=Pace(job_s=1.0)).value == done
+
+
+@pytest.mark.parametrize("image", ["web:404", "foo:non-existent", "a.example/b:nonexistent"])
+def test_an_image_whose_tag_says_that_it_is_not_there_is_not_pulled(image):
+    async def scenario(member):
+        wanted = workload("w", replicas=1)
+        wanted["spec"]["template"]["spec"]["containers"][0]["image"] = image
+        await ask(member, "POST", f"{APPS}deployments", wanted)
+        await asyncio.sleep(5.0)
+        (pod,) = await _items(member)
+        return _waiting(pod)
+
+    assert in_virtual_time(scenario).value == "ImagePullBackOff"
+
+
+def test_a_job_keeps_the_conditions_that_others_tell_of_it():
+    async def scenario(member):
+        wanted = job("j")
+        wanted["spec"]["template"]["spec"]["containers"][0]["command"] = ["sleep", "60"]
+        await ask(member, "POST", f"{BATCH}jobs", wanted)
+        await asyncio.sleep(5.0)
+        own = {"type": "Own", "status": "True"}
+        told = {"status": {"conditions": [own]}}
+        await ask(member, "PATCH", f"{BATCH}jobs/j/status", told)
+        await asyncio.sleep(90.0)
+        found = (await ask(member, "GET", f"{BATCH}jobs/j"))["status"]["conditions"]
+        return [one["type"] for one in found]
+
+    assert in_virtual_time(scenario).value == ["Own", "SuccessCriteriaMet", "Complete"]
+
+
+def test_a_deployment_that_is_scaled_while_it_rolls_keeps_its_proportions():
+    async def scenario(member):
+        rolling = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
+        wanted = workload("w", cpu="1m", replicas=10, strategy=rolling)
+        await ask(member, "POST", f"{APPS}deployments", wanted)
+        await asyncio.sleep(5.0)
+        stuck = workload("w")["spec"]["template"]
+        stuck["spec"]["containers"][0]["image"] = "nginx:404"
+        await ask(member, "PATCH", f"{APPS}deployments/w", {"spec": {"template": stuck}})
+        await asyncio.sleep(5.0)
+        found = []
+        for replicas in (10, 30, 10):
+            await ask(member, "PATCH", f"{APPS}deployments/w", {"spec": {"replicas": replicas}})
+            await asyncio.sleep(5.0)
+            sets = await _items(member, f"{APPS}replicasets")
+            found.append(sorted(one["spec"]["replicas"] for one in sets))
+        return found
+
+    fleet = (Pool(count=3, cpu="8", memory="64Gi"),)
+    assert in_virtual_time(scenario, fleet=fleet).value == [[5, 8], [13, 20], [5, 8]]

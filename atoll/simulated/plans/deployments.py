@@ -2,7 +2,7 @@
 
 A deployment and its replica sets come in; what to do next goes out. First replica sets are made and
 scaled, then their pods follow, then all of it is told; each is a plan of its own, for what follows
-depends on what came of it. Scaling in the midst of a roll-out does not keep to proportions.
+depends on what came of it.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from atoll.apiserver.objects.conditions import condition, since
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.simulated.plans import replicas
 from atoll.simulated.plans.census import TEMPLATE_HASH, Pod
+from atoll.simulated.plans.proportions import Share, proportional
 from atoll.simulated.plans.revisions import template_hash
 from atoll.simulated.plans.setting import Setting, condition_of, share, without_zeros
 from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, key_of, owner, status_change
@@ -161,6 +162,9 @@ def _scaled(
         sizes = {newest["metadata"]["uid"]: int(deployment["spec"].get("replicas", 1))}
     elif _is_recreated(deployment):
         sizes = _recreated(deployment, newest, sets, pods)
+    elif shares := _shares(deployment, sets):
+        wanted = int(deployment["spec"].get("replicas", 1))
+        sizes = proportional(shares, wanted + _slack(deployment)[0] if wanted else 0)
     else:
         sizes = _rolled(deployment, newest, sets, pods, setting)
     return [
@@ -168,6 +172,24 @@ def _scaled(
         for one in sets
         for step in _resized(deployment, one, sizes.get(one["metadata"]["uid"]), sets, newest)
     ]
+
+
+def _shares(deployment: Object, sets: list[Object]) -> list[Share]:
+    """Who shares what a deployment may have, if it is scaled while several have pods."""
+    active = [one for one in sets if _replicas(one)]
+    notes = [one["metadata"].get("annotations") or {} for one in active]
+    wanted = str(deployment["spec"].get("replicas", 1))
+    if len(active) < 2 or all(each.get(_DESIRED, wanted) == wanted for each in notes):
+        return []
+    there = sum(map(_replicas, active))
+    return [
+        Share(one["metadata"]["uid"], _replicas(one), _whole(each.get(_MOST), there))
+        for one, each in zip(active, notes, strict=True)
+    ]
+
+
+def _whole(written: str | None, otherwise: int) -> int:
+    return int(written) if written and written.isdigit() and int(written) else otherwise
 
 
 def _resized(
@@ -187,6 +209,11 @@ def _resized(
             wanted[REVISION] = str(latest + 1)
         if any(notes.get(key) != value for key, value in wanted.items()):
             parts["annotations"] = wanted
+    elif _replicas(one):
+        notes, wanted = one["metadata"].get("annotations") or {}, _handed_on(deployment)
+        counts = {key: wanted[key] for key in (_DESIRED, _MOST)}
+        if any(notes.get(key) != value for key, value in counts.items()):
+            parts["annotations"] = counts
     if not parts:
         return []
     return [Change(key_of(replicas.COLLECTION, one), one["metadata"]["uid"], parts)]

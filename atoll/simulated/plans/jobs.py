@@ -14,6 +14,7 @@ from atoll.simulated.plans.steps import End, Make, Plan, Step, key_of, owner, st
 Object = dict[str, Any]
 COLLECTION, PODS = "jobs.batch", "pods"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 10.0, 600.0
+_CONDITIONS = ("Suspended", "FailureTarget", "Failed", "SuccessCriteriaMet", "Complete")
 _DONE = ("CompletionsReached", "Reached expected number of succeeded pods")
 _BACKOFF = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 _DEADLINE = ("DeadlineExceeded", "Job was active longer than specified deadline")
@@ -180,8 +181,14 @@ def _ranges(numbers: list[int]) -> str:
 def _running(job: Object, pods: list[Pod], done: int, failed: int, setting: Setting) -> Object:
     old = job.get("status") or {}
     fresh = _counts(job, pods, done, failed) | {"startTime": old.get("startTime", setting.now)}
-    resumed = _resumed(job, setting)
-    return fresh | ({"conditions": resumed} if resumed else {})
+    told = _others(job) + _resumed(job, setting)
+    return fresh | ({"conditions": told} if told else {})
+
+
+def _others(job: Object) -> list[Object]:
+    """The conditions that others told."""
+    known = (job.get("status") or {}).get("conditions") or []
+    return [one for one in known if one.get("type") not in _CONDITIONS]
 
 
 def _resumed(job: Object, setting: Setting) -> list[Object]:
@@ -195,7 +202,7 @@ def _resumed(job: Object, setting: Setting) -> list[Object]:
 def _suspended(job: Object, done: int, failed: int, setting: Setting) -> Object:
     told = condition("Suspended", "JobSuspended", "Job suspended", holds=True)
     fresh = _counts(job, setting.pods_of(job["metadata"]["uid"]), done, failed)
-    return fresh | {"conditions": [_probed(told, job, setting.now)]}
+    return fresh | {"conditions": [*_others(job), _probed(told, job, setting.now)]}
 
 
 def _finished(job: Object, counts: Object, why: tuple[str, str], setting: Setting) -> Object:
@@ -206,7 +213,7 @@ def _finished(job: Object, counts: Object, why: tuple[str, str], setting: Settin
         kinds = ("SuccessCriteriaMet", "Complete")
         fresh["completionTime"] = setting.now
     ends = [_probed(condition(kind, *why, holds=True), job, setting.now) for kind in kinds]
-    return fresh | {"conditions": [*_resumed(job, setting), *ends]}
+    return fresh | {"conditions": [*_others(job), *_resumed(job, setting), *ends]}
 
 
 def _probed(fresh: Object, job: Object, now: str) -> Object:

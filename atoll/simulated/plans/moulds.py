@@ -7,6 +7,7 @@ node and will do there goes out. Nothing here is changed once it is made: pods s
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import orjson
@@ -25,6 +26,7 @@ FAIL, RUN_S = "simulated.atoll.io/fail", "simulated.atoll.io/run-seconds"
 CRASH, IMAGE, NEVER_READY = "crash", "image", "never-ready"
 TROUBLES = (CRASH, IMAGE, NEVER_READY)
 FAILING_IMAGES = "fail.simulated/"
+_NOT_THERE = ("404", "nonexistent", "non-existent")  # tags that people write to see a pull fail
 _MOST = 1024
 _IN_TROUBLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _PATIENCE_S = 300
@@ -129,6 +131,8 @@ def _trouble(spec: Object, notes: Object) -> str:
         if image.startswith(FAILING_IMAGES):
             named = image.removeprefix(FAILING_IMAGES).partition(":")[0]
             return named if named in TROUBLES else CRASH
+        if _image(container)[1] in _NOT_THERE:
+            return IMAGE
     return ""
 
 
@@ -144,7 +148,16 @@ def _sleeps_s(spec: Object) -> float | None:
     match words:
         case ["sleep", time]:
             return _seconds(time)
+        case [] if _image(containers[0])[0].rpartition("/")[2] == "pause":
+            return inf
     return None
+
+
+def _image(container: Object) -> tuple[str, str]:
+    """The name of an image, and its tag."""
+    name, _, last = str(container.get("image", "")).rpartition("/")
+    named, _, tag = last.partition("@")[0].partition(":")
+    return f"{name}/{named}" if name else named, tag
 
 
 def _seconds(written: Any) -> float | None:
