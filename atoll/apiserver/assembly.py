@@ -146,7 +146,7 @@ def assemble(
     authorize = authorize or roles.authorize
     accounts = AccountTokens(store, signing, effects.now)
     bearers = Several((tokens or Tokens({}), accounts, BootstrapTokens(store, effects.now)))
-    answers = Reviews(roles, bearers).answers()
+    answers = Reviews(roles, bearers, accounts).answers()
     resources = [*builtin_resources(facts), *own.resources]
     branches = _with_own(Unreached(store).branches(), own.branches)
     served = [_answered(_branched(each, branches), answers) for each in resources]

@@ -216,7 +216,7 @@ def list_options(query: Query) -> ListOptions:
         revision=first(query, "resourceVersion"),
         match=first(query, "resourceVersionMatch"),
         timeout_s=timeout,
-        limit=_integer(query, "limit"),
+        limit=max(0, _integer(query, "limit")),  # fewer than none is no limit
         token=first(query, "continue"),
         initial_events=initial,
     )

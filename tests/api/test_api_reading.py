@@ -203,6 +203,13 @@ def test_a_limit_that_suffices_has_no_next_page(api: Backend, configmaps: str) -
     assert "continue" not in api.read(f"{configmaps}?limit=2")["metadata"]
 
 
+def test_a_limit_below_nothing_is_none(api: Backend, configmaps: str) -> None:
+    fill(api, configmaps, "ab")
+    listed = api.read(f"{configmaps}?limit=-1")
+    assert "continue" not in listed["metadata"]
+    assert [one["metadata"]["name"] for one in listed["items"]] == ["a", "b"]
+
+
 def test_a_cached_list_ignores_the_limit(api: Backend, configmaps: str) -> None:
     fill(api, configmaps, "abc")
     listed = api.read(f"{configmaps}?limit=1&resourceVersion=0")

@@ -175,6 +175,24 @@ def test_whose_a_token_is_can_be_asked(api: Backend, namespace: str) -> None:
     )
 
 
+def test_whom_a_token_is_meant_for_can_be_asked(api: Backend, namespace: str) -> None:
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+    api.create(path, {"metadata": {"name": "robot"}})
+    wanted = {"spec": {"audiences": ["vault", "bank"]}}
+    token = api.request("POST", f"{path}/robot/token", body=wanted).object(201)["status"]["token"]
+
+    def asked(*audiences: str) -> Object:
+        spec = {"token": token, **({"audiences": list(audiences)} if audiences else {})}
+        return status(ask(api, AUTHENTICATION, "TokenReview", spec))
+
+    found = asked("bank", "other")
+    assert (found["authenticated"], found["audiences"]) == (True, ["bank"])
+    assert found["user"]["username"] == f"system:serviceaccount:{namespace}:robot"
+    assert asked("bank", "vault")["audiences"] == ["bank", "vault"]
+    for audiences in ((), ("other",)):
+        assert "authenticated" not in asked(*audiences)
+
+
 def test_questions_are_not_kept(api: Backend) -> None:
     assert api.request("GET", f"/apis/{AUTHORIZATION}/selfsubjectaccessreviews").status == 405
     assert api.request("GET", f"/apis/{AUTHENTICATION}/tokenreviews/x").status == 404

@@ -6,7 +6,7 @@ for. Tokens are made here too. Who may ask for one is not known here.
 """
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -33,6 +33,7 @@ _USER = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"
 _OLD = "kubernetes.io/serviceaccount/"
 _OLD_ISSUER = "kubernetes/serviceaccount"
+_OURSELVES = (ISSUER,)
 _CREDENTIAL = "authentication.kubernetes.io/credential-id"
 _REMEMBERED = 1024
 
@@ -136,12 +137,19 @@ class AccountTokens:
 
     def identity(self, token: str) -> Identity | None:
         """The account that this token speaks for; None if it does not, or does not any more."""
+        return self.to(token, _OURSELVES)[0]
+
+    def to(self, token: str, audiences: Sequence[str]) -> tuple[Identity | None, Sequence[str]]:
+        """The account that this token speaks for to some of these, and to which of them."""
         read = self._read.get(token) or self._checked(token)
         if read is None:
-            return None
-        if read.claims.get("iss") == _OLD_ISSUER:
-            return self._of_secret(token, read)
-        return self._of_asked(read.claims)
+            return None, ()
+        old = read.claims.get("iss") == _OLD_ISSUER
+        meant = _OURSELVES if old else read.claims["aud"]
+        heard = [each for each in audiences if each in meant]
+        if not heard:
+            return None, ()
+        return self._of_secret(token, read) if old else self._of_asked(read.claims), heard
 
     def _checked(self, token: str) -> _Read | None:
         if token.count(".") != 2:
@@ -171,8 +179,7 @@ class AccountTokens:
 
     def _of_asked(self, claims: Claims) -> Identity | None:
         about = claims["kubernetes.io"]
-        in_time = claims["nbf"] <= self.now().timestamp() < claims["exp"]
-        if not in_time or ISSUER not in claims["aud"]:
+        if not claims["nbf"] <= self.now().timestamp() < claims["exp"]:
             return None
         namespace = about["namespace"]
         account = Account(namespace, **about["serviceaccount"])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.apiserver.access.accounts import ISSUER
+from atoll.apiserver.access.accounts import ISSUER, AccountTokens
 from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.rules import Rule
 from atoll.apiserver.authentication import AUTHENTICATED, Bearers, Identity, user_info
@@ -34,6 +34,7 @@ class Reviews:
 
     roles: Roles
     bearers: Bearers
+    accounts: AccountTokens
 
     def answers(self) -> Mapping[str, Answer]:
         """Who answers which kind."""
@@ -54,13 +55,15 @@ class Reviews:
         spec = _spec(asked)
         if not spec.get("token"):
             raise bad_request("token is required for TokenReview in authentication")
-        identity = self.bearers.identity(spec["token"])
         audiences = spec.get("audiences") or [ISSUER]
-        if identity is None or ISSUER not in audiences:
+        identity, heard = self.accounts.to(spec["token"], audiences)
+        if identity is None and ISSUER in audiences:
+            identity, heard = self.bearers.identity(spec["token"]), [ISSUER]
+        if identity is None:
             return {**asked.object, "status": {"user": {}, "error": "invalid bearer token"}}
         groups = (*identity.groups, AUTHENTICATED)
         user = user_info(Identity(identity.name, groups, identity.uid, identity.extra))
-        status = {"authenticated": True, "user": user, "audiences": [ISSUER]}
+        status = {"authenticated": True, "user": user, "audiences": list(heard)}
         return {**asked.object, "status": status}
 
     def _may_i(self, asked: Asked) -> Object:
