@@ -186,7 +186,7 @@ class Hosts:
     def _is_due(self, key: str, pod: Pod, coming: Next) -> bool:
         """Whether it is time; if not, there will be another look when it is."""
         loop = asyncio.get_running_loop()
-        mark = (pod.uid, pod.phase, pod.ending, pod.restarts)
+        mark = (pod.uid, pod.phase, pod.ending, pod.restarts, pod.is_observed)
         stage = self._stages.get(key)
         if stage is None or stage.mark != mark:
             if stage is not None and stage.timer is not None:

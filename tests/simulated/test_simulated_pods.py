@@ -391,9 +391,10 @@ def test_a_pod_ends_when_it_was_active_for_too_long():
     assert in_virtual_time(scenario).value == [("Running", None), ("Failed", "DeadlineExceeded")]
 
 
-def test_what_is_told_of_a_pod_is_of_its_present_wishes():
+@pytest.mark.parametrize("limit", [{}, {"activeDeadlineSeconds": 5000}], ids=["plain", "limited"])
+def test_what_is_told_of_a_pod_is_of_its_present_wishes(limit):
     async def scenario(member):
-        await ask(member, "POST", PODS, _stray(template()))
+        await ask(member, "POST", PODS, _stray(template(**limit)))
         await settled(member, f"{PODS}/stray", lambda status: status["phase"] == "Running")
         seen = []
         for image in ("nginx:2", "nginx:3"):
