@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from atoll.apiserver.bodies import encode_yaml
+from atoll.apiserver.bodies.encoding import encode_yaml
 from atoll.apiserver.negotiation import accepts_gzip, prefers_yaml
 from atoll.apiserver.shaping import Shaper
 from atoll.apiserver.status import ApiError

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from atoll.apiserver.bodies import encode_yaml
+from atoll.apiserver.bodies.encoding import encode_yaml
 from atoll.apiserver.negotiation import Representation
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.tables import partial, partial_list, table

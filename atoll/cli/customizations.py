@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atoll.apiserver.bodies import encode_yaml
 from atoll.apiserver.bodies.decoding import read_yaml_or_json
+from atoll.apiserver.bodies.encoding import encode_yaml
 from atoll.apiserver.bodies.json_text import Malformed
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.errors import Invalid

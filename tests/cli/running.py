@@ -114,7 +114,9 @@ class Shell:
         return done.stdout
 
     def create(self, name: str) -> None:
-        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+        labels = {"by": "us"}
+        meta = {"name": name, "labels": labels}
+        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
         self.request("POST", "/api/v1/namespaces/default/configmaps", obj)
 
     def names(self) -> list[str]:

@@ -281,12 +281,13 @@ def test_kubectl_reads_writes_and_watches(running_shell: Shell, kubectl: Path) -
         return done.stdout
 
     assert "kube-system" in ask("get", "namespaces")
-    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: from-kubectl}\ndata: {a: b}\n"
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: from-kubectl,"
+    manifest += " labels: {by: us}}\ndata: {a: b}\n"
     assert ask("apply", "-f", "-", text=manifest) == "configmap/from-kubectl created\n"
     assert ask("get", "cm", "from-kubectl", "-o", "jsonpath={.data.a}") == "b"
     assert "from-kubectl" in running_shell.names()
     with subprocess.Popen(
-        [str(kubectl), "--kubeconfig", path, "get", "cm", "-w", "-o", "name"],
+        [str(kubectl), "--kubeconfig", path, "get", "cm", "-l", "by=us", "-w", "-o", "name"],
         env=running_shell.env(),
         stdout=subprocess.PIPE,
         text=True,

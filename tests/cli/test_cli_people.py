@@ -198,14 +198,18 @@ class TestGet:
 
     def test_goes_on_showing_what_changes(self, hybrid: Shell) -> None:
         command = [sys.executable, "-m", "atoll", "get", "configmaps", "-n", "shop", "-w"]
-        hybrid.request("POST", "/api/v1/namespaces/shop/configmaps", {"metadata": {"name": "one"}})
+        command += ["-l", "by=us"]
+        marked = {"labels": {"by": "us"}}
+        one = {"metadata": {"name": "one", **marked}}
+        hybrid.request("POST", "/api/v1/namespaces/shop/configmaps", one)
         watching = subprocess.Popen(command, env=hybrid.env(), stdout=subprocess.PIPE, text=True)
         assert watching.stdout is not None
         try:
             assert watching.stdout.readline().split() == ["NAME", "DATA", "AGE"]
             assert watching.stdout.readline().split()[0] == "one"
             path = "/api/v1/namespaces/shop/configmaps"
-            hybrid.request("POST", path, {"metadata": {"name": "two"}, "data": {"a": "b"}})
+            two = {"metadata": {"name": "two", **marked}, "data": {"a": "b"}}
+            hybrid.request("POST", path, two)
             assert watching.stdout.readline().split()[:2] == ["two", "1"]
         finally:
             watching.kill()

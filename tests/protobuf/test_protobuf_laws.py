@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from protobuf_bodies import PROTOBUF, RESOURCES, body, field, named, recorded, resource, varint
 
-from atoll.apiserver.bodies import decode_body, decode_options
+from atoll.apiserver.bodies.decoding import decode_body, decode_options
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.status import ApiError

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from protobuf_bodies import PROTOBUF, RESOURCES, recorded, resource, without_nulls
 
-from atoll.apiserver.bodies import decode_body
+from atoll.apiserver.bodies.decoding import decode_body
 from atoll.apiserver.bodies.protobuf import read_envelope, read_message
 from atoll.apiserver.schemas.facts import load
 from testenv.cluster import Cluster

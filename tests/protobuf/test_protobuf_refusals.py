@@ -3,7 +3,7 @@
 import pytest
 from protobuf_bodies import PROTOBUF, body, field, named, resource
 
-from atoll.apiserver.bodies import decode_body, decode_options
+from atoll.apiserver.bodies.decoding import decode_body, decode_options
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.status import ApiError
 from testenv.cluster import Cluster

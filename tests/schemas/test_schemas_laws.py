@@ -11,10 +11,11 @@ from schemas_cases import JSON, YAML
 from schemas_gadgets import CRD, FIELDS, SCHEMA, make_gadget
 from test_schemas_recorded import builtin
 
-from atoll.apiserver.bodies import decode_body, decode_patch, encode_json, encode_yaml
+from atoll.apiserver.bodies.decoding import decode_body
+from atoll.apiserver.bodies.encoding import encode_json, encode_yaml
 from atoll.apiserver.bodies.json_faults import find_fault
 from atoll.apiserver.bodies.json_text import read_json
-from atoll.apiserver.bodies.patches import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
+from atoll.apiserver.bodies.patches import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, decode_patch
 from atoll.apiserver.bodies.yaml_text import read_yaml
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.fields.jsonpath import BadPath, compile_path

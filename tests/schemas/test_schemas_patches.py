@@ -6,13 +6,14 @@ import pytest
 from schemas_gadgets import CRD, make_gadget
 from test_schemas_recorded import builtin
 
-from atoll.apiserver.bodies import conform_patched, decode_patch
 from atoll.apiserver.bodies.patches import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
     Patch,
+    conform_patched,
+    decode_patch,
 )
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.fields.error import go_text

@@ -14,8 +14,7 @@ from schemas_cases import JSON, bodies
 from schemas_definitions import DEFINITIONS
 from schemas_gadgets import CRD, make_gadget, specs
 
-from atoll.apiserver.bodies import decode_body
-from atoll.apiserver.bodies.decoding import Validation
+from atoll.apiserver.bodies.decoding import Validation, decode_body
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.kinds.definitions import DEFINITION
 from atoll.apiserver.resource import Resource, Strategy

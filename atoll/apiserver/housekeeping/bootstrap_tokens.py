@@ -13,7 +13,7 @@ import orjson
 
 from atoll.apiserver.access.bootstrap_tokens import TYPE, BootstrapToken, read_token
 from atoll.apiserver.access.signing import Signing
-from atoll.apiserver.bodies import encode_yaml
+from atoll.apiserver.bodies.encoding import encode_yaml
 from atoll.apiserver.housekeeping.acting import call_on, delete_one, ensure, revise
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.objects.view import secret_type

@@ -3,13 +3,8 @@
 from functools import cache
 from typing import Any
 
-from atoll.apiserver.bodies import (
-    Patch,
-    conform_patched,
-    decode_body,
-    decode_options,
-    decode_patch,
-)
+from atoll.apiserver.bodies.decoding import decode_body, decode_options
+from atoll.apiserver.bodies.patches import Patch, conform_patched, decode_patch
 from atoll.apiserver.options import Validation
 from atoll.apiserver.resource import Resource, Strategy
 from atoll.apiserver.schemas.facts import load

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from atoll.apiserver.applying.applies import after_apply
-from atoll.apiserver.bodies import Patch
 from atoll.apiserver.bodies.patches import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
+    Patch,
 )
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.objects.metadata import metadata
