@@ -43,7 +43,7 @@ COMMANDS = (
     "job once --image=busybox -- date",
     "cronjob nightly --image=busybox --schedule='0 3 * * *' --restart=Never -- date",
     "quota plain",
-    "quota limits --hard=cpu=1500m,memory=2Gi,pods=10,requests.storage=1.5Ti --scopes=BestEffort",
+    "quota limits --hard=cpu=1500m,memory=2Gi,pods=10 --scopes=NotTerminating",
     "service clusterip plain --tcp=80",
     "service clusterip headless --clusterip=None --tcp=80:web --tcp=53:5353",
     "service nodeport node --tcp=80:8080 --node-port=30080",
