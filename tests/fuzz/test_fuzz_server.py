@@ -234,7 +234,7 @@ def check_answer(request: Request, response: Response) -> None:
         assert status.get("reason") != "InternalError", (request, status["message"])
     elif response.stream is None and response.headers["Content-Type"] == "application/json":
         said = json.loads(response.body)
-        assert said.get("kind") or request.path == "/" and said["paths"], request
+        assert said.get("kind") or (request.path == "/" and said["paths"]), request
 
 
 @settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow])
