@@ -9,6 +9,7 @@ import http.client
 import queue
 import ssl
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from streams import HttpWatch, Watch
 from atoll.exchange import Handler, Peer, Request
 
 ANSWER_TIMEOUT_S = 30
+IDLE_S = 20
 ADMINISTRATOR = Peer("kubernetes-admin", ("system:masters",))
 
 
@@ -39,6 +41,10 @@ class HttpBackend(Backend):
         self._kept = threading.local()
 
     def ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        # A server may end a connection that was idle for minutes, as while other backends are asked.
+        if time.monotonic() - getattr(self._kept, "used", 0.0) > IDLE_S:
+            self.forget()
+        self._kept.used = time.monotonic()
         connection = getattr(self._kept, "connection", None)
         if connection is None:
             connection = self._kept.connection = self._connect(self._tls)

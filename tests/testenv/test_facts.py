@@ -235,7 +235,7 @@ def test_kinds_are_as_discovery_shows_them() -> None:
 
 def test_groups_are_in_discovery_order() -> None:
     names = [group.group for group in FACTS.groups]
-    assert names[:3] == ["", "apps", "events.k8s.io"]
+    assert names[:4] == ["", "apiregistration.k8s.io", "apps", "events.k8s.io"]
     priorities = [group.priority for group in FACTS.groups]
     assert priorities == sorted(priorities, reverse=True)
     assert {(g.group, v.version) for g in FACTS.groups for v in g.versions} == set(SERVED)
