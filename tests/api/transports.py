@@ -41,7 +41,7 @@ class HttpBackend(Backend):
         self._kept = threading.local()
 
     def ask(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        # A server may end a connection that was idle for minutes, as while other backends are asked.
+        # A server may end a connection that was idle for minutes, while other backends were asked.
         if time.monotonic() - getattr(self._kept, "used", 0.0) > IDLE_S:
             self.forget()
         self._kept.used = time.monotonic()
