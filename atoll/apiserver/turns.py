@@ -15,7 +15,9 @@ from atoll.apiserver.status import too_many_requests
 from atoll.config import USUAL_REQUESTS, RequestLimits
 
 WAIT_S = 15.0  # for a place, a quarter of what kube-apiserver gives a whole request
-WAITING_MAX = 256  # requests of one user
+# Requests of one user that may wait. Writers are held with their bodies; readers, such as programs
+# that open hundreds of watches as they start, with next to nothing.
+READERS_WAITING_MAX, WRITERS_WAITING_MAX = 2048, 256
 SHARE = 4  # one user may have this part of all places: they may all wait for a slow webhook
 AT_ONCE = 16  # requests of one user that are begun before the others are looked at again
 
@@ -24,8 +26,9 @@ class Turns:
     """The places of a server, apart for readers and writers."""
 
     def __init__(self, limits: RequestLimits = USUAL_REQUESTS) -> None:
-        self._reading = _Places(limits.max_requests_inflight)
-        self._writing = _Places(limits.max_mutating_requests_inflight)
+        readers, writers = limits.max_requests_inflight, limits.max_mutating_requests_inflight
+        self._reading = _Places(readers, READERS_WAITING_MAX)
+        self._writing = _Places(writers, WRITERS_WAITING_MAX)
 
     @asynccontextmanager
     async def taken(self, user: str, *, writing: bool) -> AsyncIterator[None]:
@@ -57,8 +60,9 @@ async def _waited_for(places: "_Places", user: str) -> None:
 class _Places:
     """Places of one sort, who has them and who waits; all of it changes in plain functions."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, waiting_max: int) -> None:
         self._count = count
+        self._waiting_max = waiting_max
         self._share = max(1, count // SHARE)
         self._taken = 0
         self._taken_by: dict[str, int] = {}
@@ -85,7 +89,7 @@ class _Places:
     def queue(self, user: str) -> asyncio.Future[None]:
         """Wait for a place; it is one's own when this is done."""
         waiting = self._waiting.setdefault(user, deque())
-        if len(waiting) >= WAITING_MAX:
+        if len(waiting) >= self._waiting_max:
             raise too_many_requests()
         turn = asyncio.get_running_loop().create_future()
         waiting.append(turn)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from atoll.apiserver.status import ApiError
-from atoll.apiserver.turns import AT_ONCE, SHARE, WAITING_MAX, Turns
+from atoll.apiserver.turns import AT_ONCE, READERS_WAITING_MAX, SHARE, Turns
 from atoll.config import RequestLimits
 
 PLACES = 8
@@ -97,7 +97,9 @@ def test_haste_does_not_come_before_others() -> None:
 def test_who_waits_with_too_much_is_told_to_come_again() -> None:
     async def main() -> None:
         async with crowd() as (it, group):
-            asked = [group.create_task(it.ask("greedy")) for _ in range(MINE + WAITING_MAX + 5)]
+            asked = [
+                group.create_task(it.ask("greedy")) for _ in range(MINE + READERS_WAITING_MAX + 5)
+            ]
             await settled()
             refused = [task for task in asked if task.done()]
             assert [task.result() for task in refused] == [429] * 5
