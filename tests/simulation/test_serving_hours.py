@@ -14,6 +14,7 @@ from atoll.store.memory import MemoryLog
 from simulation.world import World, simulate
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+SECRETS = "/api/v1/namespaces/default/secrets"
 EVENTS = "/api/v1/namespaces/default/events"
 ADMIN = Peer("admin", ("system:masters",))
 
@@ -64,7 +65,7 @@ def test_a_quiet_watch_is_told_every_minute_how_far_it_is() -> None:
             for number in range(10):  # what happens in other collections moves bookmarks on
                 await asyncio.sleep(31)
                 made = {"metadata": {"name": f"n{number}"}}
-                assert (await client.ask("POST", "/api/v1/namespaces", "", made)).status == 201
+                assert (await client.ask("POST", SECRETS, "", made)).status == 201
 
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(elsewhere())
