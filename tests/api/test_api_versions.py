@@ -49,7 +49,7 @@ def test_what_the_stored_version_does_not_name_is_not_kept(
         "spec": {"n": 1, "more": 2},
     }
     made = api.create(things["v2"], thing)
-    assert made["spec"] == {"n": 1, "more": 2} or made["spec"] == {"n": 1}
+    assert made["spec"] == {"n": 1}
     assert api.read(f"{things['v1']}/a")["spec"] == {"n": 1}
     assert api.read(f"{things['v2']}/a")["spec"] == {"n": 1}
 

@@ -19,7 +19,7 @@ from atoll.apiserver.admission import Settle
 from atoll.apiserver.objects.keeping import kept_bytes
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import LONGEST_S
-from atoll.apiserver.resource import Resource
+from atoll.apiserver.resource import Resource, unconverted
 from atoll.apiserver.status import ApiError, timed_out
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.converting import as_stored, have_converted
@@ -194,15 +194,23 @@ async def _carried_out(
         obj = with_revision(verdict.object, revision)
         value = kept_bytes(keep(obj))
         as_served = value if resource.serves_as_stored else None
+        told = _as_read(resource, obj)
         if isinstance(verdict, Drop):
-            done = Written(obj, removed=True, value=as_served)
+            done = Written(told, removed=True, value=as_served)
             return Remove(_last(resource, current, old, revision))
-        done = Written(obj, created=current is None, value=as_served)
+        done = Written(told, created=current is None, value=as_served)
         return Put(value)
 
     await api.store.write(resource.collection, key, decide_record)
     assert done is not None, "the store has called the decision"
     return done
+
+
+def _as_read(resource: Resource, obj: Object) -> Object:
+    """An object as it will be read: what the stored version has no words for is gone."""
+    if resource.to_stored is unconverted or resource.conversion is not None:
+        return obj
+    return resource.from_stored(resource.to_stored(obj))
 
 
 def _last(resource: Resource, current: Record | None, old: Object | None, revision: int) -> bytes:
@@ -215,7 +223,7 @@ def _last(resource: Resource, current: Record | None, old: Object | None, revisi
 def _tried(resource: Resource, current: Record | None, decide: Decision) -> Written:
     """What a decision comes to, with the revision it was made on."""
     verdict = decide(stored_object(resource, current))
-    removed = isinstance(verdict, Drop)
+    removed, told = isinstance(verdict, Drop), _as_read(resource, verdict.object)
     if current is None:
-        return Written(verdict.object, removed, created=True)
-    return Written(with_revision(verdict.object, current.revision), removed)
+        return Written(told, removed, created=True)
+    return Written(with_revision(told, current.revision), removed)
