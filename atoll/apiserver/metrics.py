@@ -1,8 +1,7 @@
 """Numbers about the server for Prometheus, under kube-apiserver's names where they mean the same.
 
-A request is counted in a fraction of a microsecond, under what is served rather than under what was
-asked for, so that nobody can make up names to fill the memory. The text is made when somebody asks
-for it.
+A request is counted under what is served rather than under what was asked for, so that nobody can
+make up names to fill the memory. The text is made when somebody asks for it.
 """
 
 import resource as limits
