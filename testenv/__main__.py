@@ -18,6 +18,7 @@ from testenv.build import (
     FOLLOWER,
     KARMADACTL,
     KUBERNETES,
+    KWOK,
     Recipe,
     build,
     cache_directory,
@@ -75,7 +76,7 @@ def _up() -> int:
 
 
 COMMANDS: dict[str, Callable[[], int]] = {
-    "build": partial(_build, KUBERNETES),
+    "build": partial(_build, KUBERNETES, KWOK),
     "clients": partial(_build, FOLLOWER, KARMADACTL),
     "path": _path,
     "versions": _versions,

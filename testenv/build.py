@@ -1,4 +1,4 @@
-"""Builds etcd, kube-apiserver, kubectl and other clients from source, once per machine.
+"""Builds the parts of Kubernetes, kwok and other clients from source, once per machine.
 
 In: the Go modules below testenv, each with a recipe. Out: a directory with the binaries of one, in
 a cache outside the checkout, named after everything that determines them. Two builds at once wait
@@ -27,6 +27,8 @@ MODULE = Path(__file__).parent / "go"
 COMMANDS = {
     "etcd": "./etcd",
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+    "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
     "kubectl": "k8s.io/kubernetes/cmd/kubectl",
 }
 VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
@@ -42,6 +44,7 @@ class Recipe:
 
 
 KUBERNETES = Recipe(MODULE, COMMANDS)
+KWOK = Recipe(MODULE.with_name("kwok"), {"kwok": "sigs.k8s.io/kwok/cmd/kwok"})
 KARMADACTL = Recipe(
     MODULE.with_name("karmadactl"),
     {"karmadactl": "github.com/karmada-io/karmada/cmd/karmadactl"},
@@ -64,6 +67,14 @@ class Binaries:
     @property
     def kube_apiserver(self) -> Path:
         return self.directory / "kube-apiserver"
+
+    @property
+    def kube_controller_manager(self) -> Path:
+        return self.directory / "kube-controller-manager"
+
+    @property
+    def kube_scheduler(self) -> Path:
+        return self.directory / "kube-scheduler"
 
     @property
     def kubectl(self) -> Path:
@@ -95,6 +106,7 @@ def versions(module: Path = MODULE) -> dict[str, str]:
     found = {
         "kubernetes": re.search(r"\bk8s\.io/kubernetes v(\S+)", text),
         "etcd": re.search(r"^\s*go\.etcd\.io/etcd/server/v3 v(\S+)", text, re.MULTILINE),
+        "kwok": re.search(r"\bsigs\.k8s\.io/kwok v(\S+)", text),
         "karmada": re.search(r"\bgithub\.com/karmada-io/karmada v(\S+)", text),
         "go": re.search(r"^go (\S+)", text, re.MULTILINE),
     }
