@@ -22,7 +22,7 @@ from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.administration import Administration
 from atoll.apiserver.assembly import Assembly, assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
-from atoll.apiserver.certificates import ADMIN
+from atoll.apiserver.credentials import ADMIN, make_elsewhere
 from atoll.apiserver.door import Door
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer
@@ -122,7 +122,8 @@ async def run(plane: Plane, effects: Effects, stack: AsyncExitStack) -> Supervis
 
 async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], None]) -> None:
     """Be the server of this instance until a signal says stop."""
-    with Door("atoll", config, effects.now, first_port=DEFAULT_PORT) as door:
+    port, make = DEFAULT_PORT, make_elsewhere
+    with Door("atoll", config, effects.now, first_port=port, make=make) as door:
         secret = door.credentials.token.read_text().strip()
         tokens = Tokens({secret: Identity(ADMIN, (MASTERS,))})
         plane = build(effects, SqliteLog(config.store_file), tokens, door.signing)

@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from atoll.apiserver.certificates import Credentials, sign_client
+from atoll.apiserver.certificates import sign_client
+from atoll.apiserver.credentials import Credentials
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.tls import client_context
 from atoll.config import Config

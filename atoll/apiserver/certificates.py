@@ -1,4 +1,4 @@
-"""The server's own CAs, its certificate and token key, the administrator's certificate and token.
+"""Makes a server's own CAs, its certificate and token key, the administrator's credentials.
 
 Made at the first start and kept in one directory that only its owner may read; certificates near
 their end, or for other names than asked, are made anew, the CA never. Every file is either the old
@@ -7,7 +7,6 @@ kubeconfigs out there trust the old one.
 """
 
 import ipaddress
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,9 +18,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from atoll.apiserver.access.front_proxy import FrontProxy
 from atoll.apiserver.access.signing import Signing
-from atoll.apiserver.authentication import FRONT_PROXY
+from atoll.apiserver.authentication import FRONT_PROXY, MASTERS
+from atoll.apiserver.credentials import (
+    ADMIN,
+    SERVER_NAMES,
+    Credentials,
+    is_known_good,
+    note_good,
+    write_private,
+)
 from atoll.apiserver.http.identity import FRONT_AUTHORITY
 from atoll.effects import new_secret
 from atoll.errors import Damaged
@@ -33,83 +39,24 @@ CLOCK_SKEW = timedelta(hours=1)
 SIGNED_SKEW = timedelta(minutes=5)
 
 AUTHORITY = "atoll-ca"
-ADMIN = "kubernetes-admin"
-ADMIN_GROUP = "system:masters"
-
-SERVER_NAMES = (
-    "localhost",
-    "kubernetes",
-    "kubernetes.default",
-    "kubernetes.default.svc",
-    "kubernetes.default.svc.cluster.local",
-    "127.0.0.1",
-    "::1",
-)
 
 _Key = ec.EllipticCurvePrivateKey
-
-
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """Where the files are."""
-
-    directory: Path
-
-    @property
-    def ca(self) -> Path:
-        return self.directory / "ca.crt"
-
-    @property
-    def ca_key(self) -> Path:
-        return self.directory / "ca.key"
-
-    @property
-    def server(self) -> Path:
-        return self.directory / "server.crt"
-
-    @property
-    def server_key(self) -> Path:
-        return self.directory / "server.key"
-
-    @property
-    def admin(self) -> Path:
-        return self.directory / "admin.crt"
-
-    @property
-    def admin_key(self) -> Path:
-        return self.directory / "admin.key"
-
-    @property
-    def front_ca(self) -> Path:
-        """Whom servers behind this one believe when it speaks for its callers."""
-        return self.directory / "front-proxy-ca.crt"
-
-    @property
-    def front_ca_key(self) -> Path:
-        return self.directory / "front-proxy-ca.key"
-
-    @property
-    def front(self) -> Path:
-        return self.directory / "front-proxy-client.crt"
-
-    @property
-    def front_key(self) -> Path:
-        return self.directory / "front-proxy-client.key"
-
-    @property
-    def account_key(self) -> Path:
-        """What tokens of service accounts are signed with."""
-        return self.directory / "sa.key"
-
-    @property
-    def token(self) -> Path:
-        return self.directory / "admin.token"
 
 
 @dataclass(frozen=True, slots=True)
 class _Authority:
     certificate: x509.Certificate
     key: _Key
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Whom a certificate is to be for, and for what; where it is a server's, with its names."""
+
+    name: str
+    groups: Sequence[str]
+    purpose: x509.ObjectIdentifier
+    names: Sequence[str] = ()
 
 
 def ensure_credentials(
@@ -119,52 +66,35 @@ def ensure_credentials(
     credentials = Credentials(directory)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     directory.chmod(0o700)
+    if is_known_good(credentials, now, more_names):
+        return credentials
     authority = _ensure_authority(credentials.ca, credentials.ca_key, AUTHORITY, now)
-    names = tuple(dict.fromkeys([*SERVER_NAMES, *more_names]))
-    if not _is_good(credentials.server, credentials.server_key, authority, now, names):
-        subject = _name(("kube-apiserver",), ())
-        leaf = _leaf(authority, subject, now, ExtendedKeyUsageOID.SERVER_AUTH, names)
-        _write_pair(leaf, credentials.server, credentials.server_key)
-    if not _is_good(credentials.admin, credentials.admin_key, authority, now, ()):
-        subject = _name((ADMIN,), (ADMIN_GROUP,))
-        leaf = _leaf(authority, subject, now, ExtendedKeyUsageOID.CLIENT_AUTH, ())
-        _write_pair(leaf, credentials.admin, credentials.admin_key)
     front = _ensure_authority(credentials.front_ca, credentials.front_ca_key, FRONT_AUTHORITY, now)
-    if not _is_good(credentials.front, credentials.front_key, front, now, ()):
-        subject = _name((FRONT_PROXY,), ())
-        leaf = _leaf(front, subject, now, ExtendedKeyUsageOID.CLIENT_AUTH, ())
-        _write_pair(leaf, credentials.front, credentials.front_key)
-    if not credentials.account_key.exists():
-        write_private(credentials.account_key, _key_pem(ec.generate_private_key(ec.SECP256R1())))
+    names = tuple(dict.fromkeys([*SERVER_NAMES, *more_names]))
+    server = _Wanted("kube-apiserver", (), ExtendedKeyUsageOID.SERVER_AUTH, names)
+    admin = _Wanted(ADMIN, (MASTERS,), ExtendedKeyUsageOID.CLIENT_AUTH)
+    proxy = _Wanted(FRONT_PROXY, (), ExtendedKeyUsageOID.CLIENT_AUTH)
+    leaves = (
+        _ensure_leaf(credentials.server, credentials.server_key, authority, now, server),
+        _ensure_leaf(credentials.admin, credentials.admin_key, authority, now, admin),
+        _ensure_leaf(credentials.front, credentials.front_key, front, now, proxy),
+    )
+    _ensure_account_key(credentials.account_key)
     if not credentials.token.exists():
         write_private(credentials.token, f"{new_secret()}\n".encode())
+    since = max(leaf.not_valid_before_utc for leaf in leaves)
+    until = min(leaf.not_valid_after_utc for leaf in leaves) - RENEW_BEFORE
+    note_good(credentials, names, since, until)
     return credentials
 
 
-def read_signing(credentials: Credentials, url: str = "") -> Signing:
-    """What a server that is reached there signs with, and what it is known by."""
-    try:
-        key = _load_key(credentials.account_key)
-        ca_key = _load_key(credentials.ca_key)
-    except ValueError as error:
-        raise Damaged(f"a key in {credentials.directory} cannot be read: {error}") from error
-    secret = key.private_numbers().private_value
-    front = FrontProxy(
-        credentials.front_ca.read_bytes(),
-        credentials.front.read_bytes(),
-        credentials.front_key.read_bytes(),
-    )
-    return Signing(secret, credentials.ca.read_bytes(), ca_key, url, front)
-
-
-def sign_request(
-    signing: Signing, request: x509.CertificateSigningRequest, now: datetime, valid: timedelta
-) -> bytes:
-    """A client certificate (PEM) for the subject and key of this request."""
-    assert signing.ca_key is not None, "only who has a CA is asked to sign"
+def sign_request(signing: Signing, asked: bytes, now: datetime, valid: timedelta) -> bytes:
+    """A client certificate (PEM) for the subject and key of this request (PEM)."""
     ca = x509.load_pem_x509_certificate(signing.ca)
+    ca_key = _read_key(signing.ca_key)
+    request = x509.load_pem_x509_csr(asked)
     until = min(now + valid, ca.not_valid_after_utc)
-    issuer = signing.ca_key.public_key()
+    issuer = ca_key.public_key()
     subject_key = x509.SubjectKeyIdentifier.from_public_key(request.public_key())
     certificate = (
         x509.CertificateBuilder()
@@ -179,7 +109,7 @@ def sign_request(
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
         .add_extension(subject_key, critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False)
-        .sign(signing.ca_key, hashes.SHA256())
+        .sign(ca_key, hashes.SHA256())
     )
     return certificate.public_bytes(serialization.Encoding.PEM)
 
@@ -189,21 +119,9 @@ def sign_client(
 ) -> tuple[bytes, bytes]:
     """A new client certificate for this name and these groups, and its key, both PEM."""
     authority = _ensure_authority(credentials.ca, credentials.ca_key, AUTHORITY, now)
-    subject = _name((name,), groups)
-    certificate, key = _leaf(authority, subject, now, ExtendedKeyUsageOID.CLIENT_AUTH, ())
+    wanted = _Wanted(name, groups, ExtendedKeyUsageOID.CLIENT_AUTH)
+    certificate, key = _leaf(authority, now, wanted)
     return certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key)
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a file in one step by one that only its owner may read."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
 
 
 def _ensure_authority(path: Path, key_path: Path, name: str, now: datetime) -> _Authority:
@@ -216,7 +134,7 @@ def _ensure_authority(path: Path, key_path: Path, name: str, now: datetime) -> _
     # A key alone was left by a first start that was interrupted, or somebody took the certificate
     # away: one for the same key is trusted wherever the old one was.
     key = key or ec.generate_private_key(ec.SECP256R1())
-    subject = _name((name,), ())
+    subject = _name(name, ())
     certificate = (
         _draft(subject, subject, key, now, CA_VALID)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -236,25 +154,54 @@ def _read_authority(path: Path, key_path: Path, key: _Key | None) -> _Authority:
     return _Authority(certificate, key)
 
 
+def _ensure_account_key(path: Path) -> None:
+    if not path.exists():
+        write_private(path, _key_pem(ec.generate_private_key(ec.SECP256R1())))
+    try:
+        _load_key(path)
+    except ValueError as error:
+        raise Damaged(f"a key in {path.parent} cannot be read: {error}") from error
+
+
 def _load_key(path: Path) -> _Key:
-    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    try:
+        return _read_key(path.read_bytes())
+    except TypeError as error:  # it wants a password
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _read_key(pem: bytes) -> _Key:
+    key = serialization.load_pem_private_key(pem, password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError(f"{path} is not an elliptic curve key")
+        raise ValueError("it is not an elliptic curve key")
     return key
 
 
-def _is_good(
-    path: Path, key_path: Path, authority: _Authority, now: datetime, names: Sequence[str]
-) -> bool:
-    """Say if the certificate is ours, fits its key, has these names, and is not about to end."""
+def _ensure_leaf(
+    path: Path, key_path: Path, authority: _Authority, now: datetime, wanted: _Wanted
+) -> x509.Certificate:
+    """The certificate there, if it is good; else a new one in its place."""
+    found = _good_leaf(path, key_path, authority, now, wanted)
+    if found is not None:
+        return found
+    made = _leaf(authority, now, wanted)
+    _write_pair(made, path, key_path)
+    return made[0]
+
+
+def _good_leaf(
+    path: Path, key_path: Path, authority: _Authority, now: datetime, wanted: _Wanted
+) -> x509.Certificate | None:
+    """The certificate if it is ours, fits its key, has these names, and is not about to end."""
     try:
         certificate = x509.load_pem_x509_certificate(path.read_bytes())
         certificate.verify_directly_issued_by(authority.certificate)
         fits = certificate.public_key() == _load_key(key_path).public_key()
     except (OSError, ValueError, TypeError, InvalidSignature):
-        return False
+        return None
     lasts = certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc - RENEW_BEFORE
-    return fits and lasts and set(names) <= _names_in(certificate)
+    is_good = fits and lasts and set(wanted.names) <= _names_in(certificate)
+    return certificate if is_good else None
 
 
 def _names_in(certificate: x509.Certificate) -> set[str]:
@@ -265,26 +212,21 @@ def _names_in(certificate: x509.Certificate) -> set[str]:
     return {str(name.value) for name in extension.value}
 
 
-def _leaf(
-    authority: _Authority,
-    subject: x509.Name,
-    now: datetime,
-    purpose: x509.ObjectIdentifier,
-    names: Sequence[str],
-) -> tuple[x509.Certificate, _Key]:
+def _leaf(authority: _Authority, now: datetime, wanted: _Wanted) -> tuple[x509.Certificate, _Key]:
     key = ec.generate_private_key(ec.SECP256R1())
+    subject = _name(wanted.name, wanted.groups)
     builder = (
         _draft(subject, authority.certificate.subject, key, now, LEAF_VALID)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signing_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([wanted.purpose]), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()),
             critical=False,
         )
     )
-    if names:
-        alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
+    if wanted.names:
+        alternatives = x509.SubjectAlternativeName([_alternative(name) for name in wanted.names])
         builder = builder.add_extension(alternatives, critical=False)
     return builder.sign(authority.key, hashes.SHA256()), key
 
@@ -318,10 +260,9 @@ def _usage(*, signing_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def _name(common: Sequence[str], organizations: Sequence[str]) -> x509.Name:
+def _name(common: str, organizations: Sequence[str]) -> x509.Name:
     groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in organizations]
-    names = [x509.NameAttribute(NameOID.COMMON_NAME, name) for name in common]
-    return x509.Name([*groups, *names])
+    return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
 def _alternative(name: str) -> x509.GeneralName:

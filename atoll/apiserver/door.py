@@ -12,9 +12,11 @@ from datetime import datetime
 from typing import Self
 
 from atoll.apiserver.access.signing import Signing
-from atoll.apiserver.certificates import (
+from atoll.apiserver.credentials import (
     Credentials,
-    ensure_credentials,
+    Make,
+    kept_credentials,
+    make_here,
     read_signing,
     write_private,
 )
@@ -33,8 +35,11 @@ Now = Callable[[], datetime]
 class Door:
     """One server's way in. Use as `with Door(...)`: the port is ours at once, and let go after."""
 
-    def __init__(self, name: str, config: Config, now: Now, *, first_port: int = 0) -> None:
+    def __init__(
+        self, name: str, config: Config, now: Now, *, first_port: int = 0, make: Make = make_here
+    ) -> None:
         self._name = name
+        self._make = make
         self._config = config
         self._now = now
         self._listener, self.busy_port = _listen(config, first_port)
@@ -81,7 +86,7 @@ class Door:
 
     def _ensure_credentials(self) -> Credentials:
         names = [self._config.address.strip("[]")]
-        return ensure_credentials(self._config.pki_dir, self._now(), more_names=names)
+        return kept_credentials(self._config.pki_dir, self._now(), names, self._make)
 
     def _write_kubeconfig(self) -> None:
         endpoint = Endpoint(

@@ -8,17 +8,15 @@ ended is for whoever runs this.
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, Any
 
-import atoll
 from atoll.apiserver.administration import memory_bytes
 from atoll.config import Config
 from atoll.errors import AtollError, UsageError
 from atoll.runtime.children import Children
+from atoll.runtime.programs import own_environment, own_program
 from atoll.simulated.enrolment import enrol
 from atoll.simulated.fleets import Fleet
 
@@ -106,18 +104,15 @@ class FleetProcess:
         config = self.config
         words = ["fleet", "serve", "--data-dir", str(config.data_dir), "--host", config.host]
         words += ["--life-fd", str(life), "--notify-fd", str(told)]
-        # It must find this very package, and nothing that lies around where it runs.
-        root = str(Path(atoll.__file__).parent.parent)
-        path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         with config.fleet_log.open("ab") as log:
             config.fleet_log.chmod(0o600)
             return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "atoll", *words),
+                *own_program("atoll", *words),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 cwd=config.data_dir,
-                env={**os.environ, "PYTHONPATH": path},
+                env=own_environment(),
                 start_new_session=True,  # a Ctrl-C is for the plane, which ends it in order
                 pass_fds=(life, told),
             )

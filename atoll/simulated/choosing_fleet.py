@@ -77,7 +77,7 @@ def chosen_fleet(config: Config) -> Fleet | None:
         return has
     if has is None:
         fleet = find_fleet(config.fleet)
-        from atoll.apiserver.certificates import write_private  # which takes its time to load
+        from atoll.apiserver.credentials import write_private  # which takes its time to load
 
         kept = json.dumps({"name": fleet.name, "fleet": fleet.document}, indent=1)
         write_private(config.fleet_file, f"{kept}\n".encode())

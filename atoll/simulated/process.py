@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from atoll.apiserver.certificates import write_private
+from atoll.apiserver.credentials import write_private
 from atoll.apiserver.door import Door
 from atoll.apiserver.http.serving import HttpServer
 from atoll.config import Config

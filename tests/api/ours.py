@@ -13,7 +13,8 @@ from pathlib import Path
 
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
-from atoll.apiserver.certificates import ADMIN, ensure_credentials, read_signing
+from atoll.apiserver.certificates import ensure_credentials
+from atoll.apiserver.credentials import ADMIN, read_signing
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.effects import system_effects

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from threads import Serve, Serving
 
-from atoll.apiserver.certificates import Credentials, ensure_credentials
+from atoll.apiserver.certificates import ensure_credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.exchange import Handler
 
 

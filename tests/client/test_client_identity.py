@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from threads import Serve
 
-from atoll.apiserver.certificates import Credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.client.endpoint import Endpoint, Impersonation, Plugin
 from atoll.client.https import Https
 from atoll.client.identity import Credential, Identity

@@ -8,7 +8,7 @@ import pytest
 from proxying import proxy
 from threads import Serve
 
-from atoll.apiserver.certificates import Credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.client.endpoint import Endpoint
 from atoll.client.https import Https
 from atoll.client.plain import PlainClient

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.apiserver.certificates import Credentials, ensure_credentials
+from atoll.apiserver.certificates import ensure_credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.client.endpoint import Endpoint

@@ -24,7 +24,8 @@ from test_interpretation import (
 )
 from whole import Whole
 
-from atoll.apiserver.certificates import Credentials, ensure_credentials
+from atoll.apiserver.certificates import ensure_credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.client.posting import ANSWER_BYTES_MAX

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.apiserver.certificates import Credentials, ensure_credentials
+from atoll.apiserver.certificates import ensure_credentials
+from atoll.apiserver.credentials import Credentials
 
 
 @pytest.fixture(scope="session")

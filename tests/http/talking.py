@@ -11,7 +11,7 @@ from typing import Any
 
 import uvloop
 
-from atoll.apiserver.certificates import Credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context

@@ -10,12 +10,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from atoll.apiserver.certificates import (
-    Credentials,
-    ensure_credentials,
-    read_signing,
-    sign_client,
-)
+from atoll.apiserver.certificates import ensure_credentials, sign_client
+from atoll.apiserver.credentials import Credentials
 from atoll.errors import Damaged
 from atoll.exchange import Request, Response
 from tests.http.talking import client_tls, run, serving
@@ -47,13 +43,14 @@ def test_keys_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
             "front-proxy-client.crt",
             "front-proxy-client.key",
             "sa.key",
+            "good.json",
         ],
         0o600,
     )
 
 
 def snapshot(credentials: Credentials) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in credentials.directory.iterdir()}
+    return {path.name: path.read_bytes() for path in credentials.all if path.exists()}
 
 
 def test_a_second_start_changes_nothing(tmp_path: Path) -> None:
@@ -121,9 +118,9 @@ def test_a_broken_ca_is_never_replaced(name: str, content: bytes | None, tmp_pat
 def test_a_broken_key_of_tokens_is_never_replaced(tmp_path: Path) -> None:
     credentials = ensure_credentials(tmp_path, NOW)
     credentials.account_key.write_bytes(b"garbage")
-    assert ensure_credentials(tmp_path, NOW).account_key.read_bytes() == b"garbage"
     with pytest.raises(Damaged, match=r"a key in .* cannot be read"):
-        read_signing(credentials)
+        ensure_credentials(tmp_path, NOW)
+    assert credentials.account_key.read_bytes() == b"garbage"
 
 
 def test_a_new_name_of_the_server_gives_a_new_certificate(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from atoll.apiserver.certificates import Credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.apiserver.http.limits import Limits
 from atoll.exchange import Request, Response
 from tests.http.talking import echo, run, serving, until

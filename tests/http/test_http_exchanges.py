@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from atoll.apiserver.certificates import Credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.exchange import Request, Response
 from tests.http.talking import Running, run, serving, until
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from atoll.apiserver.certificates import Credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.apiserver.http.limits import Limits
 from atoll.exchange import Request, Response
 from tests.http.talking import Client, Running, client_tls, echo, run, serving, until

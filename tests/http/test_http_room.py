@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from atoll.apiserver.certificates import Credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.apiserver.http.limits import Limits
 from atoll.exchange import Request, Response
 from tests.http.talking import echo, run, serving, until

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from atoll.apiserver.certificates import Credentials
+from atoll.apiserver.credentials import Credentials
 from atoll.exchange import Duplex, Request, Response
 from tests.http.talking import run, serving, until
 

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from karmada_plane import Asking, running
 
-from atoll.apiserver.certificates import ensure_credentials, read_signing
+from atoll.apiserver.certificates import ensure_credentials
+from atoll.apiserver.credentials import read_signing
 
 TOKEN = "abcdef.0123456789abcdef"
 GROUP = "system:bootstrappers:karmada:default-cluster-token"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from atoll.apiserver.certificates import ensure_credentials, read_signing
+from atoll.apiserver.certificates import ensure_credentials
+from atoll.apiserver.credentials import read_signing
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.client.endpoint import Endpoint

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from cryptography.x509.oid import NameOID
-
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import MASTERS, Identity
 from atoll.apiserver.authorization import Attributes, Authorize, may
@@ -92,8 +90,7 @@ def _check_subject(seen: Admission, csr: Object) -> None:
     request = request_of(csr)
     if csr["spec"].get("signerName") != CLIENT or request is None:
         return
-    groups = request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    if any(group.value == MASTERS for group in groups):
+    if MASTERS in request.organizations:
         why = f"use of {CLIENT} signer with {MASTERS} group is not allowed"
         raise forbidden(seen.resource.plural, GROUP, seen.name, why)
 

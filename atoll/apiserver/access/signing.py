@@ -7,42 +7,36 @@ from one seed is the same every time.
 
 import base64
 import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import (
-    decode_dss_signature,
-    encode_dss_signature,
-)
 
 from atoll.apiserver.access.front_proxy import FrontProxy
 from atoll.effects import Chance
 
+if TYPE_CHECKING:
+    from atoll.apiserver.access.elliptic import Key
+
 Claims = dict[str, Any]
 
 _ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
-_HALF = 32  # bytes of each of the two numbers of a signature
 _TEXT_MAX = 16 * 1024
-_ECDSA = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
 
 
 @dataclass(frozen=True)
 class Signing:
-    """A key as a number, which becomes one when it is first used; and what others know us by.
+    """A key as a number or PEM, which becomes one when first used; and what others know us by.
 
-    That is a CA's certificate (PEM) with its key, where we are reached, and what we show to servers
-    behind us; nothing of it where nobody comes from outside.
+    That is a CA's certificate with its key (both PEM), where we are reached, and what we show to
+    servers behind us; nothing of it where nobody comes from outside.
     """
 
-    secret: int
+    secret: int | bytes = field(repr=False)
     ca: bytes = b""
-    ca_key: ec.EllipticCurvePrivateKey | None = None
+    ca_key: bytes = field(default=b"", repr=False)
     url: str = ""
     front: FrontProxy | None = None
 
@@ -52,15 +46,14 @@ class Signing:
         return cls(chance.of("token key").randrange(1, _ORDER))
 
     @cached_property
-    def _key(self) -> ec.EllipticCurvePrivateKey:
-        return ec.derive_private_key(self.secret, ec.SECP256R1())
+    def _key(self) -> "Key":
+        from atoll.apiserver.access.elliptic import Key  # large, and most servers sign nothing
+
+        return Key.of(self.secret)
 
     @cached_property
     def _key_name(self) -> str:
-        public = self._key.public_key().public_bytes(
-            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        return _encoded(sha256(public).digest()).decode()
+        return _encoded(sha256(self._key.public_der()).digest()).decode()
 
     @cached_property
     def _head(self) -> bytes:
@@ -68,39 +61,33 @@ class Signing:
 
     def public_key(self) -> dict[str, str]:
         """What others check our tokens with, as a JSON Web Key."""
-        numbers = self._key.public_key().public_numbers()
+        x, y = self._key.public()
         return {
             "use": "sig",
             "kty": "EC",
             "kid": self._key_name,
             "crv": "P-256",
             "alg": "ES256",
-            "x": _encoded(numbers.x.to_bytes(_HALF, "big")).decode(),
-            "y": _encoded(numbers.y.to_bytes(_HALF, "big")).decode(),
+            "x": _encoded(x).decode(),
+            "y": _encoded(y).decode(),
         }
 
     def sign(self, claims: Claims) -> str:
         """A token that says this."""
         said = self._head + b"." + _encoded(orjson.dumps(claims))
-        r, s = decode_dss_signature(self._key.sign(said, _ECDSA))
-        signature = r.to_bytes(_HALF, "big") + s.to_bytes(_HALF, "big")
-        return (said + b"." + _encoded(signature)).decode()
+        return (said + b"." + _encoded(self._key.sign(said))).decode()
 
     def claims(self, token: str) -> Claims | None:
         """What a token of ours says; None if it is not ours, or no token at all."""
         said, _, signature = token.rpartition(".")
-        head, _, body = said.partition(".")
-        if len(token) > _TEXT_MAX or head.encode() != self._head:
+        head, dot, body = said.partition(".")
+        if not dot or len(token) > _TEXT_MAX or head.encode() != self._head:
             return None
         try:
-            raw = _decoded(signature)
-            if len(raw) != 2 * _HALF:
+            if not self._key.has_signed(said.encode(), _decoded(signature)):
                 return None
-            r, s = (int.from_bytes(half, "big") for half in (raw[:_HALF], raw[_HALF:]))
-            der = encode_dss_signature(r, s)
-            self._key.public_key().verify(der, said.encode(), _ECDSA)
             claims: Claims = orjson.loads(_decoded(body))
-        except (InvalidSignature, binascii.Error, ValueError):
+        except (binascii.Error, ValueError):
             return None
         return claims
 

@@ -8,17 +8,14 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from cryptography import x509
-from cryptography.x509.oid import NameOID
 
 from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signers import CLIENT, KUBELET
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.authorization import Attributes
-from atoll.apiserver.certificates import sign_request
 from atoll.apiserver.housekeeping.acting import call_on, delete_one, revise
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.kinds.certificates import (
@@ -34,6 +31,9 @@ from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
+
+if TYPE_CHECKING:
+    from atoll.apiserver.access.requests import CertificateRequest
 
 Object = dict[str, Any]
 May = Callable[[Identity, Attributes], bool]
@@ -78,7 +78,7 @@ class Approve:
 class Sign:
     """Issue the certificate, for so long."""
 
-    request: x509.CertificateSigningRequest
+    request: "CertificateRequest"
     valid: timedelta
 
 
@@ -120,7 +120,7 @@ def plan(csr: Object, may: May, now: datetime) -> Plan:
     return _kept(csr, now)
 
 
-def _known(csr: Object, request: x509.CertificateSigningRequest, may: May) -> Known | None:
+def _known(csr: Object, request: "CertificateRequest", may: May) -> Known | None:
     spec = csr["spec"]
     extra = tuple((key, tuple(values)) for key, values in (spec.get("extra") or {}).items())
     groups = tuple(spec.get("groups") or ())
@@ -132,45 +132,27 @@ def _known(csr: Object, request: x509.CertificateSigningRequest, may: May) -> Kn
     return None
 
 
-def _fits(known: Known, spec: Object, request: x509.CertificateSigningRequest) -> bool:
-    name = _name(request)
+def _fits(known: Known, spec: Object, request: "CertificateRequest") -> bool:
+    name = request.name
     usages = set(spec.get("usages") or ())
     return (
         spec["signerName"] == known.signer
-        and _organizations(request) == [known.group]
+        and request.organizations == (known.group,)
         and name.startswith(known.prefix)
         and (spec.get("username") == name or not known.own)
         and usages | {"key encipherment"} == _USAGES
-        and not _has_other_names(request)
+        and not request.has_other_names
     )
 
 
-def _name(request: x509.CertificateSigningRequest) -> str:
-    names = request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return str(names[-1].value) if names else ""
-
-
-def _organizations(request: x509.CertificateSigningRequest) -> list[str]:
-    found = request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    return [str(one.value) for one in found]
-
-
-def _has_other_names(request: x509.CertificateSigningRequest) -> bool:
-    try:
-        found = request.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except x509.ExtensionNotFound:
-        return False
-    return len(list(found.value)) > 0
-
-
-def _why_not(csr: Object, request: x509.CertificateSigningRequest) -> str:
+def _why_not(csr: Object, request: "CertificateRequest") -> str:
     """Why this may not be signed, although it is approved; empty if it may."""
     usages = set(csr["spec"].get("usages") or ())
     if "client auth" not in usages or not usages <= _USAGES:
         return "usages must be client auth, with digital signature and key encipherment at most"
     if csr["spec"]["signerName"] == KUBELET:
-        is_node = _organizations(request) == ["system:nodes"]
-        if not is_node or not _name(request).startswith("system:node:"):
+        is_node = request.organizations == ("system:nodes",)
+        if not is_node or not request.name.startswith("system:node:"):
             return "the subject must be a node: system:node:NAME in the organization system:nodes"
     return ""
 
@@ -220,8 +202,10 @@ class Certificates:
             case Approve(message):
                 told = _condition(APPROVED, "AutoApproved", message)
                 await self._tell(name, "approval", {}, told)
-            case Sign(request, valid) if self._api.signing.ca_key is not None:
-                certificate = sign_request(self._api.signing, request, now, valid)
+            case Sign(request, valid) if self._api.signing.ca_key:
+                from atoll.apiserver.certificates import sign_request  # large, and seldom needed
+
+                certificate = sign_request(self._api.signing, request.pem, now, valid)
                 encoded = b64encode(certificate).decode()
                 await self._tell(name, "status", {"certificate": encoded}, None)
             case Refuse(why):

@@ -5,8 +5,7 @@ their own, and each changes nothing but its own part.
 """
 
 import base64
-
-from cryptography import x509
+from typing import TYPE_CHECKING
 
 from atoll.apiserver.fields.error import (
     FieldError,
@@ -20,6 +19,9 @@ from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
 from atoll.apiserver.kinds.rules import unchanged
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
+
+if TYPE_CHECKING:
+    from atoll.apiserver.access.requests import CertificateRequest
 
 GROUP = "certificates.k8s.io"
 APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
@@ -55,16 +57,14 @@ _CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 _BEGIN = b"-----BEGIN CERTIFICATE REQUEST-----"
 
 
-def request_of(csr: Object) -> x509.CertificateSigningRequest | None:
+def request_of(csr: Object) -> "CertificateRequest | None":
     """The request proper; None if it is not one, or not signed by the key it is about."""
     raw = _decoded(text(csr, "spec", "request"))
     if not raw.lstrip().startswith(_BEGIN):
         return None
-    try:
-        found = x509.load_pem_x509_csr(raw)
-    except ValueError:
-        return None
-    return found if found.is_signature_valid else None
+    from atoll.apiserver.access.requests import read_request  # large, and seldom asked for
+
+    return read_request(raw)
 
 
 def _decoded(written: str) -> bytes:
