@@ -37,9 +37,12 @@ ON ?= plane
 conformance: $(INSTALLED)
 	@$(BIN)/python -m testenv.conformance --on $(ON)
 
+# Everything for this checkout; then, of the same versions, what an image needs at run time and to build the wheel.
+LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header
 requirements:
-	@$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
-		--group dev pyproject.toml -o requirements.txt
+	@$(LOCK) --group dev pyproject.toml -o requirements.txt
+	@$(LOCK) --constraint requirements.txt pyproject.toml -o deploy/requirements.txt
+	@$(LOCK) --constraint requirements.txt --group build -o deploy/requirements-build.txt
 
 facts: $(INSTALLED)
 	@$(BIN)/python -m scripts.facts

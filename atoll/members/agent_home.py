@@ -17,6 +17,12 @@ from atoll.client.plain import PlainClient, Wire
 from atoll.client.refusals import Missing
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
+from atoll.members.confining import (
+    SCRATCH,
+    SCRATCH_MOUNT,
+    container_confinement,
+    pod_confinement,
+)
 from atoll.members.objects import (
     ACCOUNTS,
     NAMESPACES,
@@ -40,6 +46,16 @@ _RULES = [
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
     {"nonResourceURLs": ["*"], "verbs": ["get"]},
 ]
+_REQUESTS = {"cpu": "50m", "memory": "128Mi"}
+# Where each part is, and which fields of one that is there already are made anew.
+_PARTS: dict[str, tuple[Collection, tuple[str, ...]]] = {
+    "Namespace": (NAMESPACES, ()),
+    "Secret": (SECRETS, ("data",)),
+    "ServiceAccount": (ACCOUNTS, ()),
+    "ClusterRole": (ROLES, ("rules",)),
+    "ClusterRoleBinding": (ROLE_BINDINGS, ("subjects",)),
+    "Deployment": (DEPLOYMENTS, ("spec",)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +111,31 @@ def _read(secret: Wire) -> tuple[str, bytes]:
 
 def settle(member: PlainClient, cluster: str, housing: Housing, kubeconfig: str) -> None:
     """Have all that an agent needs in its cluster, and the agent itself if it is to run there."""
-    make(member, NAMESPACES, named("v1", "Namespace", housing.space))
+    for wire in home(cluster, housing, kubeconfig):
+        collection, parts = _PARTS[wire["kind"]]
+        if parts:
+            put(member, collection, wire, parts)
+        else:
+            make(member, collection, wire)
+
+
+def home(cluster: str, housing: Housing, kubeconfig: str) -> list[Wire]:
+    """All that an agent needs in its cluster, in the order in which it is made."""
     secret = named("v1", "Secret", KUBECONFIG, housing.space)
     data = {KUBECONFIG: base64.b64encode(kubeconfig.encode()).decode()}
-    put(member, SECRETS, {**secret, "type": "Opaque", "data": data}, ("data",))
-    make(member, ACCOUNTS, named("v1", "ServiceAccount", ACCOUNT, housing.space))
-    role = {**named(RBAC, "ClusterRole", AGENT), "rules": _RULES}
-    put(member, ROLES, role, ("rules",))
     binding = {
         **named(RBAC, "ClusterRoleBinding", AGENT),
         "roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "ClusterRole", "name": AGENT},
         "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": housing.space}],
     }
-    put(member, ROLE_BINDINGS, binding, ("subjects",))
-    if housing.image:
-        put(member, DEPLOYMENTS, _deployment(cluster, housing), ("spec",))
+    return [
+        named("v1", "Namespace", housing.space),
+        {**secret, "type": "Opaque", "data": data},
+        named("v1", "ServiceAccount", ACCOUNT, housing.space),
+        {**named(RBAC, "ClusterRole", AGENT), "rules": _RULES},
+        binding,
+        *([_deployment(cluster, housing)] if housing.image else []),
+    ]
 
 
 def _deployment(cluster: str, housing: Housing) -> Wire:
@@ -126,12 +152,18 @@ def _deployment(cluster: str, housing: Housing) -> Wire:
         "image": housing.image,
         "command": ["atoll"],
         "args": words,
-        "volumeMounts": [{"name": "kubeconfig", "mountPath": _MOUNT, "readOnly": True}],
+        "resources": {"requests": _REQUESTS},
+        "securityContext": container_confinement(),
+        "volumeMounts": [
+            {"name": "kubeconfig", "mountPath": _MOUNT, "readOnly": True},
+            SCRATCH_MOUNT,
+        ],
     }
     pod = {
         "serviceAccountName": ACCOUNT,
+        "securityContext": pod_confinement(),
         "containers": [container],
-        "volumes": [{"name": "kubeconfig", "secret": {"secretName": KUBECONFIG}}],
+        "volumes": [{"name": "kubeconfig", "secret": {"secretName": KUBECONFIG}}, SCRATCH],
         "tolerations": [{"key": "node-role.kubernetes.io/control-plane", "operator": "Exists"}],
     }
     wire = named(DEPLOYMENTS.api_version, DEPLOYMENTS.kind, AGENT, housing.space)
