@@ -133,7 +133,10 @@ def test_a_deployment_runs_the_agent_by_words_that_it_understands(
     context = agent.make_context(name, list(rest))
     assert context.params["cluster_name"] == "edge"
     assert context.params["cluster_zones"] == ("a,b",)
-    (mount,), (volume,) = container["volumeMounts"], pod["volumes"]
+    (mount, scratch), (volume, memory) = container["volumeMounts"], pod["volumes"]
+    assert (scratch["mountPath"], memory["emptyDir"]["medium"]) == ("/tmp", "Memory")
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
     assert volume["secret"]["secretName"] == "karmada-kubeconfig"
     assert context.params["karmada_kubeconfig"] == f"{mount['mountPath']}/karmada-kubeconfig"
 
