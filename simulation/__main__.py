@@ -6,6 +6,7 @@ The last line is all that is needed to compare two runs: equal seeds give equal 
 import argparse
 from functools import partial
 
+from simulation.electing import electing
 from simulation.exercise import exercise
 from simulation.losing import losing
 from simulation.pipeline import pipeline
@@ -19,6 +20,7 @@ SCENARIOS = {
     "pipeline": pipeline,
     "losing": losing,
     "exercise": exercise,
+    "electing": electing,
 }
 
 

@@ -1,0 +1,1 @@
+"""The plane on a real API server: what `atoll run` consists of."""
