@@ -37,11 +37,13 @@ from atoll.planning.leading import (
     see,
 )
 from atoll.runtime.children import Children
+from atoll.runtime.supervisor import SHORTEST_STOP_S
 
 log = logging.getLogger("atoll.hosting")
 
 SEAT = Ref("coordination.k8s.io/v1", "Lease", "atoll-system", "atoll-controllers")
 _READS = ("GET", "HEAD")
+_ATTEMPTS = 4
 
 
 class StillWorking(AtollError):
@@ -53,20 +55,21 @@ class Term:
 
     def __init__(self) -> None:
         self._clock = asyncio.get_running_loop().time
-        self._until = 0.0
+        self.until = 0.0
+        """The moment of the event loop's clock at which it ends."""
 
     def last_until(self, moment: float) -> None:
         """Let it last until then."""
-        self._until = moment
+        self.until = moment
 
     def end(self) -> None:
         """Let it be over now."""
-        self._until = 0.0
+        self.until = 0.0
 
     @property
     def left_s(self) -> float:
         """How much of it is left."""
-        return max(0.0, self._until - self._clock())
+        return max(0.0, self.until - self._clock())
 
     def guard(self, way: Transport) -> Transport:
         """The same way to a server; only while we lead does it let writes pass."""
@@ -185,7 +188,8 @@ class _Election:
 
     async def _end(self, work: asyncio.Task[None], term: Term) -> None:
         """Stop the work before another can lead."""
-        within_s = term.left_s + self._times.stop_within_s
+        left_s = term.until + self._times.stop_within_s - self._clock()
+        within_s = max(SHORTEST_STOP_S, left_s)
         if work.cancel():
             await asyncio.wait((work,), timeout=within_s)
         if not work.done():
@@ -221,8 +225,7 @@ class _Election:
         except (Refused, Unreachable, TimeoutError) as problem:
             why = str(problem) or "no answer in time"
             log.warning("The Lease %s was not written: %s", self._candidate.seat.name, why)
-            await self._pause(self._times.retry_s)
-            await self._look_if_told()
+            await self._pause(sent + self._times.retry_s - self._clock())
         else:
             if self._clock() < until:
                 self._candidate = replace(self._candidate, sent=sent)
@@ -246,9 +249,10 @@ class _Election:
             self.mirror.learn(found)
 
     def _patient_until(self) -> float:
-        """A leader must know in time; others may wait as long for one answer."""
-        sent = self._candidate.sent
-        return believed_until(self._clock() if sent is None else sent, self._times)
+        """How long to wait for one answer; there must be time to ask again before it is late."""
+        sent, patient = self._candidate.sent, self._times.renew_deadline_s / _ATTEMPTS
+        until = self._clock() + patient
+        return until if sent is None else min(until, believed_until(sent, self._times))
 
     async def _pause(self, for_s: float) -> None:
         """Let time pass, unless something happens."""

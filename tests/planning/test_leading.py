@@ -299,12 +299,12 @@ class Host:
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(("write", "see", "act", "arrive", "hear", "old", "lose", "give up")),
-        st.integers(0, 2),
+        st.integers(0, 1),
         st.just(0.0) | st.floats(0.0, 6.0) | st.sampled_from((10.0, 14.0, 14.1, 15.0)),
     ),
-    max_size=120,
+    max_size=40,
 )
-RATES = st.lists(st.floats(1.0, 1.07), min_size=3, max_size=3)
+RATES = st.lists(st.floats(1.0, 1.07), min_size=2, max_size=2)
 
 
 @settings(max_examples=300)
@@ -340,6 +340,14 @@ def test_no_two_ever_act_as_leaders_however_late_requests_are(rates, steps):
     for index, (before, after) in enumerate(pairwise(holders)):
         grown = transitions[index + 1] - transitions[index]
         assert grown == (after not in ("", before)), (holders, transitions)
+
+
+@given(slow=st.floats(1.0, 1.07), fast=st.floats(1.0, 1.07), late_s=st.floats(0.0, 30.0))
+def test_whoever_takes_over_finds_that_the_last_one_has_stopped(slow, fast, late_s):
+    stopped_at = (believed_until(0.0, TIMES) + TIMES.stop_within_s) / slow
+    sight = seen(lease(), at=late_s * fast)
+    assert isinstance(moved(sight, stopped_at * fast), Wait)
+    assert isinstance(moved(sight, (late_s * fast) + TIMES.duration_s), Take)
 
 
 @given(
