@@ -8,10 +8,10 @@ checked again by the hooks inside it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.resource import Branch, Resource
@@ -81,14 +81,38 @@ class Nobody:
 
 
 @dataclass(frozen=True, slots=True)
+class Only:
+    """A hook that is about some collections, or some operations, only; none given means all."""
+
+    hook: Callable[[Admission], Any]
+    collections: Collection[str] = ()
+    operations: Collection[str] = ()
+
+    def __call__(self, admission: Admission) -> Any:
+        return self.hook(admission)
+
+    def concerns(self, operation: Operation, resource: Resource) -> bool:
+        if self.collections and resource.collection not in self.collections:
+            return False
+        return not self.operations or operation in self.operations
+
+
+_KNOWN_MAX = 4096
+
+
+@dataclass(frozen=True, slots=True)
 class Hooks:
-    """All hooks, in the order in which they run."""
+    """All hooks, in the order in which they run; those that concern few kinds are `Only` hooks."""
 
     mutating: Sequence[Mutating] = ()
     validating: Sequence[Validating] = ()
     last: Sequence[Validating] = ()
     """Run once all others have agreed: what counts and limits what is really written."""
     outside: Outside = field(default_factory=Nobody)
+    # Those that concern an operation on a resource, so that the others need not be asked again.
+    _known: dict[tuple[Operation, Resource], "_Concerned"] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     async def mutated(self, admission: Admission, fit: Fit) -> Object:
         """The object after everybody who may change it has had their say.
@@ -107,7 +131,7 @@ class Hooks:
 
     async def check(self, admission: Admission) -> Settle | None:
         """ApiError from the first who refuses; what must be checked again if it took time."""
-        for hook in self.validating:
+        for hook in self._concerned(admission).validating:
             hook(admission)
         if not self.outside.concerns(admission.resource):
             for hook in self.last:
@@ -118,7 +142,7 @@ class Hooks:
         return partial(self._check_again, admission)
 
     def _mutated_here(self, admission: Admission) -> Object:
-        for hook in self.mutating:
+        for hook in self._concerned(admission).mutating:
             wanted = hook(admission)
             if wanted is not admission.object:
                 admission = replace(admission, object=wanted)
@@ -126,8 +150,31 @@ class Hooks:
         return admission.object
 
     def _check_again(self, admission: Admission) -> None:
-        for hook in (*self.validating, *self.last):
+        for hook in (*self._concerned(admission).validating, *self.last):
             hook(admission)
+
+    def _concerned(self, admission: Admission) -> "_Concerned":
+        key = (admission.operation, admission.resource)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _KNOWN_MAX:  # of definitions that have changed since
+                self._known.clear()
+            found = self._known[key] = _Concerned(
+                _concerned(self.mutating, *key), _concerned(self.validating, *key)
+            )
+        return found
+
+
+class _Concerned(NamedTuple):
+    mutating: tuple[Mutating, ...]
+    validating: tuple[Validating, ...]
+
+
+def _concerned(
+    hooks: Sequence[Callable[[Admission], Any]], operation: Operation, resource: Resource
+) -> tuple[Callable[[Admission], Any], ...]:
+    some = (hook if isinstance(hook, Only) else Only(hook) for hook in hooks)
+    return tuple(one.hook for one in some if one.concerns(operation, resource))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from atoll.apiserver.access.accounts import AccountTokens
 from atoll.apiserver.access.bootstrap_tokens import BootstrapTokens
 from atoll.apiserver.access.escalation import Escalation
 from atoll.apiserver.access.reviews import REVIEWED, Answer, Reviews
-from atoll.apiserver.access.roles import Roles
+from atoll.apiserver.access.roles import RIGHTS, Roles
 from atoll.apiserver.access.signers import Signers
 from atoll.apiserver.access.signing import Signing
-from atoll.apiserver.admission import Hooks, Kinds, Nobody, Validating
+from atoll.apiserver.admission import Hooks, Kinds, Mutating, Nobody, Only, Validating
 from atoll.apiserver.admitting.quotas import Quotas
 from atoll.apiserver.admitting.rules import Rules
 from atoll.apiserver.aggregation.aggregator import Aggregator
@@ -36,7 +36,9 @@ from atoll.apiserver.housekeeping import bootstrap_tokens
 from atoll.apiserver.housekeeping.accounts import Accounts
 from atoll.apiserver.housekeeping.aggregation import Aggregation
 from atoll.apiserver.housekeeping.bootstrap import bootstrap
+from atoll.apiserver.housekeeping.certificates import COLLECTION as REQUESTS
 from atoll.apiserver.housekeeping.certificates import Certificates
+from atoll.apiserver.housekeeping.definitions import COLLECTION as DEFINITIONS
 from atoll.apiserver.housekeeping.definitions import Definitions
 from atoll.apiserver.housekeeping.expiry import Expiry
 from atoll.apiserver.housekeeping.finished import Finished
@@ -159,7 +161,7 @@ def assemble(
     signers = Signers(authorize, effects.now)
     rules = Rules(store, effects.chance, runs_pods=runs_pods)
     api.hooks = Hooks(
-        mutating=(definitions.mutate, signers.mutate, rules.mutate, *own.hooks.mutating),
+        mutating=(*_changes(definitions, signers, rules), *own.hooks.mutating),
         validating=(*_checks(store, definitions, roles, signers, rules), *own.hooks.validating),
         last=(quotas.check,),
         outside=_outside(api, keepers, authorize),
@@ -190,12 +192,26 @@ def _outside(api: Api, keepers: dict[str, Keeper], authorize: Authorize) -> Admi
     return policies
 
 
+def _changes(definitions: Definitions, signers: Signers, rules: Rules) -> tuple[Mutating, ...]:
+    """Those who may change what is written."""
+    return (
+        Only(definitions.mutate, (DEFINITIONS,)),
+        Only(signers.mutate, (REQUESTS,)),
+        Only(rules.mutate, rules.changed),
+    )
+
+
 def _checks(
     store: Store, definitions: Definitions, roles: Roles, signers: Signers, rules: Rules
 ) -> tuple[Validating, ...]:
     """Those who may refuse what is written."""
-    first = (Lifecycle(store), definitions.refuse_in_ending, Escalation(roles))
-    return (*first, signers.check, rules.check)
+    return (
+        Lifecycle(store),
+        definitions.refuse_in_ending,
+        Only(Escalation(roles), RIGHTS),
+        Only(signers.check, (REQUESTS,)),
+        Only(rules.check, rules.checked),
+    )
 
 
 def _aggregating(api: Api, registrar: Registrar, aggregator: Aggregator) -> dict[str, Keeper]:

@@ -6,9 +6,9 @@ credential that is given but wrong is refused, never treated as absent.
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from atoll.apiserver.status import unauthorized
@@ -25,8 +25,7 @@ REMOTE_GROUP, REMOTE_EXTRA = f"{REMOTE}group", f"{REMOTE}extra-"
 Extra = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """A caller: the user's name and groups, as authorization and admission see them."""
 
     name: str
@@ -115,7 +114,7 @@ def _of_certificate(peer: Peer) -> Identity:
 def _authenticated(identity: Identity) -> Identity:
     if AUTHENTICATED in identity.groups:
         return identity
-    return replace(identity, groups=(*identity.groups, AUTHENTICATED))
+    return identity._replace(groups=(*identity.groups, AUTHENTICATED))
 
 
 def _named_by(headers: Headers) -> Identity | None:

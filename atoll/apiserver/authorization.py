@@ -5,14 +5,13 @@ what all of them speak: the attributes of a request, and Kubernetes' words of re
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.status import ApiError, forbidden
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(NamedTuple):
     """What a request wants to do to which resource; or, with a path, to which document."""
 
     verb: str

@@ -79,7 +79,7 @@ def _shaper(api: Api, call: Call, shapes: frozenset[str]) -> Shaper:
         allowed = "must be 'Metadata', 'Object', 'None', or empty"
         error = fields.invalid("includeObject", include, allowed)
         raise bad_request(f"Unable to convert to Table as requested: {error}")
-    return Shaper(call.resource, wanted, api.now(), include)
+    return Shaper(call.resource, wanted, api.now, include)
 
 
 def _go_type(resource: Resource) -> str:

@@ -199,26 +199,24 @@ class Resource:
     shared: bool = True  # what one reader is shown may be shown to another
     branches: tuple[Branch, ...] = ()
     answer: Callable[[Asked], Object] | None = None  # of a kind that is answered, and never stored
+    # What follows from the above, found out once: it is asked again and again in every request.
+    api_version: str = field(init=False)
+    collection: str = field(init=False)
+    """The name of its objects' collection in the store: `deployments.apps`, `configmaps`."""
+    custom: bool = field(init=False)
+    stored: bool = field(init=False)
+    """Whether it has objects; what only asks something is answered, and never stored."""
+    serves_as_stored: bool = field(init=False)
+    """Whether its objects go out as the very bytes that are stored."""
 
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def collection(self) -> str:
-        """The name of its objects' collection in the store: `deployments.apps`, `configmaps`."""
-        return self.stored_in or (f"{self.plural}.{self.group}" if self.group else self.plural)
-
-    @property
-    def custom(self) -> bool:
-        return self.definition is not None
-
-    @property
-    def stored(self) -> bool:
-        """Whether it has objects; what only asks something is answered, and never stored."""
-        return "get" in self.verbs
-
-    @property
-    def serves_as_stored(self) -> bool:
-        """Whether its objects go out as the very bytes that are stored."""
-        return self.from_stored is unconverted
+    def __post_init__(self) -> None:
+        group, plural = self.group, self.plural
+        found = {
+            "api_version": f"{group}/{self.version}" if group else self.version,
+            "collection": self.stored_in or (f"{plural}.{group}" if group else plural),
+            "custom": self.definition is not None,
+            "stored": "get" in self.verbs,
+            "serves_as_stored": self.from_stored is unconverted,
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)

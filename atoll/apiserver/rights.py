@@ -21,7 +21,7 @@ def authorize_as(
     if reading is None:
         authorize(identity, wanted)
     elif wanted.verb in _READS:
-        authorize(identity, replace(wanted, group=reading.group, plural=reading.plural))
+        authorize(identity, wanted._replace(group=reading.group, plural=reading.plural))
     else:
         authorize(identity, wanted)
         authorize(identity, Attributes("list", reading.group, reading.plural))

@@ -121,8 +121,13 @@ class ApiServer:
             trail.record.speaks_as(identity)
         if MASTERS in sender.groups:
             return await self._served(request, target, identity, trail)
-        async with self.turns.taken(sender.name, writing=request.method not in READING):
+        places = self.turns.reading if request.method in READING else self.turns.writing
+        if not places.take(sender.name):
+            await places.wait_for(sender.name)
+        try:
             return await self._served(request, target, identity, trail)
+        finally:
+            places.give_back(sender.name)
 
     async def _served(
         self, request: Request, target: Route | None, identity: Identity, trail: Trail

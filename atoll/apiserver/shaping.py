@@ -4,7 +4,7 @@ The plain JSON form costs nothing: an object goes out as the bytes it is stored 
 those bytes joined.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,11 @@ class Shaper:
     """One client's wish, applied to any number of objects of one resource."""
 
     def __init__(
-        self, resource: Resource, wanted: Representation, now: datetime, include: str
+        self,
+        resource: Resource,
+        wanted: Representation,
+        now: Callable[[], datetime],
+        include: str,
     ) -> None:
         self.resource = resource
         self.wanted = wanted
@@ -83,7 +87,7 @@ class Shaper:
         return orjson.dumps(shown)
 
     def _table(self, objects: list[Object]) -> Object:
-        return table(self.resource, objects, self._now, self._include, self.wanted.version)
+        return table(self.resource, objects, self._now(), self._include, self.wanted.version)
 
     def many(self, values: Sequence[bytes], head: Object) -> bytes:
         """A list with this metadata."""

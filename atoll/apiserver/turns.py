@@ -8,8 +8,6 @@ user and no longer than `WAIT_S`; beyond that one is told to come again. What is
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from atoll.apiserver.status import too_many_requests
 from atoll.config import USUAL_REQUESTS, RequestLimits
@@ -27,38 +25,15 @@ class Turns:
 
     def __init__(self, limits: RequestLimits = USUAL_REQUESTS) -> None:
         readers, writers = limits.max_requests_inflight, limits.max_mutating_requests_inflight
-        self._reading = _Places(readers, READERS_WAITING_MAX)
-        self._writing = _Places(writers, WRITERS_WAITING_MAX)
-
-    @asynccontextmanager
-    async def taken(self, user: str, *, writing: bool) -> AsyncIterator[None]:
-        """A place for one request of this user; ApiError 429 if there is none in time."""
-        places = self._writing if writing else self._reading
-        if not places.take(user):
-            await _waited_for(places, user)
-        try:
-            yield
-        finally:
-            places.give_back(user)
+        self.reading = Places(readers, READERS_WAITING_MAX)
+        self.writing = Places(writers, WRITERS_WAITING_MAX)
 
 
-async def _waited_for(places: "_Places", user: str) -> None:
-    turn = places.queue(user)
-    has_come = False
-    try:
-        async with asyncio.timeout(WAIT_S):
-            await turn
-        has_come = True
-    except TimeoutError:
-        raise too_many_requests() from None
-    finally:
-        places.unqueue(user, turn)
-        if not has_come and turn.done() and not turn.cancelled():
-            places.give_back(user)  # it came just when it was no longer waited for
+class Places:
+    """Places of one sort, who has them and who waits; all of it changes in plain functions.
 
-
-class _Places:
-    """Places of one sort, who has them and who waits; all of it changes in plain functions."""
+    Whoever has taken a place, at once (`take`) or in time (`wait_for`), has to give it back.
+    """
 
     def __init__(self, count: int, waiting_max: int) -> None:
         self._count = count
@@ -84,9 +59,25 @@ class _Places:
             self._taken_by[user] = left
         else:
             del self._taken_by[user]
-        self._look_soon()
+        if self._waiting:
+            self._look_soon()
 
-    def queue(self, user: str) -> asyncio.Future[None]:
+    async def wait_for(self, user: str) -> None:
+        """Take a place when one's turn has come; ApiError 429 if it has not come in time."""
+        turn = self._queue(user)
+        has_come = False
+        try:
+            async with asyncio.timeout(WAIT_S):
+                await turn
+            has_come = True
+        except TimeoutError:
+            raise too_many_requests() from None
+        finally:
+            self._unqueue(user, turn)
+            if not has_come and turn.done() and not turn.cancelled():
+                self.give_back(user)  # it came just when it was no longer waited for
+
+    def _queue(self, user: str) -> asyncio.Future[None]:
         """Wait for a place; it is one's own when this is done."""
         waiting = self._waiting.setdefault(user, deque())
         if len(waiting) >= self._waiting_max:
@@ -96,7 +87,7 @@ class _Places:
         self._look_soon()
         return turn
 
-    def unqueue(self, user: str, turn: "asyncio.Future[None]") -> None:
+    def _unqueue(self, user: str, turn: "asyncio.Future[None]") -> None:
         """Wait no longer, be it that one's turn has come or that one has given up."""
         waiting = self._waiting.get(user)
         if waiting is not None and turn in waiting:

@@ -21,7 +21,7 @@ from atoll.store.record import Event, Record
 from atoll.store.watching import Watch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Put:
     """Decide to store these bytes."""
 
@@ -29,7 +29,7 @@ class Put:
     view: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Remove:
     """Decide to remove the record; these are its final bytes, as the last event tells them."""
 

@@ -7,11 +7,22 @@ from contextlib import asynccontextmanager
 import pytest
 
 from atoll.apiserver.status import ApiError
-from atoll.apiserver.turns import AT_ONCE, READERS_WAITING_MAX, SHARE, Turns
+from atoll.apiserver.turns import AT_ONCE, READERS_WAITING_MAX, SHARE, Places, Turns
 from atoll.config import RequestLimits
 
 PLACES = 8
 MINE = PLACES // SHARE  # places that one user may have
+
+
+@asynccontextmanager
+async def taken(places: Places, user: str) -> AsyncIterator[None]:
+    """A place, as the server takes one for a request."""
+    if not places.take(user):
+        await places.wait_for(user)
+    try:
+        yield
+    finally:
+        places.give_back(user)
 
 
 class Crowd:
@@ -24,7 +35,7 @@ class Crowd:
 
     async def ask(self, user: str, *, writing: bool = False) -> int:
         try:
-            async with self.turns.taken(user, writing=writing):
+            async with taken(self.turns.writing if writing else self.turns.reading, user):
                 self.begun.append(user)
                 await self.go_on.wait()
         except ApiError as refusal:
@@ -81,7 +92,7 @@ def test_haste_does_not_come_before_others() -> None:
         turns, begun = Turns(), []
 
         async def ask(user: str) -> None:
-            async with turns.taken(user, writing=False):
+            async with taken(turns.reading, user):
                 begun.append(user)
 
         async with asyncio.TaskGroup() as group:

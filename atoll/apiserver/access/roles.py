@@ -21,6 +21,9 @@ from atoll.store.store import Store
 Object = dict[str, Any]
 
 GROUP = "rbac.authorization.k8s.io"
+ROLES = (f"roles.{GROUP}", f"clusterroles.{GROUP}")
+BINDINGS = (f"rolebindings.{GROUP}", f"clusterrolebindings.{GROUP}")
+RIGHTS = (*ROLES, *BINDINGS)
 # Health is asked for by whoever starts us, long before there are roles.
 _ALWAYS = frozenset(["/healthz", "/livez", "/readyz"])
 _ALLOWED_MAX = 4096
@@ -70,10 +73,8 @@ class Roles:
         # What was allowed since roles and bindings last changed.
         self._allowed: set[tuple[Identity, Attributes]] = set()
         self._take: Mapping[str, Callable[[Record, Object | None], None]] = {
-            f"roles.{GROUP}": self._take_role,
-            f"clusterroles.{GROUP}": self._take_role,
-            f"rolebindings.{GROUP}": self._take_binding,
-            f"clusterrolebindings.{GROUP}": self._take_binding,
+            **dict.fromkeys(ROLES, self._take_role),
+            **dict.fromkeys(BINDINGS, self._take_binding),
         }
 
     def load(self) -> None:

@@ -4,7 +4,7 @@ A write comes in as its hooks see it. Resources that no rule is about are told a
 so that writing them costs nothing; the rules are in modules of their own, and know no writes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -74,6 +74,16 @@ class Rules:
             CLAIMS: self._check_claim,
             PRIORITY_CLASSES: self._check_priority,
         }
+
+    @property
+    def changed(self) -> Collection[str]:
+        """The collections that `mutate` is about."""
+        return self._changes.keys()
+
+    @property
+    def checked(self) -> Collection[str]:
+        """The collections that `check` is about."""
+        return self._checks.keys()
 
     def mutate(self, seen: Admission) -> Object:
         """The object with all that the rules add to it."""

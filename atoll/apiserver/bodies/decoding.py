@@ -40,7 +40,7 @@ _ENVELOPE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Body:
     """What the client sent, and the warnings it should get."""
 
@@ -48,7 +48,7 @@ class Body:
     warnings: list[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Text:
     """A body whose form is understood; its meaning is not looked at yet."""
 

@@ -1,13 +1,12 @@
 """Who owns whom: every object's uid, and the dependents of each, kept up to date event by event."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from atoll.apiserver.objects.view import Metadata, OwnerReference, metadata_of
 from atoll.store.record import Event, Record
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """An object as garbage collection sees it."""
 
     collection: str
@@ -44,9 +43,9 @@ class Graph:
 
     def add(self, record: Record) -> Node:
         """Take in an object as it is now."""
-        metadata = metadata_of(record)
-        self._forget_owners(metadata.uid)
         node = node_of(record)
+        metadata = node.metadata
+        self._forget_owners(metadata.uid)
         self._nodes[metadata.uid] = node
         for reference in metadata.owner_references:
             self._dependents.setdefault(reference.uid, {})[metadata.uid] = reference
@@ -62,11 +61,11 @@ class Graph:
         """Follow one event; gives the uid of the object it is about."""
         if event.removed:
             self.remove(event.after)
-        else:
-            if event.before and metadata_of(event.before).uid != metadata_of(event.after).uid:
-                self.remove(event.before)
-            self.add(event.after)
-        return metadata_of(event.after).uid
+            return metadata_of(event.after).uid
+        before = event.before
+        if before is not None and metadata_of(before).uid != metadata_of(event.after).uid:
+            self.remove(before)
+        return self.add(event.after).uid
 
     def _forget_owners(self, uid: str) -> None:
         known = self._nodes.get(uid)

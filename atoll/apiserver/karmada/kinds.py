@@ -7,8 +7,9 @@ change it under the controllers. Stored objects have their defaults, so they go 
 from dataclasses import replace
 from functools import cache
 
-from atoll.apiserver.admission import Hooks, Kinds
+from atoll.apiserver.admission import Hooks, Kinds, Only
 from atoll.apiserver.custom import resources_of
+from atoll.apiserver.housekeeping.definitions import COLLECTION as DEFINITIONS
 from atoll.apiserver.karmada.admission import Rules
 from atoll.apiserver.karmada.agents import AGENT_ROLES
 from atoll.apiserver.karmada.customizations import Customizations
@@ -26,14 +27,19 @@ _READING = ("get", "list", "watch")
 
 def karmada_kinds(effects: Effects) -> Kinds:
     """The kinds of a plane."""
-    rules = Rules(effects, frozenset(each.collection for each in _resources()))
+    collections = frozenset(each.collection for each in _resources())
+    rules = Rules(effects, collections)
     scripts = Scripts(Pool(size=1))
     own = (rules.check, Customizations(scripts.problem).check)
     return Kinds(
         _resources(),
         Hooks(
-            mutating=(rules.default,),
-            validating=(rules.keep_protected, rules.keep_definitions, *own),
+            mutating=(Only(rules.default, collections),),
+            validating=(
+                Only(rules.keep_protected, operations=("DELETE",)),
+                Only(rules.keep_definitions, (DEFINITIONS,)),
+                *(Only(each, collections) for each in own),
+            ),
         ),
         {"scripts": scripts.keep},
         roles=(*AGENT_ROLES, *PEOPLE_ROLES),

@@ -59,6 +59,33 @@ def view_of(record: Record) -> View:
     return view
 
 
+def view_written(metadata: dict[str, Any]) -> View:
+    """The view of an object that is about to be written, whose metadata is well formed."""
+    owners = metadata.get("ownerReferences") or ()
+    return View(
+        Metadata(
+            metadata.get("name", ""),
+            metadata.get("namespace", ""),
+            metadata.get("uid", ""),
+            metadata.get("labels"),
+            tuple(_owner(owner) for owner in owners) if owners else (),
+            tuple(metadata.get("finalizers") or ()),
+            metadata.get("deletionTimestamp"),
+            metadata.get("creationTimestamp"),
+        )
+    )
+
+
+def _owner(owner: dict[str, Any]) -> OwnerReference:
+    return OwnerReference(
+        owner.get("uid", ""),
+        owner.get("kind", ""),
+        owner.get("name", ""),
+        owner.get("apiVersion", ""),
+        owner.get("blockOwnerDeletion"),
+    )
+
+
 def metadata_of(record: Record) -> Metadata:
     return view_of(record).metadata
 

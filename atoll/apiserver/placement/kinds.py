@@ -9,10 +9,11 @@ from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
-from atoll.apiserver.admission import Admission, Hooks, Kinds
+from atoll.apiserver.admission import Admission, Hooks, Kinds, Only
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.fields.error import invalid as invalid_field
+from atoll.apiserver.housekeeping.definitions import COLLECTION as DEFINITIONS
 from atoll.apiserver.karmada.admission import Rules
 from atoll.apiserver.karmada.agents import AGENT, AGENTS
 from atoll.apiserver.karmada.kinds import karmada_kinds
@@ -36,12 +37,17 @@ _HIDDEN = "another binding"
 def plane_kinds(effects: Effects) -> Kinds:
     """All kinds of a plane beyond Kubernetes' own: Karmada's and ours."""
     karmada = karmada_kinds(effects)
-    rules = Rules(effects, frozenset(each.collection for each in _resources()))
+    collections = frozenset(each.collection for each in _resources())
+    keep_definitions = Rules(effects, collections).keep_definitions
     return Kinds(
         (*karmada.resources, *_resources()),
         Hooks(
-            mutating=(*karmada.hooks.mutating, _default),
-            validating=(*karmada.hooks.validating, rules.keep_definitions, _check),
+            mutating=(*karmada.hooks.mutating, Only(_default, collections)),
+            validating=(
+                *karmada.hooks.validating,
+                Only(keep_definitions, (DEFINITIONS,)),
+                Only(_check, collections),
+            ),
         ),
         karmada.services,
         roles=karmada.roles,

@@ -18,6 +18,7 @@ import orjson
 from atoll.apiserver.admission import Settle
 from atoll.apiserver.objects.keeping import kept_bytes
 from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.objects.view import view_written
 from atoll.apiserver.options import LONGEST_S
 from atoll.apiserver.resource import Resource, unconverted
 from atoll.apiserver.status import ApiError, timed_out
@@ -30,7 +31,7 @@ from atoll.store.store import KEEP, Keep, Put, Remove
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Save:
     """Store this object. `settle` is to be asked once more, just before."""
 
@@ -38,7 +39,7 @@ class Save:
     settle: Settle | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Drop:
     """Remove the object; this is what its remover is told. Watchers are told what was stored."""
 
@@ -46,7 +47,7 @@ class Drop:
     settle: Settle | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Leave:
     """Nothing has changed; write nothing."""
 
@@ -58,7 +59,7 @@ Decision = Callable[[Object | None], Verdict]
 Deciding = Callable[[Object | None], Coroutine[Any, Any, Verdict]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Written:
     """What came of a write: the object as served, and whether it was removed or newly made."""
 
@@ -199,7 +200,7 @@ async def _carried_out(
             done = Written(told, removed=True, value=as_served)
             return Remove(_last(resource, current, old, revision))
         done = Written(told, created=current is None, value=as_served)
-        return Put(value)
+        return Put(value, None if resource.custom else view_written(obj["metadata"]))
 
     await api.store.write(resource.collection, key, decide_record)
     assert done is not None, "the store has called the decision"
