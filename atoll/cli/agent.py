@@ -155,7 +155,7 @@ def _member(kubeconfig: str | None, context: str | None) -> Endpoint:
     named = kubeconfig or os.environ.get("KUBECONFIG")
     host, port = (os.environ.get(f"KUBERNETES_SERVICE_{each}") for each in ("HOST", "PORT"))
     if not named and host and port:
-        return _own_cluster(host, port)
+        return own_cluster(host, port)
     if not named:
         why = "this is no pod of a cluster"
         raise CommandFailed("which cluster is it?", why, "--kubeconfig FILE", code=USAGE)
@@ -164,7 +164,8 @@ def _member(kubeconfig: str | None, context: str | None) -> Endpoint:
     return read_kubeconfigs(named).endpoint(context, os.environ)
 
 
-def _own_cluster(host: str, port: str) -> Endpoint:
+def own_cluster(host: str, port: str) -> Endpoint:
+    """The way from a pod to the API server of its cluster, as the pod's service account."""
     try:
         authority = (_ACCOUNT / "ca.crt").read_bytes()
     except OSError as error:

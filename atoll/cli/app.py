@@ -41,6 +41,7 @@ COMMANDS = {
     "estimator": "atoll.cli.estimator",
     "interpret": "atoll.cli.interpret",
     "completion": "atoll.cli.completion",
+    "run": "atoll.cli.run",
     "version": "atoll.cli.version",
 }
 
@@ -70,6 +71,7 @@ ABOUT = {
     "estimator": "Answer for one cluster how much fits into it, by gRPC.",
     "interpret": "Run or check scripts of customizations on objects from files.",
     "completion": "Print the completion script of a shell.",
+    "run": "Be a plane on a Kubernetes cluster, its host, until stopped.",
     "version": "Show the version.",
 }
 

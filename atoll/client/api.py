@@ -32,6 +32,7 @@ _JSON = {
     "accept": "application/json",
     "user-agent": f"atoll/{__version__}",
 }
+_APPLY = {**_JSON, "content-type": "application/apply-patch+yaml"}
 
 
 class Head(msgspec.Struct, frozen=True, rename="camel"):
@@ -115,6 +116,11 @@ class ApiClient:
         sent = {key: wire[key] for key in wire if not subresource or key in (*_HEAD, subresource)}
         return await self._ask("PUT", collection.path_of(wire, subresource), sent, known)
 
+    async def apply(self, path: str, wire: Mapping[str, Any], manager: str) -> Wire:
+        """Have an object say this, whoever else has said otherwise; the rest of it stays."""
+        query = urlencode({"fieldManager": manager, "force": "true"})
+        return await self._ask("PATCH", path, wire, query=query, form=_APPLY)
+
     async def delete(self, collection: Collection, wire: Mapping[str, Any]) -> Wire | None:
         """Delete an object in the background, if it still has this uid; give it if it lingers."""
         options = {
@@ -169,10 +175,11 @@ class ApiClient:
         known: Known | None = None,
         *,
         query: str = "",
+        form: Mapping[str, str] = _JSON,
     ) -> Wire:
         content = b"" if body is None else orjson.dumps(body)
         response = await whole(
-            await self._transport.send(Request(method, path, query, _JSON, content))
+            await self._transport.send(Request(method, path, query, form, content))
         )
         if response.status >= 300:
             raise refusal(response.status, response.body)

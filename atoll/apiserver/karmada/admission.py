@@ -57,19 +57,22 @@ class Rules:
 
     def keep_protected(self, seen: Admission) -> None:
         """The validating hook that lets nobody delete what is labelled as protected."""
-        if seen.operation != "DELETE" or seen.old is None:
-            return
-        labels = seen.old["metadata"].get("labels") or {}
-        if labels.get(names.DELETION_PROTECTED) == "Always":
-            why = "This resource is protected, please make sure to remove the label:"
-            why += f" {names.DELETION_PROTECTED}"
-            raise forbidden(seen.resource.plural, seen.resource.group, seen.name, why)
+        if seen.operation == "DELETE" and seen.old is not None:
+            refuse_protected(seen.old, seen.resource.plural, seen.resource.group, seen.name)
 
     def keep_definitions(self, seen: Admission) -> None:
         """The validating hook that refuses definitions of what is served without one."""
         if seen.resource.collection == _DEFINITIONS and seen.name in self.collections:
             why = f"{seen.name} is served by this server itself; there is nothing to install"
             raise forbidden(seen.resource.plural, seen.resource.group, seen.name, why)
+
+
+def refuse_protected(old: Object, plural: str, group: str, name: str) -> None:
+    """ApiError 403 if this object is labelled as one that nobody may delete."""
+    labels = (old.get("metadata") or {}).get("labels") or {}
+    if labels.get(names.DELETION_PROTECTED) == "Always":
+        why = "This resource is protected, please make sure to remove the label:"
+        raise forbidden(plural, group, name, f"{why} {names.DELETION_PROTECTED}")
 
 
 def _judged(obj: Object) -> Object:

@@ -1,0 +1,156 @@
+"""`atoll run`: be a plane on a Kubernetes cluster, its host, or one of several replicas of it."""
+
+import os
+import socket
+from urllib.parse import urlsplit
+
+import click
+
+from atoll.cli.agent import own_cluster
+from atoll.cli.choosing import chosen
+from atoll.cli.estimating import estimator_options
+from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.timing import Span, times_options
+from atoll.client.endpoint import Endpoint
+from atoll.config import EstimatorChoice, Times
+from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
+
+_HELP = """Be a plane on a Kubernetes cluster, its host, until stopped.
+
+Clusters, policies and all else are kept by the host; this program gives it the definitions of
+these kinds, serves Clusters and the way to them behind it, checks what is written, and does the
+rest. Several may run at once: one of them leads. In a pod of the host neither --kubeconfig nor
+--serve-at is needed.
+
+\b
+atoll run --kubeconfig ~/.kube/config --serve-at https://192.168.1.5:8443
+"""
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_PORT = 8443
+
+
+@click.command(help=_HELP)
+@click.option(
+    "--kubeconfig", metavar="FILE", help="The way to the host [default: the account of its pod]."
+)
+@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
+@click.option(
+    "--serve-at",
+    metavar="URL",
+    help="Where the host reaches this program, such as https://192.168.1.5:8443 [default: by the"
+    " Service atoll; on a host on this machine, https://127.0.0.1 and the port].",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help=f"Listen here [default: that of --serve-at, else {_PORT}].",
+)
+@click.option(
+    "--namespace",
+    default="atoll-system",
+    show_default=True,
+    help="Where it keeps what is its own: certificates, and who leads.",
+)
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    default=True,
+    help="Whether others may run too, of whom one leads [default: they may].",
+)
+@click.option(
+    "--lease-duration",
+    type=Span(lasting=True),
+    default=f"{USUAL_LEASE_TIMES.duration_s:g}s",
+    show_default=True,
+    metavar="DURATION",
+    help="How long one who leads and is not heard of any more is waited for.",
+)
+@click.option(
+    "--renew-deadline",
+    type=Span(lasting=True),
+    default=f"{USUAL_LEASE_TIMES.renew_deadline_s:g}s",
+    show_default=True,
+    metavar="DURATION",
+    help="How long one who leads tries to say so again before it gives up.",
+)
+@click.option(
+    "--retry-period",
+    type=Span(lasting=True),
+    default=f"{USUAL_LEASE_TIMES.retry_s:g}s",
+    show_default=True,
+    metavar="DURATION",
+    help="How often.",
+)
+@click.option(
+    "--feature-gates",
+    metavar="NAME=true,...",
+    default="",
+    help="Open or close feature gates, by Karmada's names.",
+)
+@times_options
+@estimator_options
+def run(
+    kubeconfig: str | None,
+    context: str | None,
+    serve_at: str | None,
+    port: int | None,
+    namespace: str,
+    *,
+    feature_gates: str,
+    times: Times,
+    estimators: EstimatorChoice,
+    leader_elect: bool,
+    **said: float,
+) -> None:
+    chosen(None, feature_gates=feature_gates)
+    host = _host(kubeconfig, context)
+    lease = LeaseTimes(
+        duration_s=said["lease_duration"],
+        renew_deadline_s=said["renew_deadline"],
+        retry_s=said["retry_period"],
+    )
+    if lease.fault():
+        raise CommandFailed(lease.fault(), code=USAGE)
+    from atoll.cli.logs import log_to_terminal
+    from atoll.effects import system_effects
+    from atoll.hosting.place import Place
+    from atoll.hosting.process import Hosting
+    from atoll.hosting.process import run as be_replica
+    from atoll.scheduling.features import PLANE_USUAL, Features
+
+    place = Place(namespace, _url(serve_at, host, port))
+    log_to_terminal()
+    effects = system_effects()
+    hosting = Hosting(
+        host=host,
+        place=place,
+        address="127.0.0.1" if place.host in _LOOPBACK else "0.0.0.0",
+        port=port or (place.port if place.url else _PORT),
+        me=f"{socket.gethostname()}_{effects.chance.uuid('replica')}",
+        lease=lease if leader_elect else None,
+        features=Features.of(feature_gates, PLANE_USUAL),
+        times=times,
+        estimators=estimators,
+    )
+    be_replica(hosting, effects)
+
+
+def _url(serve_at: str | None, host: Endpoint, port: int | None) -> str:
+    if serve_at is not None:
+        return serve_at.rstrip("/")
+    if urlsplit(host.server).hostname in _LOOPBACK:
+        return f"https://127.0.0.1:{port or _PORT}"
+    return ""
+
+
+def _host(kubeconfig: str | None, context: str | None) -> Endpoint:
+    """The way to the host: as said, else as the environment says, else that of a pod in it."""
+    named = kubeconfig or os.environ.get("KUBECONFIG")
+    address, port = (os.environ.get(f"KUBERNETES_SERVICE_{each}") for each in ("HOST", "PORT"))
+    if not named and address and port:
+        return own_cluster(address, port)
+    if not named:
+        why = "this is no pod of a cluster"
+        raise CommandFailed("which host is it?", why, "--kubeconfig FILE", code=USAGE)
+    from atoll.client.kubeconfig import read_kubeconfigs
+
+    return read_kubeconfigs(named).endpoint(context, os.environ)

@@ -1,0 +1,157 @@
+"""The life of `atoll run`: a plane on a real API server, its host, until it is told to stop.
+
+It connects, has certificates, serves, and waits to lead; who leads tells the host of us and runs
+the controllers. A host that does not answer is waited for; what only a person can mend ends it,
+with one line.
+"""
+
+import asyncio
+import logging
+import signal
+import sys
+from dataclasses import dataclass
+
+from atoll.apiserver.health import Health
+from atoll.apiserver.http.serving import HttpServer, listen
+from atoll.apiserver.placement.kinds import plane_kinds
+from atoll.client.api import ApiClient
+from atoll.client.endpoint import Endpoint
+from atoll.client.https import Https, Patience
+from atoll.config import NO_ESTIMATORS, USUAL_TIMES, EstimatorChoice, Times
+from atoll.controllers.running import controlling
+from atoll.effects import Effects
+from atoll.errors import UsageError
+from atoll.hosting.admitting import Admitting
+from atoll.hosting.callers import Callers
+from atoll.hosting.electing import Term, lead
+from atoll.hosting.hosted import Hosted
+from atoll.hosting.installing import install, patiently, prepare
+from atoll.hosting.keeping import Keeping
+from atoll.hosting.place import Place
+from atoll.hosting.serving import Serving, documents_of, resources_in
+from atoll.members.ways import over_network
+from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
+from atoll.runtime.memory import settle_memory
+from atoll.runtime.supervisor import Supervisor, TaskFailed
+from atoll.scheduling.features import PLANE_USUAL, Features
+
+log = logging.getLogger("atoll.hosting")
+
+_PATIENCE = Patience(connections_max=1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosting:
+    """How a plane is to run on a host: by which way, where it is reached, and how it behaves.
+
+    `lease` is None where nobody else may lead: then there is no election.
+    """
+
+    host: Endpoint
+    place: Place
+    address: str
+    port: int
+    me: str
+    lease: LeaseTimes | None = USUAL_LEASE_TIMES
+    features: Features = PLANE_USUAL
+    times: Times = USUAL_TIMES
+    estimators: EstimatorChoice = NO_ESTIMATORS
+
+
+def run(hosting: Hosting, effects: Effects) -> None:
+    """Be a replica of the plane until a signal says stop; UsageError if it cannot be one."""
+    # Until the loop runs there is nothing to bring to an end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        asyncio.run(_be(Replica(hosting, effects)))
+    except TaskFailed as failed:
+        if isinstance(failed.__cause__, UsageError):
+            raise failed.__cause__ from None
+        raise
+    log.info("Stopped in good order")
+
+
+async def _be(replica: "Replica") -> None:
+    async with Supervisor("plane", replica.effects.chance) as supervisor:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, supervisor.stop)
+        supervisor.start("hosting", replica.run)
+        await supervisor.until_stopped()
+        log.info("Stopping")
+
+
+class Replica:
+    """One of those who serve a host, of whom one leads."""
+
+    def __init__(self, hosting: Hosting, effects: Effects) -> None:
+        self._hosting = hosting
+        self.effects = effects
+        self._serves = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve and, whenever it is our turn, lead; for ever."""
+        host = Https(self._hosting.host, _PATIENCE)
+        try:
+            await self._run(host)
+        finally:
+            await host.close()
+
+    async def _run(self, host: Https) -> None:
+        hosting, api = self._hosting, ApiClient(host)
+        await patiently(f"host {hosting.host.server}", lambda: api.get("/version"))
+        await prepare(api, hosting.place)
+        keeping = Keeping(api, hosting.place, self.effects)
+        await patiently("the serving certificate", keeping.ensure)
+        tls = keeping.context()
+        callers = Callers(api, tls)
+        await patiently("whom to believe", callers.look)
+        health = Health({}, {"serving": self._not_serving})
+        documents = documents_of(self.effects, health)
+        kinds = plane_kinds(self.effects)
+        serving = Serving(host, documents, callers.identity, Admitting(api, kinds))
+        server = HttpServer(serving.handle, self.effects.now)
+        await server.start(listen(hosting.address, hosting.port), tls)
+        try:
+            async with Supervisor("plane", self.effects.chance) as services:
+                services.start("certificates", keeping.keep_fresh)
+                services.start("callers", callers.keep_fresh)
+                for name, service in kinds.services.items():
+                    services.start(name, service)
+                self._serves.set()
+                log.info("Serving at %s:%d", hosting.address, hosting.port)
+                await self._lead(api, keeping, resources_in(documents))
+        finally:
+            self._serves.clear()
+            await server.stop()
+
+    async def _lead(self, api: ApiClient, keeping: Keeping, resources: bytes) -> None:
+        async def work(term: Term) -> None:
+            await install(api, self._hosting.place, keeping.bundle)
+            await self._control(resources, term)
+
+        if self._hosting.lease is None:
+            term = Term()
+            term.last_until(float("inf"))
+            await work(term)
+        else:
+            await lead(api, self._hosting.me, self._hosting.lease, work, self.effects)
+
+    async def _control(self, resources: bytes, term: Term) -> None:
+        """Run the controllers, for ever."""
+        hosting = self._hosting
+        host = Hosted(Https(hosting.host, _PATIENCE), resources)
+        async with controlling(
+            term.guard(host),
+            self.effects,
+            features=hosting.features,
+            reach=term.guard_reach(over_network),
+            times=hosting.times,
+            estimators=hosting.estimators,
+        ):
+            settle_memory()
+            log.info("The controllers run")
+            await asyncio.Event().wait()
+
+    def _not_serving(self) -> str:
+        return "" if self._serves.is_set() else "not yet"

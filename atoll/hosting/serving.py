@@ -1,0 +1,90 @@
+"""What we serve at the host's request: our API, webhooks, and how we are.
+
+Requests come in, responses go out. Only the host may ask for our API, which it does for callers it
+has let in; whether we are well may be asked by anybody.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from atoll.apiserver.access.signing import Signing
+from atoll.apiserver.authentication import Identity
+from atoll.apiserver.catalog import Catalog
+from atoll.apiserver.custom import resources_of
+from atoll.apiserver.discovery import Discovery
+from atoll.apiserver.documents import Documents
+from atoll.apiserver.health import ENDPOINTS, Health
+from atoll.apiserver.metrics import Metrics
+from atoll.apiserver.openapi import OpenApi
+from atoll.apiserver.responding import status_response, text_response
+from atoll.apiserver.routing import ResourceRoute, route
+from atoll.apiserver.schemas.facts import load
+from atoll.apiserver.status import ApiError, unavailable, unknown_resource
+from atoll.client.transport import Transport, Unreachable
+from atoll.effects import Effects
+from atoll.exchange import Request, Response
+from atoll.hosting.admitting import Admitting
+from atoll.hosting.definitions import cluster_definition
+from atoll.hosting.hosted import translated
+from atoll.hosting.translating import SHOWN
+
+_FOR_ALL = frozenset([*ENDPOINTS, "version"])
+_FOR_HOST = frozenset(["apis", "openapi"])
+
+
+def documents_of(effects: Effects, health: Health) -> Documents:
+    """What our API says of itself: one group, one version, one kind."""
+    facts = load()
+    (resource,) = resources_of(cluster_definition())
+    catalog = Catalog([resource], facts)
+    signing = Signing.by_chance(effects.chance)  # nothing is signed here
+    return Documents(Discovery(catalog), OpenApi(catalog, facts), health, Metrics(()), signing)
+
+
+def resources_in(documents: Documents) -> bytes:
+    """The list of what our version serves."""
+    found = documents.discovery.document(("apis", SHOWN.group, SHOWN.version))
+    assert found is not None, "it is the one version there is"
+    return found.body
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Answers the host. `who` says for whom it asks, or raises ApiError 401."""
+
+    host: Transport
+    documents: Documents
+    who: Callable[[Request], Identity]
+    admitting: Admitting
+
+    async def handle(self, request: Request) -> Response:
+        """The answer to any request; never an exception."""
+        try:
+            return await self._answer(request)
+        except ApiError as refusal:
+            return status_response(refusal, request.headers.get("accept", ""))
+        except Unreachable as problem:
+            return status_response(unavailable(f"the host cannot be asked: {problem}"))
+
+    async def _answer(self, request: Request) -> Response:
+        parts = tuple(unquote(each) for each in request.path.split("/") if each)
+        if parts and parts[0] in _FOR_ALL:
+            return self.documents.respond(request, parts)
+        if not parts or parts[0] not in _FOR_HOST:
+            if request.method == "POST" and (review := await self.admitting.serve(request)):
+                return review
+            return text_response("404 page not found\n", 404)
+        self.who(request)
+        target = route(request.path)
+        if not isinstance(target, ResourceRoute):
+            return self.documents.respond(request, parts)
+        if (target.group, target.version, target.plural) != (
+            SHOWN.group,
+            SHOWN.version,
+            SHOWN.plural,
+        ):
+            raise unknown_resource()
+        if target.namespace or target.rest or target.subresource not in ("", "status"):
+            raise unknown_resource()
+        return await translated(self.host, request)
