@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from atoll.apiserver.health import Health
 from atoll.apiserver.http.serving import HttpServer, listen
+from atoll.apiserver.karmada.proxy import ClusterProxy
 from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient
 from atoll.client.endpoint import Endpoint
@@ -28,6 +29,7 @@ from atoll.hosting.hosted import Hosted
 from atoll.hosting.installing import install, patiently, prepare
 from atoll.hosting.keeping import Keeping
 from atoll.hosting.place import Place
+from atoll.hosting.registry import HostRegistry
 from atoll.hosting.serving import Serving, documents_of, resources_in
 from atoll.members.ways import over_network
 from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
@@ -107,16 +109,19 @@ class Replica:
         callers = Callers(api, tls)
         await patiently("whom to believe", callers.look)
         health = Health({}, {"serving": self._not_serving})
-        documents = documents_of(self.effects, health)
-        kinds = plane_kinds(self.effects)
-        serving = Serving(host, documents, callers.identity, Admitting(api, kinds))
+        registry, kinds = HostRegistry(api), plane_kinds(self.effects)
+        proxy = ClusterProxy(registry, over_network)
+        documents = documents_of(self.effects, health, proxy.branch())
+        admitting = Admitting(api, kinds)
+        serving = Serving(host, documents, callers.identity, admitting, proxy.branch())
         server = HttpServer(serving.handle, self.effects.now)
         await server.start(listen(hosting.address, hosting.port), tls)
         try:
             async with Supervisor("plane", self.effects.chance) as services:
                 services.start("certificates", keeping.keep_fresh)
                 services.start("callers", callers.keep_fresh)
-                for name, service in kinds.services.items():
+                services.start("ways to clusters", proxy.keep)
+                for name, service in (*kinds.services.items(), *registry.services.items()):
                     services.start(name, service)
                 self._serves.set()
                 log.info("Serving at %s:%d", hosting.address, hosting.port)

@@ -5,9 +5,10 @@ has let in; whether we are well may be asked by anybody.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
+from atoll.apiserver.access.front_proxy import is_claim
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.catalog import Catalog
@@ -17,8 +18,9 @@ from atoll.apiserver.documents import Documents
 from atoll.apiserver.health import ENDPOINTS, Health
 from atoll.apiserver.metrics import Metrics
 from atoll.apiserver.openapi import OpenApi
+from atoll.apiserver.resource import Branch, Errand
 from atoll.apiserver.responding import status_response, text_response
-from atoll.apiserver.routing import ResourceRoute, route
+from atoll.apiserver.routing import ResourceRoute, beyond_subresource, route
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.status import ApiError, unavailable, unknown_resource
 from atoll.client.transport import Transport, Unreachable
@@ -33,11 +35,11 @@ _FOR_ALL = frozenset([*ENDPOINTS, "version"])
 _FOR_HOST = frozenset(["apis", "openapi"])
 
 
-def documents_of(effects: Effects, health: Health) -> Documents:
-    """What our API says of itself: one group, one version, one kind."""
+def documents_of(effects: Effects, health: Health, way: Branch) -> Documents:
+    """What our API says of itself: one group, one version, one kind, and the way to clusters."""
     facts = load()
     (resource,) = resources_of(cluster_definition())
-    catalog = Catalog([resource], facts)
+    catalog = Catalog([replace(resource, branches=(way,))], facts)
     signing = Signing.by_chance(effects.chance)  # nothing is signed here
     return Documents(Discovery(catalog), OpenApi(catalog, facts), health, Metrics(()), signing)
 
@@ -57,6 +59,7 @@ class Serving:
     documents: Documents
     who: Callable[[Request], Identity]
     admitting: Admitting
+    way: Branch
 
     async def handle(self, request: Request) -> Response:
         """The answer to any request; never an exception."""
@@ -75,7 +78,7 @@ class Serving:
             if request.method == "POST" and (review := await self.admitting.serve(request)):
                 return review
             return text_response("404 page not found\n", 404)
-        self.who(request)
+        identity = self.who(request)
         target = route(request.path)
         if not isinstance(target, ResourceRoute):
             return self.documents.respond(request, parts)
@@ -85,6 +88,13 @@ class Serving:
             SHOWN.plural,
         ):
             raise unknown_resource()
-        if target.namespace or target.rest or target.subresource not in ("", "status"):
+        if target.namespace:
+            raise unknown_resource()
+        if target.subresource == self.way.name:
+            beyond = beyond_subresource(request.path, target)
+            said = {name: value for name, value in request.headers.items() if not is_claim(name)}
+            errand = Errand(replace(request, headers=said), identity, "", target.name, beyond)
+            return await self.way.serve(errand)
+        if target.rest or target.subresource not in ("", "status"):
             raise unknown_resource()
         return await translated(self.host, request)

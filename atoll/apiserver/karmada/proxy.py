@@ -6,9 +6,9 @@ caller may do there. That a caller may come here at all is decided before.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
@@ -30,10 +30,57 @@ if TYPE_CHECKING:  # it loads all that speaks to other servers, and few planes a
 Object = dict[str, Any]
 
 CLUSTERS = "clusters.cluster.karmada.io"
+_RBAC = "rbac.authorization.k8s.io"
 METHODS = ("create", "delete", "get", "patch", "update")
 # Whose hop they describe ends here; the caller's credentials are for the plane alone.
 _NOT_SENT = frozenset(["authorization", "host", "content-length", "transfer-encoding"])
 _NOT_TOLD = frozenset(["audit-id", "cache-control", "date"])
+
+
+class Registry(Protocol):
+    """What is known of the clusters of a plane, and of who may go to them."""
+
+    async def names(self) -> Sequence[str]:
+        """What the clusters are called."""
+
+    async def cluster(self, name: str) -> Object | None:
+        """A cluster; None if there is none of this name."""
+
+    async def secret(self, namespace: str, name: str) -> Object | None:
+        """A Secret; None if there is none."""
+
+    async def subjects(self, cluster: str) -> Subjects:
+        """Who may go to a cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a plane's own store says."""
+
+    store: Store
+
+    async def names(self) -> Sequence[str]:
+        return [each["metadata"]["name"] for each in self._all(CLUSTERS)]
+
+    async def cluster(self, name: str) -> Object | None:
+        return self._found(CLUSTERS, name)
+
+    async def secret(self, namespace: str, name: str) -> Object | None:
+        return self._found("secrets", f"{namespace}/{name}")
+
+    async def subjects(self, cluster: str) -> Subjects:
+        roles, bindings = (
+            self._all(f"{each}.{_RBAC}") for each in ("clusterroles", "clusterrolebindings")
+        )
+        return let_through(cluster, roles, bindings)
+
+    def _all(self, collection: str) -> Iterable[Object]:
+        for record in self.store.page(collection).records:
+            yield orjson.loads(record.value)
+
+    def _found(self, collection: str, name: str) -> Object | None:
+        record = self.store.get(collection, name)
+        return None if record is None else orjson.loads(record.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +93,10 @@ class _Way:
 
 def with_proxy(kinds: Kinds, store: Store, reach: "Reach") -> Kinds:
     """The kinds of a plane, with the way to its clusters."""
-    proxy = ClusterProxy(store, reach)
-    branch = Branch("proxy", "ClusterProxyOptions", proxy.serve, METHODS, goes_on=True)
+    proxy = ClusterProxy(Stored(store), reach)
     return replace(
         kinds,
-        branches={**kinds.branches, ("cluster.karmada.io", "clusters"): (branch,)},
+        branches={**kinds.branches, ("cluster.karmada.io", "clusters"): (proxy.branch(),)},
         services={**kinds.services, "ways to clusters": proxy.keep},
     )
 
@@ -59,25 +105,29 @@ def with_proxy(kinds: Kinds, store: Store, reach: "Reach") -> Kinds:
 class ClusterProxy:
     """Answers for the members, over ways that are kept open until something about them changes."""
 
-    store: Store
+    registry: Registry
     reach: "Reach"
     _ways: dict[str, _Way] = field(default_factory=dict)
+
+    def branch(self) -> Branch:
+        """What is served below a cluster."""
+        return Branch("proxy", "ClusterProxyOptions", self.serve, METHODS, goes_on=True)
 
     async def serve(self, errand: Errand) -> Response:
         """What the named cluster answers; ApiError if it cannot be asked."""
         request = _forwarded(errand)
         if errand.name == "*":
             request = replace(request, headers={**request.headers, "accept": "application/json"})
-            names = [each["metadata"]["name"] for each in self._all(CLUSTERS)]
+            names = await self.registry.names()
             return await ask_all(names, request, lambda name: self._ask(name, request, errand))
         return await self._ask(errand.name, request, errand)
 
     async def _ask(self, name: str, request: Request, errand: Errand) -> Response:
-        cluster = self._found(CLUSTERS, name)
+        cluster = await self.registry.cluster(name)
         if cluster is None:
             raise not_found("clusters", "cluster.karmada.io", name)
         transport = await self._way(cluster)
-        headers = {**request.headers, **self._spoken_for(name, errand.identity)}
+        headers = {**request.headers, **await self._spoken_for(name, errand.identity)}
         try:
             response = await transport.send(replace(request, headers=headers))
         except Unreachable as error:
@@ -88,7 +138,7 @@ class ClusterProxy:
     async def _way(self, cluster: Object) -> Transport:
         name = cluster["metadata"]["name"]
         try:
-            secret = self._credentials(cluster)
+            secret = await self._credentials(cluster)
             on = way(cluster, secret)
             known = self._ways.get(name)
             if known is not None and known.on == on:
@@ -109,41 +159,27 @@ class ClusterProxy:
             for each in self._ways.values():
                 await each.transport.close()
 
-    def _credentials(self, cluster: Object) -> Object:
+    async def _credentials(self, cluster: Object) -> Object:
         """A Secret with the impersonator's token, and with what the cluster's own says of trust."""
         spec = cluster["spec"]
-        token = self._secret(spec.get("impersonatorSecretRef"))
+        token = await self._secret(spec.get("impersonatorSecretRef"))
         if token is None:
             raise UsageError("its spec.impersonatorSecretRef names no Secret; join it again")
-        own = self._secret(spec.get("secretRef")) or {}
+        own = await self._secret(spec.get("secretRef")) or {}
         trust = {key: own[key] for key in ("caBundle",) if key in own}
         return {"data": {**trust, "token": token.get("token", "")}}
 
-    def _secret(self, ref: Object | None) -> Object | None:
+    async def _secret(self, ref: Object | None) -> Object | None:
         if not ref:
             return None
-        found = self._found("secrets", f"{ref.get('namespace', '')}/{ref.get('name', '')}")
+        found = await self.registry.secret(ref.get("namespace", ""), ref.get("name", ""))
         return None if found is None else found.get("data") or {}
 
-    def _spoken_for(self, cluster: str, identity: Identity) -> dict[str, str]:
-        subjects = self._subjects(cluster)
+    async def _spoken_for(self, cluster: str, identity: Identity) -> dict[str, str]:
+        subjects = await self.registry.subjects(cluster)
         groups = [each for each in identity.groups if each in subjects.spoken_groups]
         told = {"impersonate-user": identity.name, "impersonate-group": "\n".join(groups)}
         return {key: value for key, value in told.items() if value}
-
-    def _subjects(self, cluster: str) -> Subjects:
-        roles = self._all("clusterroles.rbac.authorization.k8s.io")
-        return let_through(
-            cluster, roles, self._all("clusterrolebindings.rbac.authorization.k8s.io")
-        )
-
-    def _all(self, collection: str) -> Iterator[Object]:
-        for record in self.store.page(collection).records:
-            yield orjson.loads(record.value)
-
-    def _found(self, collection: str, name: str) -> Object | None:
-        record = self.store.get(collection, name)
-        return None if record is None else orjson.loads(record.value)
 
 
 def _forwarded(errand: Errand) -> Request:
