@@ -121,11 +121,17 @@ class ApiClient:
         query = urlencode({"fieldManager": manager, "force": "true"})
         return await self._ask("PATCH", path, wire, query=query, form=_APPLY)
 
-    async def delete(self, collection: Collection, wire: Mapping[str, Any]) -> Wire | None:
-        """Delete an object in the background, if it still has this uid; give it if it lingers."""
+    async def delete(
+        self, collection: Collection, wire: Mapping[str, Any], *, unchanged: bool = False
+    ) -> Wire | None:
+        """Delete an object in the background, if it still has this uid; give it if it lingers.
+
+        With `unchanged`, only if it also is at this very version.
+        """
+        metadata, told = wire["metadata"], ("uid", "resourceVersion") if unchanged else ("uid",)
         options = {
             "propagationPolicy": "Background",
-            "preconditions": {"uid": wire["metadata"]["uid"]},
+            "preconditions": {key: metadata[key] for key in told},
         }
         answer = await self._ask("DELETE", collection.path_of(wire), options)
         return answer if "metadata" in answer and answer.get("kind") != "Status" else None

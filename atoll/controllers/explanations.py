@@ -97,7 +97,7 @@ class Explanations:
                 case Update():
                     known = await hub.plane.api.replace(collection, action.object)
                 case Delete() if known is not None:
-                    await hub.plane.api.delete(collection, known)
+                    await hub.plane.api.delete(collection, known, unchanged=True)
         if known is not None:
             self._known[key] = known
             self._known.move_to_end(key)

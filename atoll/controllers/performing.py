@@ -106,6 +106,8 @@ class Performer:
         site = self._site(action.at)
         collection = site.collection(action.object["apiVersion"], action.object["kind"])
         mirror, part = site.mirror(collection), action.subresource
+        # Without it the server would obey, whatever has become of the object since.
+        assert action.object["metadata"].get("resourceVersion"), f"{_about(action)} as of when?"
         self.writes += 1
         try:
             stored = await site.api.replace(collection, action.object, part, mirror.known)
@@ -117,11 +119,11 @@ class Performer:
     async def _delete(self, action: Delete) -> None:
         site, ref = self._site(action.at), action.ref
         metadata = {"namespace": ref.namespace, "name": ref.name, "uid": action.uid}
-        going = {"metadata": metadata}
+        going = {"metadata": {**metadata, "resourceVersion": action.version}}
         collection = site.collection(ref.api_version, ref.kind)
         self.writes += 1
         try:
-            lingering = await site.api.delete(collection, going)
+            lingering = await site.api.delete(collection, going, unchanged=True)
         except Missing:
             site.mirror(collection).forget(going)
         except Stale as late:

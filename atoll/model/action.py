@@ -56,11 +56,18 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Remove an object if it is still the one with this uid; that it is gone is as good."""
+    """Remove an object if it is still as it was seen; that it is gone is as good."""
 
     ref: Ref
     uid: str
+    version: str
     at: str = PLANE
+
+    @classmethod
+    def of(cls, wire: Object, at: str = PLANE) -> "Delete":
+        metadata = wire["metadata"]
+        version = metadata.get("resourceVersion", "")
+        return cls(Ref.of(wire), metadata.get("uid", ""), version, at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ Retain = Callable[[Object, Object], Object]
 
 OVERWRITE = "overwrite"
 _OF_THE_SERVER = ("apiVersion", "kind", "metadata", "status")
+_DECIDED_ON = ("uid", "resourceVersion")
 _OUR_LABELS = (
     names.MANAGED,
     names.WORK_ID,
@@ -196,9 +197,11 @@ def _wanted(desired: Object, observed: Object, retain: Retain) -> dict[str, Any]
         ),
     }
     retained = retain({**desired, "metadata": metadata}, observed)
+    # Whatever a user's script makes of it: it is what was seen that may be replaced.
+    seen = {key: kept[key] for key in _DECIDED_ON if key in kept}
     # A kind without a status subresource would lose its status to a write that leaves it out.
     status = {"status": observed["status"]} if "status" in observed else {}
-    return {**retained, **status}
+    return {**retained, "metadata": {**retained["metadata"], **seen}, **status}
 
 
 def _merged(

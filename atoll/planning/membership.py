@@ -181,9 +181,9 @@ def _let_go(seen: SeenCluster, now: float, times: Times) -> Plan:
         return Plan(again_in=left_s)
     if seen.works:
         staying = (each for each in seen.works if not is_leaving(each))
-        return Plan(tuple(Delete(Ref.of(each), each["metadata"]["uid"]) for each in staying))
+        return Plan(tuple(Delete.of(each) for each in staying))
     if space is not None:
-        return Plan((Delete(Ref.of(space), space["metadata"]["uid"]),))
+        return Plan((Delete.of(space),))
     finalizers = cluster["metadata"].get("finalizers") or []
     if names.CLUSTER_FINALIZER not in finalizers:
         return NOTHING

@@ -80,7 +80,7 @@ def is_propagated(namespace: Object, skipped: Sequence[re.Pattern[str]] = KUBE) 
 def _withdrawn(works: Sequence[Object]) -> list[Action]:
     """Deletions of what the garbage collector has not come to yet."""
     return [
-        Delete(Ref.of(work), work["metadata"].get("uid", ""))
+        Delete.of(work)
         for work in works
         if not work["metadata"].get("deletionTimestamp")
         and any(each.get("kind") == "Namespace" for each in owners_of(work))

@@ -52,7 +52,7 @@ def plan(seen: SeenRebalancer, now: float) -> Plan:
     left = _time_left(rebalancer, after, now)
     if left is None or left > 0:
         return Plan(again_in=left)
-    return Plan((Delete(Ref.of(rebalancer), rebalancer["metadata"].get("uid", "")),))
+    return Plan((Delete.of(rebalancer),))
 
 
 def workloads(rebalancer: Object) -> list[Object]:

@@ -129,7 +129,7 @@ def _withdraw(seen: SeenWork) -> list[Action]:
         if preserve:
             actions.append(Update(applying.released(observed), at=cluster))
         elif not observed["metadata"].get("deletionTimestamp"):
-            actions.append(Delete(ref, observed["metadata"].get("uid", ""), at=cluster))
+            actions.append(Delete.of(observed, at=cluster))
     return actions
 
 

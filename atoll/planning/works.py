@@ -195,7 +195,7 @@ def _own(seen: SeenBinding) -> list[Object]:
 def _deletes(works: list[Object]) -> Iterator[Delete]:
     for work in works:
         if not is_going(work):
-            yield Delete(Ref.of(work), work["metadata"].get("uid", ""))
+            yield Delete.of(work)
 
 
 def _evicted(binding: Object, targets: frozenset[str], *, at_once: bool) -> list[str]:

@@ -1,6 +1,7 @@
 """The reconcile loop on real servers: a small controller that copies ConfigMaps to a member."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,8 +23,7 @@ def configmap(name: str, **data: str) -> dict[str, Any]:
 def plan_copy(seen: tuple[dict | None, dict | None]) -> Plan:
     template, copy = seen
     if template is None:
-        ref = Ref.of(copy)
-        return Plan((Delete(ref, copy["metadata"]["uid"], at="m"),))
+        return Plan((Delete.of(copy, at="m"),))
     wanted = configmap(template["metadata"]["name"], **template.get("data", {}))
     if copy is None:
         return Plan((Create(wanted, at="m"), Tell(template, "Copied", "copied to m")))
@@ -98,16 +98,30 @@ def test_what_was_decided_on_an_old_state_is_not_done() -> None:
             plane = it.sites[""]
             configmaps = plane.collection("v1", "ConfigMap")
             old = await plane.api.create(configmaps, configmap("x"))
-            await plane.api.replace(configmaps, {**old, "data": {"by": "another"}})
+            newest = await plane.api.replace(configmaps, {**old, "data": {"by": "another"}})
             with pytest.raises(LookAgain):
                 await it.performer.perform(Update({**old, "data": {"by": "us"}}))
             with pytest.raises(LookAgain):
                 await it.performer.perform(Create(configmap("x")))
             with pytest.raises(LookAgain):
-                await it.performer.perform(Delete(Ref.of(old), "another-uid"))
+                await it.performer.perform(Delete.of(old))
+            with pytest.raises(LookAgain):
+                await it.performer.perform(replace(Delete.of(newest), uid="another-uid"))
             items, _ = await plane.api.list(configmaps)
             assert {"by": "another"} in [each.get("data") for each in items]
-            assert it.performer.writes == 3
+            assert it.performer.writes == 4
+
+    asyncio.run(story())
+
+
+def test_an_update_that_does_not_say_what_it_was_decided_on_is_not_even_sent() -> None:
+    async def story() -> None:
+        async with scene() as it:
+            plane = it.sites[""]
+            old = await plane.api.create(plane.collection("v1", "ConfigMap"), configmap("x"))
+            metadata = {key: old["metadata"][key] for key in ("namespace", "name", "uid")}
+            with pytest.raises(AssertionError, match="ConfigMap default/x as of when"):
+                await it.performer.perform(Update({**old, "metadata": metadata}))
 
     asyncio.run(story())
 
@@ -115,7 +129,8 @@ def test_what_was_decided_on_an_old_state_is_not_done() -> None:
 def test_to_delete_what_is_gone_is_as_good_and_an_unknown_kind_is_named() -> None:
     async def story() -> None:
         async with scene() as it:
-            await it.performer.perform(Delete(Ref("v1", "ConfigMap", "default", "none"), "uid"))
+            none = Ref("v1", "ConfigMap", "default", "none")
+            await it.performer.perform(Delete(none, "uid", "1"))
             with pytest.raises(Missing, match="the plane does not serve Widget of x/v1"):
                 await it.performer.perform(Create({"apiVersion": "x/v1", "kind": "Widget"}))
 

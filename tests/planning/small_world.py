@@ -97,8 +97,12 @@ class World:
     def _delete(self, action: Delete) -> None:
         self.writes += 1
         old = self.get(action.ref, action.at)
-        if old is not None and old["metadata"]["uid"] != action.uid:
-            raise Refused("another object of this name")
+        known = (action.uid, action.version)
+        if (
+            old is not None
+            and (old["metadata"]["uid"], old["metadata"]["resourceVersion"]) != known
+        ):
+            raise Refused("another object of this name, or decided on an old state")
         self.remove(action.ref, action.at)
 
     def _tick(self) -> int:

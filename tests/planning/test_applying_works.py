@@ -65,6 +65,23 @@ def test_a_member_that_becomes_ready_costs_one_write() -> None:
     assert (entry["health"], entry["status"]) == ("Healthy", {"ready": True})
 
 
+def test_a_script_that_forgets_the_version_does_not_make_a_write_unconditional() -> None:
+    plane = Plane()
+    plane.settle()
+    observed = plane.object or {}
+    plane.change(work(manifest(replicas=5)))
+
+    def forgetful(desired: Wire, _observed: Wire) -> Wire:
+        metadata = {key: desired["metadata"][key] for key in ("namespace", "name", "labels")}
+        return {**desired, "metadata": {**metadata, "uid": "of-the-script"}}
+
+    seen = working.SeenWork(plane.work, True, forgetful, QUESTIONS, {OBJECT: observed})
+    write = next(each for each in working.plan(seen, NOW).actions if isinstance(each, Update))
+    kept = {key: observed["metadata"][key] for key in ("uid", "resourceVersion")}
+    assert write.at == "m1"
+    assert {key: write.object["metadata"][key] for key in kept} == kept
+
+
 def test_applied_says_of_which_state_of_the_work_it_was_found() -> None:
     plane = Plane()
     for generation in (1, 2):
@@ -325,7 +342,7 @@ def test_a_deleted_work_withdraws_before_it_ends_and_by_uid() -> None:
     plane.world.remove(WORK)
     withdrawal, end = plane.plan().actions
     assert plane.object is not None
-    assert withdrawal == Delete(OBJECT, plane.object["metadata"]["uid"], at="m1")
+    assert withdrawal == Delete.of(plane.object, at="m1")
     assert isinstance(end, Update)
 
 

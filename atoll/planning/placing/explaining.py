@@ -44,8 +44,7 @@ def keep(binding: Object, known: Object | None, notes: Sequence[Note]) -> Plan:
     if known is None:
         return Plan((Create(wanted),))
     if not same:  # of a binding that is no more, and about to go with it
-        gone = Delete(Ref.of(known), str(known["metadata"].get("uid", "")))
-        return Plan((gone, Create(wanted)))
+        return Plan((Delete.of(known), Create(wanted)))
     return Plan((Update({**wanted, "metadata": known["metadata"]}),))
 
 
