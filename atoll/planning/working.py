@@ -126,7 +126,9 @@ def _withdraw(seen: SeenWork) -> list[Action]:
         observed = seen.observed.get(ref)
         if observed is None or not applying.is_marked(observed, seen.work):
             continue
-        if preserve:
+        # With a namespace would go what others keep there, and what is to be preserved.
+        is_space = seen.leaving and (ref.api_version, ref.kind) == ("v1", "Namespace")
+        if preserve or is_space:
             actions.append(Update(applying.released(observed), at=cluster))
         elif not observed["metadata"].get("deletionTimestamp"):
             actions.append(Delete.of(observed, at=cluster))

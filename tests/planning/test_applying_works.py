@@ -336,6 +336,24 @@ def test_a_work_is_deleted(*, ready: bool | None, leaving: bool, end: str) -> No
     assert plane.plan() == NOTHING
 
 
+@pytest.mark.parametrize("leaving", [False, True])
+def test_a_namespace_goes_with_its_template_and_stays_when_its_cluster_leaves(
+    *, leaving: bool
+) -> None:
+    made = manifest()["metadata"]
+    metadata = {key: made[key] for key in ("labels", "annotations")} | {"name": "shop"}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    plane = Plane(work(space))
+    plane.settle()
+    plane.leaving = leaving
+    plane.world.remove(WORK)
+    plane.settle()
+    found = plane.world.get(Ref.of(space), "m1")
+    assert (found is not None) is leaving
+    assert found is None or found["metadata"]["labels"] == {"app": "web"}
+    assert plane.world.get(WORK) is None
+
+
 def test_a_deleted_work_withdraws_before_it_ends_and_by_uid() -> None:
     plane = Plane()
     plane.settle()
