@@ -12,7 +12,7 @@ import logging
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -46,6 +46,7 @@ from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.store.log import Log
+from atoll.store.record import Event
 from atoll.store.sqlite import SqliteLog
 from atoll.store.store import Store
 
@@ -77,6 +78,7 @@ class Plane:
 
     store: Store
     server: Assembly
+    own: frozenset[str] = frozenset()  # the collections of the plane's own kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,8 @@ def build(
     """Open the store and put the API server on it. Nothing runs yet."""
     store = Store.open(data)
     kinds = with_proxy(plane_kinds(effects), store, _over_network)
-    return Plane(store, assemble(store, effects, tokens, kinds, signing=signing))
+    own = frozenset(each.collection for each in kinds.resources)
+    return Plane(store, assemble(store, effects, tokens, kinds, signing=signing), own)
 
 
 def _over_network(cluster: Object, secret: Object | None) -> Transport:
@@ -176,7 +179,8 @@ def _begin_audit(config: Config, plane: Plane, effects: Effects, stack: AsyncExi
 class Control:
     """The controllers of a plane.
 
-    They are loaded once the server answers: nobody has to wait for them in order to use it. With
+    They are loaded with the first object of the plane's own kinds, a cluster or a policy: until
+    then there is nothing to control. Nobody has to wait for them in order to use the server. With
     simulated members it is another matter: what is applied before all have joined would go to the
     first.
     """
@@ -189,6 +193,18 @@ class Control:
     fleet: "FleetProcess | None" = None
     hub: "Hub | None" = None
     _clusters_changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _needed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        counts = self.plane.store.counts()
+        if any(counts.get(collection) for collection in self.plane.own):
+            self._needed.set()
+        else:
+            self.plane.store.listen(self._look)
+
+    def _look(self, events: Sequence[Event]) -> None:
+        if any(event.after.collection in self.plane.own for event in events):
+            self._needed.set()
 
     async def until_ready(self, names: tuple[str, ...]) -> None:
         """Wait until these clusters are ready, or for so long: one that is not is no reason."""
@@ -204,7 +220,9 @@ class Control:
         return tuple(name for name in names if name not in known or not known[name].ready)
 
     async def run(self) -> None:
-        """Run the controllers, for ever."""
+        """Run the controllers for ever, once they are needed."""
+        if self.fleet is None:
+            await self._needed.wait()
         for module in CONTROLLING:
             importlib.import_module(module)
             await asyncio.sleep(0)  # others have their turn between two of them
@@ -241,7 +259,8 @@ class Control:
         """Whether they run, and how many clusters there are and are ready."""
         fleet = {} if self.fleet is None else {"fleet": self.fleet.state()}
         if self.hub is None:
-            return {"controllers": "starting", **fleet}
+            is_needed = self.fleet is not None or self._needed.is_set()
+            return {"controllers": "starting" if is_needed else "idle", **fleet}
         clusters = self.hub.fleet.clusters
         ready = sum(bool(each.ready) for each in clusters)
         return {

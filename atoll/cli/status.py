@@ -65,6 +65,8 @@ def _show(config: Config, answer: dict[str, Any]) -> None:
 
 def _controllers(answer: dict[str, Any]) -> str:
     state = str(answer["controllers"])
+    if state == "idle":
+        return "idle, there are no clusters and no policies yet"
     if "clusters" not in answer:
         return state
     count, ready = answer["clusters"], answer["clustersReady"]
