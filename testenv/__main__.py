@@ -4,7 +4,8 @@ build     builds the testenv if it is not there; where it cannot, says why in on
 clients   the same for the clients of others: karmadactl, and a program that uses client-go
 path      prints the directory of the binaries
 versions  prints what is built, and with which Go
-up        starts a Kubernetes API server and says how to reach it, until interrupted
+up        starts a Kubernetes API server and says how to reach it, until interrupted; with
+          --members N a host without workloads, and N clusters with --nodes nodes each
 """
 
 import argparse
@@ -12,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 
 from testenv.build import (
@@ -27,14 +29,19 @@ from testenv.build import (
 )
 from testenv.cluster import kubernetes
 from testenv.errors import StartFailed, Unavailable
+from testenv.federation import federation
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="testenv", description="The real Kubernetes, for tests.")
-    parser.add_argument("command", choices=list(COMMANDS))
-    command = parser.parse_args().command
+    parser.add_argument("command", choices=["up", *COMMANDS])
+    parser.add_argument("--members", type=int, default=0, help="how many clusters besides the host")
+    parser.add_argument("--nodes", type=int, default=3, help="how many nodes each of them has")
+    given = parser.parse_args()
     try:
-        return COMMANDS[command]()
+        return (
+            _up(given.members, given.nodes) if given.command == "up" else COMMANDS[given.command]()
+        )
     except (Unavailable, StartFailed) as error:
         print(f"testenv: {error}", file=sys.stderr)
         return 1
@@ -65,11 +72,18 @@ def _versions() -> int:
     return 0
 
 
-def _up() -> int:
+def _up(members: int, nodes: int) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with kubernetes() as cluster:
-        print(f"export KUBECONFIG={cluster.kubeconfig}")
-        print(f"# {cluster.url}, logs in {cluster.directory}, kubectl: {cluster.kubectl}")
+    with ExitStack() as started:
+        if members:
+            several = started.enter_context(federation(members, nodes))
+            for name, cluster in several.members.items():
+                print(f"# {name}: {cluster.url}, kubeconfig: {cluster.kubeconfig}")
+            host = several.host
+        else:
+            host = started.enter_context(kubernetes())
+        print(f"export KUBECONFIG={host.kubeconfig}")
+        print(f"# {host.url}, logs in {host.directory}, kubectl: {host.kubectl}")
         print("# Ctrl-C stops it", flush=True)
         signal.pause()
     return 0
@@ -80,7 +94,6 @@ COMMANDS: dict[str, Callable[[], int]] = {
     "clients": partial(_build, FOLLOWER, KARMADACTL),
     "path": _path,
     "versions": _versions,
-    "up": _up,
 }
 
 if __name__ == "__main__":

@@ -1,29 +1,49 @@
-"""Starts a real Kubernetes API server on loopback, for the length of a `with` block.
+"""Starts a real Kubernetes cluster on loopback, for the length of a `with` block.
 
-In: the binaries of `testenv.build`. Out: a Cluster to talk to, with an empty etcd of its own in a
-temporary directory. There are no controllers and no nodes: what is written stays as written.
+In: the binaries of `testenv.build` and the shape of the cluster. Out: a Cluster to talk to, with an
+empty etcd of its own in a temporary directory. Of the plainest shape it is an API server alone:
+what is written stays as written. A member has controllers, a scheduler, and nodes that kwok plays.
 """
 
 import base64
 import json
 import ssl
-import tempfile
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testenv.build import Binaries, find
+from testenv import commands
+from testenv.build import KWOK, Binaries, find
 from testenv.certificates import Certificates, Pair, make_certificates
+from testenv.commands import TOKEN, Site
 from testenv.errors import StartFailed
-from testenv.process import free_ports, running
+from testenv.nodes import are_ready, create_nodes
+from testenv.process import POLL_S, Part, free_ports, temporary_directory
 
-TOKEN = "testenv-administrator"
-START_TIMEOUT_S = 120
+START_TIMEOUT_S = 240
 ATTEMPTS = 3  # a free port may be taken between finding and using it
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What runs besides etcd and kube-apiserver; where there are nodes, also a scheduler."""
+
+    controllers: tuple[str, ...] = ()
+    nodes: int = 0
+
+
+BARE = Shape()
+HOST = Shape(commands.HOST_CONTROLLERS)
+
+
+def member(nodes: int) -> Shape:
+    """A cluster in which workloads run, as far as an API can tell."""
+    return Shape(commands.MEMBER_CONTROLLERS, nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +63,7 @@ class Cluster:
     """A running API server and the ways to be its administrator."""
 
     url: str
-    directory: Path  # of everything below, and of the logs: etcd.log and kube-apiserver.log
+    directory: Path  # of everything below, and of the logs: one of each part
     kubeconfig: Path
     authority: Path  # the certificate that its own is signed by
     administrator: Pair  # a client certificate and key
@@ -51,6 +71,7 @@ class Cluster:
     front_proxy: Pair  # the same, of one who may say for whom it asks
     token: str  # the same, as a bearer token
     kubectl: Path
+    parts: Mapping[str, Part]  # its servers, by the names of their commands
     _tls: ssl.SSLContext = field(repr=False)
 
     def request(
@@ -78,24 +99,57 @@ class Cluster:
         return answer.json()
 
     def ready(self) -> bool:
+        return self.answers("/readyz")
+
+    def answers(self, path: str) -> bool:
+        """Whether something is there, and somebody to ask."""
         try:
-            return self.request("GET", "/readyz").status == 200
+            return self.request("GET", path).status == 200
         except OSError:
             return False
 
+    def kubeconfig_by(self, url: str, name: str) -> Path:
+        """A kubeconfig of the administrator who goes by another address of 127.0.0.1."""
+        config = json.loads(self.kubeconfig.read_text())
+        config["clusters"][0]["cluster"]["server"] = url
+        return _write_private(self.directory / f"kubeconfig-{name}", config)
+
 
 @contextmanager
-def kubernetes(binaries: Binaries | None = None) -> Iterator[Cluster]:
-    """A running API server; raises Unavailable if not built, StartFailed with the log's tail."""
+def kubernetes(binaries: Binaries | None = None, shape: Shape = BARE) -> Iterator[Cluster]:
+    """A running cluster; raises Unavailable if not built, StartFailed with the log's tail."""
     with ExitStack() as started:
-        yield _start(binaries or find(), started)
+        (cluster,) = start_together([starting(binaries or find(), shape, started)])
+        yield cluster
 
 
-def _start(binaries: Binaries, started: ExitStack) -> Cluster:
+Starting = Generator[None, None, Cluster]  # yields as long as there is something to wait for
+
+
+def start_together(starts: Sequence[Starting]) -> list[Cluster]:
+    """Waits for several clusters at once; whatever goes wrong with one is the end of all."""
+    clusters: dict[int, Cluster] = {}
+    try:
+        while len(clusters) < len(starts):
+            for number, start in enumerate(starts):
+                if number in clusters:
+                    continue
+                try:
+                    next(start)
+                except StopIteration as end:
+                    clusters[number] = end.value
+            time.sleep(POLL_S)
+    finally:
+        for start in starts:
+            start.close()
+    return [clusters[number] for number in range(len(starts))]
+
+
+def starting(binaries: Binaries, shape: Shape, started: ExitStack) -> Starting:
     for attempt in range(1, ATTEMPTS + 1):
         with ExitStack() as attempted:
             try:
-                cluster = _start_once(binaries, attempted)
+                cluster = yield from _starting_once(binaries, shape, attempted)
             except StartFailed as failure:
                 if attempt == ATTEMPTS or "address already in use" not in str(failure):
                     raise
@@ -105,21 +159,70 @@ def _start(binaries: Binaries, started: ExitStack) -> Cluster:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _start_once(binaries: Binaries, started: ExitStack) -> Cluster:
-    prefix = "atoll-testenv-"
-    directory = Path(started.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
-    certificates = make_certificates(directory / "certificates")
-    etcd_client, etcd_peer, port = free_ports(3)
-    cluster = _cluster(f"https://127.0.0.1:{port}", directory, certificates, binaries)
-    etcd_url = f"http://127.0.0.1:{etcd_client}"
-    etcd = _etcd_command(binaries, directory, etcd_url, f"http://127.0.0.1:{etcd_peer}")
-    store = started.enter_context(running("etcd", etcd, directory / "etcd.log"))
-    store.wait_until(lambda: _answers(f"{etcd_url}/readyz"), START_TIMEOUT_S)
-    command = _apiserver_command(binaries, directory, certificates, etcd_url, port)
-    log = directory / "kube-apiserver.log"
-    server = started.enter_context(running("kube-apiserver", command, log))
-    server.wait_until(cluster.ready, START_TIMEOUT_S)
+def _starting_once(binaries: Binaries, shape: Shape, started: ExitStack) -> Starting:
+    directory = started.enter_context(temporary_directory("atoll-testenv-"))
+    site = Site(
+        directory,
+        make_certificates(directory / "certificates"),
+        directory / "kubeconfig",
+        *free_ports(4),
+    )
+    parts: dict[str, Part] = {}
+    cluster = _cluster(site, binaries, parts)
+    for part in _foundation(binaries, site, shape, cluster):
+        parts[part.name] = part
+        started.callback(part.stop)
+        yield from part.starting()
+    if shape.nodes:
+        create_nodes(cluster.request, shape.nodes)
+    inhabitants = list(_inhabitants(binaries, site, shape, cluster))
+    for part in inhabitants:
+        parts[part.name] = part
+        started.callback(part.stop)
+    waiting = [part.starting() for part in inhabitants]
+    while waiting:
+        # Each is asked in every round, so that they all start in the first.
+        waiting = [one for one in waiting if next(one, _READY) is not _READY]
+        yield
     return cluster
+
+
+_READY = object()
+
+
+def _foundation(binaries: Binaries, site: Site, shape: Shape, cluster: Cluster) -> Iterator[Part]:
+    """What all else needs, in this order."""
+
+    def etcd_is_ready() -> bool:
+        return _answers(f"{site.etcd_url}/readyz")
+
+    command = commands.etcd(binaries, site)
+    yield _part("etcd", command, site, etcd_is_ready)
+    command = commands.kube_apiserver(binaries, site, has_accounts=bool(shape.controllers))
+    yield _part("kube-apiserver", command, site, cluster.ready)
+
+
+def _inhabitants(binaries: Binaries, site: Site, shape: Shape, cluster: Cluster) -> Iterator[Part]:
+    """What works through the API server, in any order."""
+
+    def has_accounts() -> bool:
+        return cluster.answers("/api/v1/namespaces/default/serviceaccounts/default")
+
+    def nodes_are_ready() -> bool:
+        return are_ready(cluster.get("/api/v1/nodes")["items"], shape.nodes)
+
+    if shape.controllers:
+        command = commands.kube_controller_manager(binaries, site, shape.controllers)
+        yield _part("kube-controller-manager", command, site, has_accounts)
+    if shape.nodes:
+        command = commands.kube_scheduler(binaries, site)
+        yield _part("kube-scheduler", command, site, cluster.ready)
+        command = commands.kwok(find(KWOK), site)
+        yield _part("kwok", command, site, nodes_are_ready)
+
+
+def _part(name: str, command: commands.Command, site: Site, ready: Callable[[], bool]) -> Part:
+    return Part(name, command, site.directory / f"{name}.log", ready, START_TIMEOUT_S)
 
 
 def _answers(url: str) -> bool:
@@ -130,79 +233,28 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _cluster(url: str, directory: Path, certificates: Certificates, binaries: Binaries) -> Cluster:
-    kubeconfig = directory / "kubeconfig"
-    kubeconfig.touch(mode=0o600)
-    kubeconfig.write_text(json.dumps(_kubeconfig(url, certificates)))
+def _cluster(site: Site, binaries: Binaries, parts: Mapping[str, Part]) -> Cluster:
+    certificates = site.certificates
+    url = f"https://127.0.0.1:{site.port}"
     return Cluster(
         url=url,
-        directory=directory,
-        kubeconfig=kubeconfig,
+        directory=site.directory,
+        kubeconfig=_write_private(site.kubeconfig, _kubeconfig(url, certificates)),
         authority=certificates.authority.certificate,
         administrator=certificates.administrator,
         user=certificates.user,
         front_proxy=certificates.front_proxy,
         token=TOKEN,
         kubectl=binaries.kubectl,
+        parts=parts,
         _tls=ssl.create_default_context(cafile=certificates.authority.certificate),
     )
 
 
-def _etcd_command(
-    binaries: Binaries, directory: Path, client_url: str, peer_url: str
-) -> list[str | Path]:
-    return [
-        binaries.etcd,
-        f"--data-dir={directory / 'etcd'}",
-        f"--listen-client-urls={client_url}",
-        f"--advertise-client-urls={client_url}",
-        f"--listen-peer-urls={peer_url}",
-        f"--initial-advertise-peer-urls={peer_url}",
-        f"--initial-cluster=default={peer_url}",
-        "--unsafe-no-fsync",
-    ]
-
-
-def _apiserver_command(
-    binaries: Binaries, directory: Path, certificates: Certificates, etcd_url: str, port: int
-) -> list[str | Path]:
-    tokens = directory / "tokens.csv"
-    tokens.write_text(f'{TOKEN},admin,admin,"system:masters"\n')
-    return [
-        binaries.kube_apiserver,
-        f"--etcd-servers={etcd_url}",
-        "--bind-address=127.0.0.1",
-        f"--secure-port={port}",
-        # Reserved for documentation: a loopback address is refused, and there may be no other.
-        "--advertise-address=192.0.2.1",
-        "--service-cluster-ip-range=10.0.0.0/24",
-        f"--tls-cert-file={certificates.server.certificate}",
-        f"--tls-private-key-file={certificates.server.key}",
-        f"--client-ca-file={certificates.authority.certificate}",
-        *_front_proxy_flags(certificates),
-        f"--token-auth-file={tokens}",
-        "--authorization-mode=RBAC",
-        "--enable-bootstrap-token-auth",
-        "--service-account-issuer=https://kubernetes.default.svc",
-        f"--service-account-key-file={certificates.service_account_key}",
-        f"--service-account-signing-key-file={certificates.service_account_key}",
-        # Without controllers there are no service accounts, which it would insist on.
-        "--disable-admission-plugins=ServiceAccount",
-    ]
-
-
-def _front_proxy_flags(certificates: Certificates) -> list[str]:
-    """Whom it believes that they ask for others, and as whom it asks servers behind it."""
-    return [
-        f"--requestheader-client-ca-file={certificates.front_authority.certificate}",
-        "--requestheader-allowed-names=front-proxy-client",
-        "--requestheader-username-headers=X-Remote-User",
-        "--requestheader-uid-headers=X-Remote-Uid",
-        "--requestheader-group-headers=X-Remote-Group",
-        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
-        f"--proxy-client-cert-file={certificates.front_proxy.certificate}",
-        f"--proxy-client-key-file={certificates.front_proxy.key}",
-    ]
+def _write_private(path: Path, config: Mapping[str, Any]) -> Path:
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(config))
+    return path
 
 
 def _kubeconfig(url: str, certificates: Certificates) -> dict[str, Any]:
