@@ -94,6 +94,9 @@ class Config:
     times: Times = USUAL_TIMES
     estimators: EstimatorChoice = NO_ESTIMATORS
     audit: AuditChoice = NO_AUDIT
+    gates: int | None = None
+    """How many processes speak TLS and HTTP to clients; 0: the server itself does. None: as many
+    as there are processors for."""
 
     @property
     def store_file(self) -> Path:

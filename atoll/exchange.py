@@ -7,7 +7,7 @@ Bodies are bytes on both sides, so that nothing can be shared by accident betwee
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 Headers = Mapping[str, str]
 
@@ -25,6 +25,20 @@ class Peer:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()  # what else is known of it
 
 
+class Draft(NamedTuple):
+    """A new object, made ready of a request's body before the server is asked.
+
+    Only a hint: whoever has one may make all of it anew from the body, and does if anything about
+    the request is unusual. `head` and `tail` are the object as it would be stored, but for its
+    resourceVersion, which belongs between them.
+    """
+
+    name: str
+    head: bytes
+    tail: bytes
+    warnings: tuple[str, ...]
+
+
 # Requests and responses are values: nobody changes one. They are not frozen, for making a frozen
 # one takes three times as long, and one of each is made for whatever anybody asks.
 
@@ -40,6 +54,7 @@ class Request:
     body: bytes = b""
     peer: Peer | None = None
     source: str = ""  # the address it comes from, if it comes over the network
+    draft: Draft | None = None
 
 
 class Duplex(Protocol):

@@ -19,11 +19,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atoll.apiserver.access.signing import Signing
-from atoll.apiserver.administration import Administration
+from atoll.apiserver.administration import Administration, memory_bytes
 from atoll.apiserver.assembly import Assembly, assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
 from atoll.apiserver.credentials import ADMIN, make_elsewhere
 from atoll.apiserver.door import Door
+from atoll.apiserver.gate.gates import Gates, usual_gates
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer
 from atoll.apiserver.karmada.proxy import with_proxy
@@ -42,6 +43,7 @@ from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.model.action import Object
 from atoll.runtime.files import raise_file_limit
+from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
@@ -60,6 +62,7 @@ STOP_WITHIN_S = 10.0
 READY_WITHIN_S = 30.0
 READY_WITHIN_EACH_S = 1.0
 FILES_OF_OUR_OWN = 64
+GATE_AGAIN_S = 0.1
 CONTROLLERS = Peer("system:atoll:controllers", (MASTERS,))
 # What the controllers are made of, in pieces that each load in a tenth of a second.
 CONTROLLING = (
@@ -142,10 +145,9 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
             if fleet is not None:
                 services.start("fleet", fleet.run, restart=Restart())
             facts = {"url": door.url, "started": started}
-            server = _http_server(config, control, tokens, facts)
+            way = _way_in(config, control, tokens, facts)
             services.start("certificates", door.keep_fresh)
-            await door.open(server)
-            stack.push_async_callback(server.stop)
+            await _open(door, way, services, stack)
             _stop_on_signals(services)
             settle_memory()
             log.info("Serving at %s, with %s", door.url, plane.store.found)
@@ -283,22 +285,49 @@ def _fleet(config: Config) -> "FleetProcess | None":
     return FleetProcess(config, fleet)
 
 
-def _http_server(
+def _way_in(
     config: Config, control: Control, tokens: Tokens, facts: dict[str, str]
-) -> HttpServer:
+) -> HttpServer | Gates:
+    """Who speaks HTTP to clients: processes of their own, or this one."""
     plane = control.plane
+
+    def known() -> dict[str, object]:
+        more = way.memory_bytes if isinstance(way, Gates) else 0
+        memory = {"memoryBytes": memory_bytes() + more}
+        return {**facts, **memory, "connections": way.connection_count, **control.status()}
+
     administration = Administration(
         api=plane.server.handle,
         store=plane.store,
         tokens=tokens,
         passing_dir=config.passing_dir,
-        facts=lambda: {**facts, "connections": server.connection_count, **control.status()},
+        facts=known,
         ask=control.ask,
     )
     connections_max = min(Limits().connections_max, raise_file_limit() - FILES_OF_OUR_OWN)
-    limits = Limits(connections_max=connections_max)
-    server = HttpServer(administration.handle, control.effects.now, limits=limits)
-    return server
+    count = usual_gates() if config.gates is None else config.gates
+    way: HttpServer | Gates
+    if count:
+        way = Gates(administration.handle, count, connections_max)
+    else:
+        limits = Limits(connections_max=connections_max)
+        way = HttpServer(administration.handle, control.effects.now, limits=limits)
+    return way
+
+
+async def _open(
+    door: Door, way: HttpServer | Gates, services: Supervisor, stack: AsyncExitStack
+) -> None:
+    """Let clients in, until the stack is unwound."""
+    if isinstance(way, HttpServer):
+        await door.open(way)
+        stack.push_async_callback(way.stop)
+        return
+    door.open_through(way)
+    stack.push_async_callback(way.stop)
+    for number in range(way.count):
+        services.start(f"gate {number + 1}", way.run, restart=Restart(first_s=GATE_AGAIN_S))
+    await way.started()
 
 
 def _prepare_files(config: Config, door: Door) -> None:
@@ -321,19 +350,11 @@ def _stop_on_signals(services: Supervisor) -> None:
         loop.add_signal_handler(number, stop)
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
-
-
 def run_process(config: Config, effects: Effects, on_ready: Callable[[Ready], None]) -> None:
     """Serve on the fastest event loop there is."""
     gc.disable()  # starting makes many objects and no garbage; `settle_memory` ends this
     # The store's thread needs the interpreter for moments only, but often: not to wait 5 ms each
     # time lets the disk work while requests are answered.
     sys.setswitchinterval(0.0005)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=fastest_loop()) as runner:
         runner.run(serve(config, effects, on_ready))

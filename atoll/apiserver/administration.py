@@ -93,7 +93,6 @@ class Administration:
             "pid": os.getpid(),
             "revision": self.store.revision,
             "objects": self.store.object_count,
-            "memoryBytes": memory_bytes(),
             **self.facts(),
         }
 
@@ -133,3 +132,12 @@ def memory_bytes(process: int | None = None) -> int:
     except OSError:
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def private_bytes(process: int) -> int:
+    """How much memory a process holds that is in no file, and so is nobody else's too."""
+    try:
+        fields = Path(f"/proc/{process}/statm").read_text().split()
+    except OSError:
+        return 0
+    return (int(fields[1]) - int(fields[2])) * resource.getpagesize()

@@ -114,6 +114,11 @@ class Hooks:
         default_factory=dict, init=False, compare=False, repr=False
     )
 
+    def may_change(self, admission: Admission) -> bool:
+        """Whether there is anybody who may want another object stored than this."""
+        concerned = self._concerned(admission).mutating
+        return bool(concerned) or self.outside.concerns(admission.resource)
+
     async def mutated(self, admission: Admission, fit: Fit) -> Object:
         """The object after everybody who may change it has had their say.
 

@@ -9,6 +9,8 @@ import errno
 import socket
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 from typing import Self
 
 from atoll.apiserver.access.signing import Signing
@@ -20,6 +22,7 @@ from atoll.apiserver.credentials import (
     read_signing,
     write_private,
 )
+from atoll.apiserver.gate.gates import Gates
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.client.endpoint import Endpoint
@@ -46,8 +49,7 @@ class Door:
         self.port = int(self._listener.getsockname()[1])
         self.url = f"https://{config.address}:{self.port}"
         self.credentials = self._ensure_credentials()
-        known = self.credentials
-        self._tls = server_context(known.server, known.server_key, known.ca, known.front_ca)
+        self._reload: Callable[[], None] = lambda: None  # of who lets clients in, once one does
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +69,19 @@ class Door:
 
     async def open(self, server: HttpServer) -> None:
         """Let clients in."""
-        await server.start(self._listener, self._tls)
+        certificate, key, *authorities = self._tls_files()
+        tls = server_context(certificate, key, *authorities)
+        self._reload = partial(tls.load_cert_chain, certificate, key)
+        await server.start(self._listener, tls)
+
+    def open_through(self, gates: Gates) -> None:
+        """Let clients in where gates let them in."""
+        self._reload = gates.reload
+        gates.open(self._listener, self._tls_files())
+
+    def _tls_files(self) -> tuple[Path, Path, Path, Path]:
+        known = self.credentials
+        return known.server, known.server_key, known.ca, known.front_ca
 
     def hold(self, *, is_silent: bool) -> None:
         """Keep the port after the server on it has ended: who comes is refused, or not answered."""
@@ -80,8 +94,8 @@ class Door:
         """Renew certificates in time, also in a server that runs for years."""
         while True:
             await asyncio.sleep(RENEWAL_CHECK_S)
-            renewed = self._ensure_credentials()
-            self._tls.load_cert_chain(renewed.server, renewed.server_key)
+            self._ensure_credentials()
+            self._reload()
             self._write_kubeconfig()
 
     def _ensure_credentials(self) -> Credentials:

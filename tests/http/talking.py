@@ -5,18 +5,24 @@ import contextlib
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 import uvloop
 
 from atoll.apiserver.credentials import Credentials
+from atoll.apiserver.gate.core import Core
+from atoll.apiserver.gate.link import Link
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.effects import system_now
 from atoll.exchange import Handler, Request, Response
+from atoll.runtime.children import Children
+
+THROUGH_GATE: ContextVar[bool] = ContextVar("through a gate", default=False)
 
 
 def run(kind: str, main: Coroutine[Any, Any, None]) -> None:
@@ -147,7 +153,35 @@ def client_tls(
 async def serving(
     credentials: Credentials, handler: Handler = echo, limits: Limits | None = None
 ) -> AsyncIterator[Running]:
-    server = HttpServer(handler, system_now, limits=limits or Limits())
+    async with AsyncExitStack() as stack:
+        if THROUGH_GATE.get():
+            handler = await stack.enter_async_context(linked(handler))
+        yield await stack.enter_async_context(_serving(credentials, handler, limits or Limits()))
+
+
+@asynccontextmanager
+async def linked(handler: Handler) -> AsyncIterator[Handler]:
+    """The same handler as a gate has it: at the other end of a line, here in the same loop."""
+    ours, theirs = socket.socketpair()
+    loop = asyncio.get_running_loop()
+    for each in (ours, theirs):
+        each.setblocking(False)
+    async with Children("core") as children:
+        core, link = Core(handler, children), Link(children)
+        await loop.create_connection(lambda: core.line, sock=ours)
+        await loop.create_connection(link.over, sock=theirs)
+        try:
+            yield link.ask
+        finally:
+            link.hang_up()
+            await core.lost.wait()
+
+
+@asynccontextmanager
+async def _serving(
+    credentials: Credentials, handler: Handler, limits: Limits
+) -> AsyncIterator[Running]:
+    server = HttpServer(handler, system_now, limits=limits)
     listener = listen("127.0.0.1", 0)
     tls = server_context(credentials.server, credentials.server_key, credentials.ca)
     await server.start(listener, tls)

@@ -12,6 +12,8 @@ from atoll.apiserver.http.limits import Limits
 from atoll.exchange import Request, Response
 from tests.http.talking import echo, run, serving, until
 
+pytestmark = pytest.mark.usefixtures("way")
+
 
 class Watched:
     """A handler whose streams never say anything, and that notes when they are closed."""

@@ -10,6 +10,8 @@ from atoll.apiserver.credentials import Credentials
 from atoll.exchange import Request, Response
 from tests.http.talking import Running, run, serving, until
 
+pytestmark = pytest.mark.usefixtures("way")
+
 
 def test_many_requests_go_over_one_connection(loop_kind: str, credentials: Credentials) -> None:
     async def main() -> None:

@@ -248,6 +248,7 @@ def test_dripping_a_header_does_not_extend_the_time_for_it(credentials: Credenti
     run("asyncio", main())
 
 
+@pytest.mark.usefixtures("way")
 def test_a_handler_may_take_longer_than_a_client_may(credentials: Credentials) -> None:
     async def slow(request: Request) -> Response:
         await asyncio.sleep(0.4)
@@ -262,6 +263,7 @@ def test_a_handler_may_take_longer_than_a_client_may(credentials: Credentials) -
     run("asyncio", main())
 
 
+@pytest.mark.usefixtures("way")
 def test_a_slow_reader_holds_up_its_stream_and_not_the_memory(
     loop_kind: str, credentials: Credentials
 ) -> None:
@@ -295,6 +297,7 @@ def test_a_slow_reader_holds_up_its_stream_and_not_the_memory(
     run(loop_kind, main())
 
 
+@pytest.mark.usefixtures("way")
 def test_a_reader_that_has_stopped_is_dropped_and_its_stream_closed(
     loop_kind: str, credentials: Credentials
 ) -> None:

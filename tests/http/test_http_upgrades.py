@@ -8,6 +8,8 @@ from atoll.apiserver.credentials import Credentials
 from atoll.exchange import Duplex, Request, Response
 from tests.http.talking import run, serving, until
 
+pytestmark = pytest.mark.usefixtures("way")
+
 ASK = b"POST /shout HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: shouting\r\n\r\n"
 
 

@@ -57,8 +57,8 @@ class Sum(dict[str, Decimal]):
             self.binary.add(known_as)
 
     def shown(self, name: str) -> str:
-        """One amount as Kubernetes writes it."""
-        return quantity_text(self[name], binary=name in self.binary)
+        """One amount as Kubernetes writes it; there is nothing of what is not named."""
+        return quantity_text(self.get(name, Decimal(0)), binary=name in self.binary)
 
     def _mark(self, name: str, other: "Sum") -> None:
         if name in other.binary:

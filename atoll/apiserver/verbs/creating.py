@@ -11,8 +11,10 @@ from atoll.apiserver.objects.metadata import (
     repeated_owners,
 )
 from atoll.apiserver.options import write_options
-from atoll.apiserver.status import already_exists, bad_request, plain_500
+from atoll.apiserver.status import already_exists, plain_500
+from atoll.apiserver.verbs.beginning import check_namespace
 from atoll.apiserver.verbs.call import Api, Call
+from atoll.apiserver.verbs.drafted import created_as_drafted
 from atoll.apiserver.verbs.forming import Form, formed_new
 from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
@@ -24,10 +26,14 @@ _NAME_ATTEMPTS = 8
 
 async def create(api: Api, call: Call) -> Written:
     """Store the object in the request's body as a new one."""
-    options = write_options(call.query, "CreateOptions")
-    proposed = read_object(call, options.field_validation)
-    check_namespace(call, proposed)
-    return await create_object(Form(api, call, options), proposed)
+    form = Form(api, call, write_options(call.query, "CreateOptions"))
+    if call.request.draft is not None:
+        written = await created_as_drafted(form, call.request.draft)
+        if written is not None:
+            return written
+    proposed = read_object(call, form.options.field_validation)
+    check_namespace(call.resource, call.namespace, proposed)
+    return await create_object(form, proposed)
 
 
 async def create_object(form: Form, proposed: Object) -> Written:
@@ -74,16 +80,6 @@ _REPEATED_OWNERS = (
     " 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate"
     " UID(s) observed: "
 )
-
-
-def check_namespace(call: Call, proposed: Object) -> None:
-    """ApiError 400 unless the object's namespace is the one in the path."""
-    namespace = metadata(proposed).get("namespace")
-    if call.resource.namespaced and namespace and namespace != call.namespace:
-        why = (
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-        raise bad_request(why)
 
 
 def _made_up(api: Api, prefix: str) -> str:

@@ -18,22 +18,19 @@ from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.objects.ending import is_over
 from atoll.apiserver.objects.metadata import (
     carried_over,
-    errors_of_new,
     errors_of_update,
     metadata,
-    stamped,
     with_generation,
 )
 from atoll.apiserver.options import WriteOptions, first
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import invalid
+from atoll.apiserver.verbs.beginning import Birth, finished, manager
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.sides import apart, keeps_metadata, untracked
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, same
 
 Object = dict[str, Any]
-
-_AGENT_MAX = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,48 +48,23 @@ class Form:
         return self.call.resource
 
     def writer(self) -> Writer:
-        return Writer(
-            manager(self.call, self.options), self.resource.api_version, self.call.subresource
-        )
-
-
-def manager(call: Call, options: WriteOptions) -> str:
-    """Who fields are attributed to: the manager named, else the program that asks."""
-    if options.field_manager:
-        return options.field_manager
-    agent = call.request.headers.get("user-agent", "").partition("/")[0][:_AGENT_MAX]
-    return agent or "unknown"
+        who = manager(self.call.request, self.options)
+        return Writer(who, self.resource.api_version, self.call.subresource)
 
 
 async def formed_new(form: Form, proposed: Object, *, uid: str) -> Save:
     """A new object, ready to be stored; ApiError says why it may not be."""
-    resource, call = form.resource, form.call
-    now = form.api.timestamp()
-    fit = partial(_born, form, uid=uid, now=now)
-    obj = fit(proposed)
-    if not form.applied:
-        obj = _owned(form, None, obj, now)
-    # After ownership: nobody owns what the server sets.
-    asked = _admission(form, "CREATE", obj, None)
-    obj = await form.api.hooks.mutated(asked, fit)
-    resource.strategy.prepare_create(obj)
-    errors = errors_of_new(obj, resource) + resource.strategy.errors(obj)
-    if errors:
-        raise invalid(resource.kind, resource.group, metadata(obj).get("name", ""), errors)
+    resource = form.resource
+    birth = Birth(resource, form.call.namespace, uid, form.api.timestamp())
+    obj = birth.fit(proposed) if form.applied else birth.begun(proposed, form.writer())
+    asked = admission(form, "CREATE", metadata(obj).get("name", ""), obj)
+    obj = await form.api.hooks.mutated(asked, birth.fit)
+    finished(resource, obj)
     if obj is not asked.object:
         asked = replace(asked, object=obj)
     settle = await form.api.hooks.check(asked)
-    call.warnings.extend(resource.strategy.warnings(obj))
+    form.call.warnings.extend(resource.strategy.warnings(obj))
     return Save(obj, settle)
-
-
-def _born(form: Form, proposed: Object, *, uid: str, now: str) -> Object:
-    """What is proposed, with what only the server says of a new object, and defaults."""
-    obj = stamped(proposed, form.resource, namespace=form.call.namespace, uid=uid, now=now)
-    if form.resource.strategy.has_status:
-        obj.pop("status", None)
-    form.resource.strategy.default(obj)
-    return obj
 
 
 async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
@@ -102,8 +74,9 @@ async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     fit = partial(_succeeding, form, old)
     obj = fit(proposed)
     if not form.applied:
-        obj = _owned(form, old, obj, now)
-    obj = await form.api.hooks.mutated(_admission(form, "UPDATE", obj, old), fit)
+        ignored = untracked(resource, form.call.subresource)
+        obj = after_update(resource.schema, old, obj, form.writer(), now, ignored=ignored)
+    obj = await form.api.hooks.mutated(_changing(form, obj, old), fit)
     if not form.call.subresource:
         resource.strategy.prepare_update(obj, old)
     if form.call.subresource != "status":
@@ -114,7 +87,7 @@ async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     errors += (part_errors or resource.strategy.update_errors)(obj, old)
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj)["name"], errors)
-    settle = await form.api.hooks.check(_admission(form, "UPDATE", obj, old))
+    settle = await form.api.hooks.check(_changing(form, obj, old))
     form.call.warnings.extend(resource.strategy.warnings(obj))
     if is_over(obj, resource):
         return Drop(obj, settle)
@@ -150,18 +123,20 @@ def _uid_errors(form: Form, proposed: Object, old: Object) -> list[FieldError]:
     return [fields.invalid("metadata.uid", uid, "field is immutable")]
 
 
-def _owned(form: Form, old: Object | None, obj: Object, now: str) -> Object:
-    ignored = untracked(form.resource, form.call.subresource)
-    return after_update(form.resource.schema, old, obj, form.writer(), now, ignored=ignored)
+def _changing(form: Form, obj: Object, old: Object) -> Admission:
+    return admission(form, "UPDATE", metadata(obj)["name"], obj, old)
 
 
-def _admission(form: Form, operation: Operation, obj: Object, old: Object | None) -> Admission:
+def admission(
+    form: Form, operation: Operation, name: str, obj: Object, old: Object | None = None
+) -> Admission:
+    """A write, as its hooks see it."""
     call = form.call
     return Admission(
         operation=operation,
         resource=form.resource,
         namespace=call.namespace,
-        name=metadata(obj).get("name", call.name),
+        name=name,
         identity=call.identity,
         object=obj,
         old=old,

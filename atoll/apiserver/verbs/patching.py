@@ -27,8 +27,8 @@ from atoll.apiserver.status import (
     not_found,
     unsupported_media_type,
 )
+from atoll.apiserver.verbs.beginning import check_namespace
 from atoll.apiserver.verbs.call import Api, Call
-from atoll.apiserver.verbs.creating import check_namespace
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update
 from atoll.apiserver.verbs.intake import fitted, read_patch
 from atoll.apiserver.verbs.sides import untracked
@@ -99,7 +99,7 @@ def patcher(content: Patch, media_type: str, schema: Schema) -> Callable[[Object
 def check_patched(call: Call, proposed: Object, old: Object) -> None:
     """ApiError if the patch renames the object or was made for another version of it."""
     check_name(call, proposed)
-    check_namespace(call, proposed)
+    check_namespace(call.resource, call.namespace, proposed)
     check_version(call, proposed, old)
 
 

@@ -7,8 +7,8 @@ from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import parse_revision, write_options
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import MODIFIED, bad_request, conflict, invalid, not_found
+from atoll.apiserver.verbs.beginning import check_namespace
 from atoll.apiserver.verbs.call import Api, Call
-from atoll.apiserver.verbs.creating import check_namespace
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update
 from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
@@ -20,7 +20,7 @@ async def update(api: Api, call: Call) -> Written:
     """Replace an object by the one in the request's body."""
     options = write_options(call.query, "UpdateOptions")
     proposed = read_object(call, options.field_validation)
-    check_namespace(call, proposed)
+    check_namespace(call.resource, call.namespace, proposed)
     check_name(call, proposed)
     form = Form(api, call, options)
 

@@ -33,10 +33,14 @@ Object = dict[str, Any]
 
 @dataclass(slots=True)
 class Save:
-    """Store this object. `settle` is to be asked once more, just before."""
+    """Store this object. `settle` is to be asked once more, just before.
+
+    `encoded` gives its bytes at a revision, where those have been made ready already.
+    """
 
     object: Object
     settle: Settle | None = None
+    encoded: Callable[[int], bytes] | None = None
 
 
 @dataclass(slots=True)
@@ -192,6 +196,10 @@ async def _carried_out(
         if isinstance(verdict, Leave):
             done = Written(verdict.object)
             return KEEP
+        if isinstance(verdict, Save) and verdict.encoded is not None:
+            value = verdict.encoded(revision)
+            done = Written(verdict.object, created=current is None, value=value)
+            return Put(value)
         obj = with_revision(verdict.object, revision)
         value = kept_bytes(keep(obj))
         as_served = value if resource.serves_as_stored else None

@@ -1,0 +1,109 @@
+"""What a gate and the core say to each other: batches of plain tuples, each batch one frame.
+
+Both ends are this very program in the same version, over a pair of sockets that nobody else can
+reach, so a batch is what `marshal` makes of a list: one call for all that gathered in a turn of the
+loop. Bytes that stand in it more than once, as an event for many watchers, are written and read
+once. Nothing that comes from outside is ever read as a frame: a client's bytes are values in one.
+"""
+
+import asyncio
+import marshal
+from collections.abc import Callable
+from typing import Any, cast
+
+Message = tuple[Any, ...]
+
+# From the gate.
+READY = 0  # clients are let in
+REQUEST = 1  # number, method, path, query, headers, body, peer, source, draft
+CANCEL = 2  # number: nobody is there any more to be told
+COUNT = 3  # how many clients are connected
+PONG = 4
+LOG = 5  # level, logger, text
+# From the core.
+ANSWER = 6  # number, status, headers, body
+DRAFTED = 7  # number, status, headers, what belongs into the gap of the draft
+STREAM = 8  # number, status, headers
+UPGRADE = 9  # number, status, headers
+FAILED = 10  # number: there is no answer, or no more of one
+PING = 11
+RELOAD = 12  # certificates
+STOP = 13
+# From both, about a stream or an upgraded connection.
+DATA = 14  # number, bytes
+GRANT = 15  # number, how many bytes of it were passed on
+END = 16  # number
+
+HEAD_BYTES = 4
+FULL_BYTES = 4 * 1024 * 1024  # under way to an end that does not read: then nobody says more
+SOCKET_BYTES = 1024 * 1024
+
+
+class Line(asyncio.Protocol):
+    """One end of the socket between a gate and the core."""
+
+    def __init__(
+        self, on_batch: Callable[[list[Message]], None], on_lost: Callable[[], None]
+    ) -> None:
+        self._on_batch = on_batch
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._out: list[Message] = []
+        self._in = bytearray()
+        self._room = asyncio.Event()
+        self._room.set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=FULL_BYTES)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self.resume_writing()
+        self._on_lost()
+
+    def pause_writing(self) -> None:
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        self._room.set()
+
+    async def room(self) -> None:
+        """Wait while the other end does not read what was said."""
+        if not self._room.is_set():
+            await self._room.wait()
+
+    def say(self, message: Message) -> None:
+        """Send this with whatever else is said in this turn; lost if the other end is gone."""
+        if not self._out:
+            self._loop.call_soon(self._flush)
+        self._out.append(message)
+
+    def _flush(self) -> None:
+        batch, self._out = self._out, []
+        if self._transport is not None:
+            data = marshal.dumps(batch)
+            self._transport.write(len(data).to_bytes(HEAD_BYTES, "little") + data)
+
+    def data_received(self, data: bytes) -> None:
+        size = int.from_bytes(data[:HEAD_BYTES], "little")
+        if not self._in and size == len(data) - HEAD_BYTES:  # one whole frame, as mostly
+            self._on_batch(marshal.loads(memoryview(data)[HEAD_BYTES:]))
+            return
+        waiting = self._in
+        waiting += data
+        while len(waiting) >= HEAD_BYTES:
+            end = HEAD_BYTES + int.from_bytes(waiting[:HEAD_BYTES], "little")
+            if len(waiting) < end:
+                break
+            frame = bytes(memoryview(waiting)[HEAD_BYTES:end])
+            del waiting[:end]
+            self._on_batch(marshal.loads(frame))
+
+    def close(self) -> None:
+        """Say what was said, and no more."""
+        if self._transport is not None:
+            if self._out:
+                self._flush()
+            self._transport.close()
