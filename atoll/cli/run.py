@@ -122,6 +122,8 @@ def run(
     effects = system_effects()
     hosting = Hosting(
         host=host,
+        # Where a pod finds it, nobody else does.
+        host_for_others=host if host.token_file is None else None,
         place=place,
         address="127.0.0.1" if place.host in _LOOPBACK else "0.0.0.0",
         port=port or (place.port if place.url else _PORT),

@@ -10,8 +10,11 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
+import orjson
+
 from atoll.client.api import ApiClient, Missing, Refused, Wire
 from atoll.client.collection import Collection
+from atoll.client.refusals import refusal
 from atoll.client.transport import Unreachable
 from atoll.errors import UsageError
 from atoll.hosting.installation import NAME
@@ -19,14 +22,17 @@ from atoll.hosting.place import OUTSIDE, Place
 from atoll.hosting.registering import (
     API_SERVICE,
     API_SERVICES,
+    APPLIED,
     DEFINITIONS,
     Applied,
     Registration,
     definitions,
     registrations,
+    roles,
     spaces,
 )
 from atoll.hosting.translating import SHOWN
+from atoll.runtime.children import Children
 
 T = TypeVar("T")
 
@@ -36,9 +42,11 @@ MANAGER = "atoll"
 _SELF_REVIEWS = Collection(
     "authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", namespaced=False
 )
+_HEADS = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 10.0
 _LOOK_S = 0.1
+_KEEP_S = 60.0
 _TOO_MANY = 429
 
 
@@ -64,15 +72,52 @@ async def prepare(api: ApiClient, place: Place) -> None:
     await _apply(api, spaces(place))
 
 
-async def install(api: ApiClient, place: Place, bundle: bytes) -> None:
-    """Have the host serve our kinds, and find us."""
-    await patiently("our API", lambda: _look_for_others(api))
-    me = await patiently("who we are", lambda: _own_name(api))
-    wanted = Registration(place, base64.b64encode(bundle).decode(), me)
-    await _apply(api, definitions(wanted))
-    await patiently("definitions", lambda: _established(api, wanted))
-    await _apply(api, registrations(wanted))
-    log.info("The host has our definitions, and finds us at %s", place)
+class Installing:
+    """Keeps a host told of us, for as long as we lead; `bundle` gives whom it is to trust."""
+
+    def __init__(self, api: ApiClient, place: Place, bundle: Callable[[], bytes]) -> None:
+        self._api = api
+        self._place = place
+        self._bundle = bundle
+        self._me = ""
+
+    async def install(self) -> None:
+        """Have the host serve our kinds, and find us."""
+        api = self._api
+        await patiently("our API", lambda: _look_for_others(api))
+        self._me = await patiently("who we are", lambda: _own_name(api))
+        wanted = self._wanted()
+        late = await patiently("definitions", lambda: _outdated(api, wanted))
+        await _apply(api, late)
+        await patiently("definitions", lambda: _established(api, late))
+        await _apply(api, registrations(wanted))
+        log.info("The host has our definitions, and finds us at %s", self._place)
+
+    async def keep(self) -> None:
+        """Put back what was changed or removed, for ever; certificates change, too."""
+        await self._give_roles()
+        while True:
+            await asyncio.sleep(_KEEP_S)
+            wanted = self._wanted()
+            try:
+                for path, wire in (*await _outdated(self._api, wanted), *registrations(wanted)):
+                    await self._api.apply(path, wire, MANAGER)
+            except (Refused, Unreachable) as problem:
+                log.warning("The host could not be told of us again: %s", problem)
+
+    def _wanted(self) -> Registration:
+        return Registration(self._place, base64.b64encode(self._bundle()).decode(), self._me)
+
+    async def _give_roles(self) -> None:
+        """Have the roles of agents and people, unless we may not give such rights."""
+        try:
+            await _apply(self._api, roles())
+        except UsageError as refused:
+            log.warning(
+                "Clusters may not be able to register by themselves; an administrator can give"
+                " the roles that are missing with: atoll install (%s)",
+                refused,
+            )
 
 
 async def _own_name(api: ApiClient) -> str:
@@ -82,13 +127,38 @@ async def _own_name(api: ApiClient) -> str:
 
 
 async def _apply(api: ApiClient, objects: Iterable[Applied]) -> None:
-    for path, wire in objects:
-        name = f"{wire['kind']} {wire['metadata']['name']}"
+    """Have the host know all of these; at once, for none needs another."""
+    async with Children("installation") as children:
+        tasks = [children.spawn(_apply_one(api, *each), each[0]) for each in objects]
+        for task in tasks:
+            if refused := await task:
+                raise refused
 
-        async def apply(path: str = path, wire: Wire = wire) -> Wire:
-            return await api.apply(path, wire, MANAGER)
 
-        await patiently(name, apply)
+async def _apply_one(api: ApiClient, path: str, wire: Wire) -> UsageError | None:
+    """Why an object cannot be applied, if it cannot."""
+    name = f"{wire['kind']} {wire['metadata']['name']}"
+    try:
+        await patiently(name, lambda: api.apply(path, wire, MANAGER))
+    except UsageError as refused:
+        return refused
+    return None
+
+
+async def _outdated(api: ApiClient, wanted: Registration) -> list[Applied]:
+    """Those of our definitions that the host has not, or has otherwise."""
+    answer = await api.read(DEFINITIONS.path(), headers={"accept": _HEADS})
+    if answer.status != 200:
+        raise refusal(answer.status, answer.body)
+    known = {
+        each["metadata"]["name"]: (each["metadata"].get("annotations") or {}).get(APPLIED)
+        for each in orjson.loads(answer.body)["items"] or ()
+    }
+    return [
+        (path, wire)
+        for path, wire in definitions(wanted)
+        if known.get(wire["metadata"]["name"]) != wire["metadata"]["annotations"][APPLIED]
+    ]
 
 
 async def _look_for_others(api: ApiClient) -> None:
@@ -115,9 +185,9 @@ async def _look_for_others(api: ApiClient) -> None:
         )
 
 
-async def _established(api: ApiClient, wanted: Registration) -> None:
-    """Wait until the host serves every kind of ours."""
-    for path, wire in definitions(wanted):
+async def _established(api: ApiClient, defined: Iterable[Applied]) -> None:
+    """Wait until the host serves all these kinds."""
+    for path, wire in defined:
         while not _is_established(await api.get(path)):
             log.debug("%s is not served yet", wire["metadata"]["name"])
             await asyncio.sleep(_LOOK_S)

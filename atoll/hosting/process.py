@@ -23,10 +23,12 @@ from atoll.controllers.running import controlling
 from atoll.effects import Effects
 from atoll.errors import UsageError
 from atoll.hosting.admitting import Admitting
+from atoll.hosting.approving import Approving
 from atoll.hosting.callers import Callers
 from atoll.hosting.electing import Term, lead
 from atoll.hosting.hosted import Hosted
-from atoll.hosting.installing import install, patiently, prepare
+from atoll.hosting.informing import Informing
+from atoll.hosting.installing import Installing, patiently, prepare
 from atoll.hosting.keeping import Keeping
 from atoll.hosting.place import Place
 from atoll.hosting.registry import HostRegistry
@@ -50,6 +52,7 @@ class Hosting:
     """
 
     host: Endpoint
+    host_for_others: Endpoint | None  # by which clusters reach it that register, if that is known
     place: Place
     address: str
     port: int
@@ -132,8 +135,7 @@ class Replica:
 
     async def _lead(self, api: ApiClient, keeping: Keeping, resources: bytes) -> None:
         async def work(term: Term) -> None:
-            await install(api, self._hosting.place, keeping.bundle)
-            await self._control(resources, term)
+            await self._work(term, keeping, resources)
 
         if self._hosting.lease is None:
             term = Term()
@@ -142,7 +144,25 @@ class Replica:
         else:
             await lead(api, self._hosting.me, self._hosting.lease, work, self.effects)
 
-    async def _control(self, resources: bytes, term: Term) -> None:
+    async def _work(self, term: Term, keeping: Keeping, resources: bytes) -> None:
+        """What whoever leads does: tell the host of us, and run the controllers; for ever."""
+        hosting = self._hosting
+        way = term.guard(Https(hosting.host, _PATIENCE))
+        api = ApiClient(way)
+        installing = Installing(api, hosting.place, lambda: keeping.bundle)
+        approving = Approving(api, self.effects)
+        informing = Informing(api, hosting.host_for_others, self.effects)
+        try:
+            await installing.install()
+            async with Supervisor("leader", self.effects.chance) as services:
+                services.start("registrations", installing.keep)
+                for name, service in (*approving.services.items(), *informing.services.items()):
+                    services.start(name, service)
+                await self._control(term, resources)
+        finally:
+            await way.close()
+
+    async def _control(self, term: Term, resources: bytes) -> None:
         """Run the controllers, for ever."""
         hosting = self._hosting
         host = Hosted(Https(hosting.host, _PATIENCE), resources)

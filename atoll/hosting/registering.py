@@ -6,8 +6,14 @@ path, in their order. Who applies them, and what the webhooks say, is known else
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
+import orjson
+
+from atoll.apiserver.access.default_roles import GROUP, READ
+from atoll.apiserver.karmada.agents import AGENT_ROLES
+from atoll.apiserver.karmada.people import PEOPLE_ROLES
 from atoll.client.collection import Collection
 from atoll.dialects.karmada import names
 from atoll.hosting.admitting import CONVERSION, DEFAULTS, PROTECTION, RULES
@@ -30,8 +36,25 @@ API_SERVICES = Collection(
 _NAMESPACES = Collection("v1", "Namespace", "namespaces", namespaced=False)
 _SERVICES = Collection("v1", "Service", "services", namespaced=True)
 API_SERVICE = f"{SHOWN.version}.{SHOWN.group}"
+APPLIED = f"{KEPT.group}/applied"
+"""The annotation of a definition that says which one it is."""
+_DIGITS = 16
 _ADMISSION = "admissionregistration.k8s.io/v1"
 _ACCOUNT = "system:serviceaccount:"
+_ROLE_KINDS = {
+    "clusterroles": "ClusterRole",
+    "clusterrolebindings": "ClusterRoleBinding",
+    "roles": "Role",
+    "rolebindings": "RoleBinding",
+}
+# Whoever may see bindings may be told why they are as they are.
+_READERS = (
+    f"clusterroles.{GROUP}",
+    {
+        "metadata": {"name": "atoll-view", "labels": {f"{GROUP}/aggregate-to-view": "true"}},
+        "rules": [{"verbs": list(READ), "apiGroups": [KEPT.group], "resources": ["explanations"]}],
+    },
+)
 # As Karmada registers it.
 _GROUP_PRIORITY, _VERSION_PRIORITY = 2000, 10
 
@@ -54,7 +77,9 @@ class Registration:
 def definitions(wanted: Registration | None = None) -> Iterator[Applied]:
     """The kinds that a host must have; with all their versions once it can find us."""
     for each in host_definitions(wanted.client_config(CONVERSION) if wanted else None):
-        yield DEFINITIONS.path_of(each), each
+        said = sha256(orjson.dumps(each["spec"], option=orjson.OPT_SORT_KEYS)).hexdigest()
+        metadata = {**each["metadata"], "annotations": {APPLIED: said[:_DIGITS]}}
+        yield DEFINITIONS.path_of(each), {**each, "metadata": metadata}
 
 
 def spaces(place: Place) -> Iterator[Applied]:
@@ -63,6 +88,16 @@ def spaces(place: Place) -> Iterator[Applied]:
         metadata = {"name": name, "labels": {names.SKIP_AUTO_PROPAGATION: "true"}}
         wire = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
         yield _NAMESPACES.path_of(wire), wire
+
+
+def roles() -> Iterator[Applied]:
+    """What agents and people may do; who applies it must be allowed to give such rights."""
+    for collection, given in (*AGENT_ROLES, *PEOPLE_ROLES, _READERS):
+        plural, _, group = collection.partition(".")
+        kind = _ROLE_KINDS[plural]
+        place = Collection(f"{group}/v1", kind, plural, namespaced=not kind.startswith("Cluster"))
+        wire = {"apiVersion": place.api_version, "kind": kind, **given}
+        yield place.path_of(wire), wire
 
 
 def registrations(wanted: Registration) -> Iterator[Applied]:

@@ -31,7 +31,7 @@ from atoll.hosting.definitions import cluster_definition
 from atoll.hosting.hosted import translated
 from atoll.hosting.translating import SHOWN
 
-_FOR_ALL = frozenset([*ENDPOINTS, "version"])
+_FOR_ALL = frozenset([*ENDPOINTS, "metrics", "version"])
 _FOR_HOST = frozenset(["apis", "openapi"])
 
 

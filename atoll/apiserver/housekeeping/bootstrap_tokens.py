@@ -12,7 +12,6 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.access.bootstrap_tokens import TYPE, BootstrapToken, read_token
-from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.bodies.encoding import encode_yaml
 from atoll.apiserver.housekeeping.acting import call_on, delete_one, ensure, revise
 from atoll.apiserver.housekeeping.graph import node_of
@@ -29,12 +28,9 @@ SIGNATURE = "jws-kubeconfig-"
 KUBECONFIG = "kubeconfig"
 
 
-def kubeconfig(signing: Signing) -> str:
+def kubeconfig(ca: bytes, url: str) -> str:
     """Where the server is and how it is known, as a kubeconfig without any user."""
-    cluster = {
-        "certificate-authority-data": b64encode(signing.ca).decode(),
-        "server": signing.url,
-    }
+    cluster = {"certificate-authority-data": b64encode(ca).decode(), "server": url}
     clusters = [{"cluster": cluster, "name": ""}]
     return encode_yaml({"apiVersion": "v1", "clusters": clusters, "kind": "Config"}).decode()
 
@@ -103,7 +99,7 @@ class Tokens:
         """Have cluster-info, right and signed by whoever may; it is left alone where it is not."""
         namespace, _, name = INFO.partition("/")
         signing = self._api.signing
-        ours = {KUBECONFIG: kubeconfig(signing)} if signing.url else {}
+        ours = {KUBECONFIG: kubeconfig(signing.ca, signing.url)} if signing.url else {}
         if ours:
             meta = {"name": name, "namespace": namespace}
             await ensure(self._api, CONFIG_MAPS, {"metadata": meta, "data": ours})
