@@ -27,7 +27,7 @@ bench: $(INSTALLED)
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.members
 
-# Builds the real etcd, kube-apiserver, kubectl and karmadactl once; says so in one line where it cannot.
+# Builds the real Kubernetes, kwok, karmadactl and helm once; says so in one line where it cannot.
 testenv: $(INSTALLED)
 	@$(BIN)/python -m testenv build
 	@$(BIN)/python -m testenv clients

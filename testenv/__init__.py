@@ -1,5 +1,6 @@
-"""The real thing to compare with: etcd, kube-apiserver and kubectl, built from source and started.
+"""The real thing: Kubernetes, and those who work with it, built from source and started.
 
-`python -m testenv build` builds them once into a cache outside the checkout; `testenv.cluster`
-starts them. Versions are those of go/go.mod. Nothing here ships with Atoll.
+`python -m testenv build` builds it once into a cache outside the checkout; `testenv.cluster` starts
+one cluster and `testenv.federation` several. Versions are those of go/go.mod and of the modules
+beside it. Nothing here ships with Atoll.
 """

@@ -1,7 +1,7 @@
 """python -m testenv build | clients | path | versions | up
 
 build     builds the testenv if it is not there; where it cannot, says why in one line
-clients   the same for the clients of others: karmadactl, and a program that uses client-go
+clients   the same for the clients of others: karmadactl, helm, and a program with client-go
 path      prints the directory of the binaries
 versions  prints what is built, and with which Go
 up        starts a Kubernetes API server and says how to reach it, until interrupted; with
@@ -18,6 +18,7 @@ from functools import partial
 
 from testenv.build import (
     FOLLOWER,
+    HELM,
     KARMADACTL,
     KUBERNETES,
     KWOK,
@@ -91,7 +92,7 @@ def _up(members: int, nodes: int) -> int:
 
 COMMANDS: dict[str, Callable[[], int]] = {
     "build": partial(_build, KUBERNETES, KWOK),
-    "clients": partial(_build, FOLLOWER, KARMADACTL),
+    "clients": partial(_build, FOLLOWER, KARMADACTL, HELM),
     "path": _path,
     "versions": _versions,
 }

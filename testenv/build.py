@@ -49,6 +49,7 @@ KARMADACTL = Recipe(
     MODULE.with_name("karmadactl"),
     {"karmadactl": "github.com/karmada-io/karmada/cmd/karmadactl"},
 )
+HELM = Recipe(MODULE.with_name("helm"), {"helm": "helm.sh/helm/v4/cmd/helm"})
 FOLLOWER = Recipe(MODULE.with_name("follower"), {"follower": "."})
 # A command whose name ends so is the tests of its package.
 CONFORMANCE = Recipe(MODULE.with_name("e2e"), {"e2e.test": "k8s.io/kubernetes/test/e2e"})
@@ -107,6 +108,7 @@ def versions(module: Path = MODULE) -> dict[str, str]:
         "kubernetes": re.search(r"\bk8s\.io/kubernetes v(\S+)", text),
         "etcd": re.search(r"^\s*go\.etcd\.io/etcd/server/v3 v(\S+)", text, re.MULTILINE),
         "kwok": re.search(r"\bsigs\.k8s\.io/kwok v(\S+)", text),
+        "helm": re.search(r"\bhelm\.sh/helm/v\d+ v(\S+)", text),
         "karmada": re.search(r"\bgithub\.com/karmada-io/karmada v(\S+)", text),
         "go": re.search(r"^go (\S+)", text, re.MULTILINE),
     }
