@@ -5,15 +5,15 @@ Parse, call, print. Whatever goes wrong on purpose ends as one line; only a bug 
 
 import importlib
 import os
-import sys
+from functools import partial
 
 import click
 from click.shell_completion import CompletionItem
 
 from atoll import __version__
-from atoll.cli.failing import ERROR, INTERRUPTED, CommandFailed
-from atoll.cli.printing import CannotWrite, tell, tell_error
-from atoll.errors import AtollError
+from atoll.cli.ending import exit_code
+from atoll.cli.failing import INTERRUPTED
+from atoll.cli.printing import tell, tell_error
 
 # In the order in which a user meets them.
 COMMANDS = {
@@ -123,9 +123,10 @@ def app(color: str) -> None:
 
 def run(arguments: list[str]) -> int:
     """Carry out a command line and give its exit code."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever called us, who so wants to hear nothing
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
+    return exit_code(partial(_carry_out, arguments))
+
+
+def _carry_out(arguments: list[str]) -> int:
     try:
         code = app.main(arguments, prog_name="atoll", standalone_mode=False)
     except click.exceptions.Abort:
@@ -134,18 +135,6 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         _tell_usage(error, arguments)
         return error.exit_code
-    except CommandFailed as error:
-        tell_error(str(error))
-        return error.code
-    except BrokenPipeError:
-        # Whoever read our output has enough. Python must not try to flush it at exit.
-        sys.stdout = None
-        return ERROR
-    except AtollError as error:
-        if isinstance(error, CannotWrite):
-            sys.stdout = None  # as above
-        tell_error(str(error))
-        return ERROR
     return code if isinstance(code, int) else 0
 
 

@@ -76,13 +76,3 @@ def _check(policy: Path) -> None:
     except (OSError, UnicodeDecodeError) as error:
         raise CommandFailed(f"the audit policy {policy} cannot be read: {error}") from error
     read_policy(text, str(policy))
-
-
-def as_words(audit: AuditChoice) -> list[str]:
-    """The options that say what is not usual about this choice."""
-    words: list[str] = []
-    for name, (flag, *_), _, _ in _OPTIONS:
-        value = getattr(audit, name)
-        if value != getattr(NO_AUDIT, name):
-            words += [flag, str(value)]
-    return words

@@ -87,14 +87,3 @@ def estimator_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _destinations() -> list[str]:
     return [f"estimators_{name}" for name, *_ in _OPTIONS]
-
-
-def as_words(estimators: EstimatorChoice) -> list[str]:
-    """The options that say what is not usual about this choice."""
-    words: list[str] = []
-    for name, flag, kind, _ in _OPTIONS:
-        value = getattr(estimators, name)
-        if value != getattr(_USUAL, name):
-            shown = f"{value}s" if kind is _SPAN else str(value)
-            words += [flag] if kind is None else [flag, shown]
-    return words

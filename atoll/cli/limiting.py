@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from atoll.cli.timing import flag
-from atoll.config import USUAL_REQUESTS, RequestLimits
+from atoll.config import RequestLimits
 
 _HELP = {
     "max_requests_inflight": "How many requests that read are served at once.",
@@ -34,13 +34,3 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help=f"{_HELP[each.name]} [default: {each.default}]",
         )(wrapped)
     return wrapped
-
-
-def as_words(requests: RequestLimits) -> list[str]:
-    """The options that say what is not usual about these limits."""
-    words: list[str] = []
-    for each in fields(RequestLimits):
-        value = getattr(requests, each.name)
-        if value != getattr(USUAL_REQUESTS, each.name):
-            words += [flag(each.name), str(value)]
-    return words

@@ -8,14 +8,13 @@ import os
 import sys
 from typing import TextIO
 
-import click
-
 from atoll.errors import AtollError
 
 _PLAIN = str.maketrans(
     {"✓": "+", "·": "-", "…": ".", "–": "-", "×": "x", "≈": "~", "→": "->", "≠": "!="}
     | {"█": "#", "░": "."}
 )
+_COLOURS = {"red": 31, "green": 32}
 
 
 class CannotWrite(AtollError):
@@ -55,7 +54,7 @@ def _print(text: str, stream: TextIO) -> None:
 
 
 def _coloured(text: str, colour: str, stream: TextIO) -> str:
-    return click.style(text, fg=colour) if _wants_colour(stream) else text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if _wants_colour(stream) else text
 
 
 def _wants_colour(stream: TextIO) -> bool:

@@ -68,16 +68,6 @@ def times_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def as_words(times: Times) -> list[str]:
-    """The options that say what is not usual about these times."""
-    words: list[str] = []
-    for each in fields(Times):
-        value = getattr(times, each.name)
-        if value != getattr(USUAL_TIMES, each.name):
-            words += [flag(each.name), _written(each.name, value)]
-    return words
-
-
 def _is_rate(name: str) -> bool:
     return name.endswith("_rate")
 

@@ -5,29 +5,21 @@ from pathlib import Path
 
 import click
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from running import Shell
 
-from atoll.cli.auditing import as_words, audit_options
+from atoll.cli.auditing import audit_options
 from atoll.config import AuditChoice
 
 POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n"
-CHOICES = st.builds(
-    AuditChoice,
-    log=st.just(Path("/somewhere/audit.log")),
-    maxsize=st.integers(0, 1000),
-    maxbackup=st.integers(0, 10),
-    maxage=st.integers(0, 30),
-)
 
 
-@given(CHOICES)
-def test_the_choice_reaches_the_server_as_it_was_meant(choice: AuditChoice) -> None:
+def test_the_flags_say_what_is_chosen(tmp_path: Path) -> None:
     found: list[AuditChoice] = []
     receive = click.command()(audit_options(lambda audit: found.append(audit)))
-    receive.main(as_words(choice), standalone_mode=False)
-    assert found == [choice]
+    words = ["--audit-log-path", str(tmp_path / "a"), "--audit-log-maxsize", "7"]
+    words += ["--audit-log-maxbackup", "3", "--audit-log-maxage", "2"]
+    receive.main(words, standalone_mode=False)
+    assert found == [AuditChoice(log=tmp_path / "a", maxsize=7, maxbackup=3, maxage=2)]
 
 
 @pytest.mark.parametrize(

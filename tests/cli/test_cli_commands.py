@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from running import Shell
 
 from atoll import __version__
-from atoll.cli.timing import as_words, times_options
+from atoll.cli.timing import flag, times_options
 from atoll.config import Config, Times, read_config
 
 SPANS = st.floats(min_value=0.001, max_value=100_000)
@@ -342,10 +342,12 @@ def test_times_that_cannot_be_are_refused(flag: str, value: str, said: str, shel
 
 
 @given(times=st.builds(Times, **{each.name: SPANS for each in fields(Times)}))
-def test_times_reach_the_server_as_they_were_meant(times: Times) -> None:
+def test_times_are_read_as_they_were_meant(times: Times) -> None:
     found: list[Times] = []
     receive = click.command()(times_options(lambda times: found.append(times)))
-    receive.main(as_words(times), standalone_mode=False)
+    units = {each.name: "" if each.name.endswith("rate") else "s" for each in fields(Times)}
+    words = [(flag(name), f"{getattr(times, name)}{unit}") for name, unit in units.items()]
+    receive.main([word for pair in words for word in pair], standalone_mode=False)
     assert found == [times]
 
 

@@ -1,36 +1,27 @@
 """`atoll estimator`, and the options by which a plane asks estimators."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from running import Shell
 
-from atoll.cli.estimating import as_words, estimator_options
+from atoll.cli.estimating import estimator_options
 from atoll.config import EstimatorChoice
 
 HERE = Path(__file__).resolve()
-CHOICES = st.builds(
-    EstimatorChoice,
-    enabled=st.booleans(),
-    timeout=st.floats(min_value=0.001, max_value=1000).map(lambda value: round(value, 3)),
-    namespace=st.sampled_from(["karmada-system", "elsewhere"]),
-    service_prefix=st.sampled_from(["karmada-scheduler-estimator", "est"]),
-    port=st.integers(1, 65535),
-    ca=st.sampled_from([None, HERE]),
-    skip_verification=st.booleans(),
-    disabled_in_pull_mode=st.booleans(),
-)
 
 
-@given(CHOICES)
-def test_the_choice_reaches_the_server_as_it_was_meant(choice: EstimatorChoice) -> None:
+def test_the_flags_say_what_is_chosen() -> None:
     found: list[EstimatorChoice] = []
     receive = click.command()(estimator_options(lambda estimators: found.append(estimators)))
-    receive.main(as_words(choice), standalone_mode=False)
-    assert found == [choice]
+    words = ["--enable-scheduler-estimator", "--scheduler-estimator-timeout", "1m30s"]
+    words += ["--scheduler-estimator-port", "7", "--scheduler-estimator-ca-file", str(HERE)]
+    words += ["--disable-scheduler-estimator-in-pull-mode"]
+    receive.main(words, standalone_mode=False)
+    chosen = EstimatorChoice(enabled=True, timeout=90.0, port=7, ca=HERE)
+    assert found == [replace(chosen, disabled_in_pull_mode=True)]
 
 
 @pytest.mark.parametrize(
