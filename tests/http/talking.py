@@ -155,23 +155,23 @@ async def serving(
 ) -> AsyncIterator[Running]:
     async with AsyncExitStack() as stack:
         if THROUGH_GATE.get():
-            handler = await stack.enter_async_context(linked(handler))
+            link, _ = await stack.enter_async_context(linked(handler))
+            handler = link.ask
         yield await stack.enter_async_context(_serving(credentials, handler, limits or Limits()))
 
 
 @asynccontextmanager
-async def linked(handler: Handler) -> AsyncIterator[Handler]:
-    """The same handler as a gate has it: at the other end of a line, here in the same loop."""
+async def linked(handler: Handler) -> AsyncIterator[tuple[Link, Core]]:
+    """A gate's way to a handler, and the core's end of it, here in one loop."""
     ours, theirs = socket.socketpair()
     loop = asyncio.get_running_loop()
-    for each in (ours, theirs):
-        each.setblocking(False)
-    async with Children("core") as children:
+    async with Children("linked") as children:
         core, link = Core(handler, children), Link(children)
-        await loop.create_connection(lambda: core.line, sock=ours)
-        await loop.create_connection(link.over, sock=theirs)
+        for sock, end in ((ours, lambda: core.line), (theirs, link.over)):
+            sock.setblocking(False)
+            await loop.create_connection(end, sock=sock)
         try:
-            yield link.ask
+            yield link, core
         finally:
             link.hang_up()
             await core.lost.wait()

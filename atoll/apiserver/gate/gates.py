@@ -59,9 +59,13 @@ class Gates:
         return sum(core.connection_count for core in self._alive.values())
 
     @property
+    def pids(self) -> list[int]:
+        return [process.pid for process in self._alive]
+
+    @property
     def memory_bytes(self) -> int:
         """How much memory they take beside what they share with this process."""
-        return sum(private_bytes(process.pid) for process in self._alive)
+        return sum(map(private_bytes, self.pids))
 
     def open(self, listener: socket.socket, files: Sequence[Path]) -> None:
         """From now on clients may come; certificate, its key and whom to believe are in `files`."""
