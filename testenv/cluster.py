@@ -31,10 +31,14 @@ ATTEMPTS = 3  # a free port may be taken between finding and using it
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What runs besides etcd and kube-apiserver; where there are nodes, also a scheduler."""
+    """What runs besides etcd and kube-apiserver; where there are nodes, also a scheduler.
+
+    One that is audited notes who asked for what, in the file AUDIT of its directory.
+    """
 
     controllers: tuple[str, ...] = ()
     nodes: int = 0
+    is_audited: bool = False
 
 
 BARE = Shape()
@@ -198,7 +202,9 @@ def _foundation(binaries: Binaries, site: Site, shape: Shape, cluster: Cluster) 
 
     command = commands.etcd(binaries, site)
     yield _part("etcd", command, site, etcd_is_ready)
-    command = commands.kube_apiserver(binaries, site, has_accounts=bool(shape.controllers))
+    command = commands.kube_apiserver(
+        binaries, site, has_accounts=bool(shape.controllers), is_audited=shape.is_audited
+    )
     yield _part("kube-apiserver", command, site, cluster.ready)
 
 

@@ -15,6 +15,7 @@ from testenv.certificates import Certificates
 Command = list[str | Path]
 
 TOKEN = "testenv-administrator"
+AUDIT = "audit.log"
 # A node whose machine runs has this label: kwok plays only those.
 MACHINE = "testenv/machine"
 STAGES = Path(__file__).with_name("stages.yaml")
@@ -85,7 +86,9 @@ def etcd(binaries: Binaries, site: Site) -> Command:
     ]
 
 
-def kube_apiserver(binaries: Binaries, site: Site, *, has_accounts: bool) -> Command:
+def kube_apiserver(
+    binaries: Binaries, site: Site, *, has_accounts: bool, is_audited: bool = False
+) -> Command:
     """Without controllers there are no service accounts, which it would insist on."""
     certificates = site.certificates
     tokens = site.directory / "tokens.csv"
@@ -112,7 +115,20 @@ def kube_apiserver(binaries: Binaries, site: Site, *, has_accounts: bool) -> Com
         f"--service-account-key-file={certificates.service_account_key}",
         f"--service-account-signing-key-file={certificates.service_account_key}",
         *([] if has_accounts else ["--disable-admission-plugins=ServiceAccount"]),
+        *(_audit_flags(site) if is_audited else []),
     ]
+
+
+def _audit_flags(site: Site) -> list[str]:
+    """Who asked for what, once it is answered: a line of JSON for each request."""
+    policy = site.directory / "audit.yaml"
+    policy.write_text(
+        "apiVersion: audit.k8s.io/v1\n"
+        "kind: Policy\n"
+        "omitStages: [RequestReceived, ResponseStarted]\n"
+        "rules: [{level: Metadata}]\n"
+    )
+    return [f"--audit-policy-file={policy}", f"--audit-log-path={site.directory / AUDIT}"]
 
 
 def _front_proxy_flags(certificates: Certificates) -> list[str]:

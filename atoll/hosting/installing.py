@@ -8,6 +8,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import TypeVar
 
 import orjson
@@ -109,15 +110,26 @@ class Installing:
         return Registration(self._place, base64.b64encode(self._bundle()).decode(), self._me)
 
     async def _give_roles(self) -> None:
-        """Have the roles of agents and people, unless we may not give such rights."""
+        """Have the roles of agents and people; where we may not give such rights, say so."""
+        missing = [each for each in roles() if not await self._is_there(each[0])]
         try:
-            await _apply(self._api, roles())
+            await _apply(self._api, missing)
         except UsageError as refused:
             log.warning(
-                "Clusters may not be able to register by themselves; an administrator can give"
-                " the roles that are missing with: atoll install (%s)",
+                "Clusters may not be able to register by themselves; an administrator gives the"
+                " roles that are missing with: atoll install (%s)",
                 refused,
             )
+
+    async def _is_there(self, path: str) -> bool:
+        async def look() -> bool:
+            try:
+                await self._api.get(path)
+            except Missing:
+                return False
+            return True
+
+        return await patiently(path, look)
 
 
 async def _own_name(api: ApiClient) -> str:

@@ -13,10 +13,12 @@ from typing import Any
 from atoll.hosting.electing import SEAT
 from atoll.hosting.installation import NAME, SERVING_SECRET, Rights
 from atoll.hosting.place import OUTSIDE
-from atoll.hosting.registering import API_SERVICE, definitions
+from atoll.hosting.registering import API_SERVICE, definitions, roles
 from atoll.hosting.translating import KEPT, SHOWN
+from atoll.members.certifying import SIGNER
 
 _ADMISSION = "admissionregistration.k8s.io"
+_CERTIFICATES = "certificates.k8s.io"
 _AGGREGATION = "apiregistration.k8s.io"
 _EXTENSIONS = "apiextensions.k8s.io"
 _LEASES = "coordination.k8s.io"
@@ -57,16 +59,18 @@ def at_home() -> Iterator[Right]:
     yield Right("certificates", "", ("secrets",), ("update",), (SERVING_SECRET,), renewed)
 
 
-def outside_at_home() -> Iterator[Right]:
-    """What is asked of that namespace if the program runs elsewhere."""
+def outside() -> Iterator[Right]:
+    """What is asked besides by a program that does not run in a pod of the host."""
     yield Right("registration", "", ("services",), ("create",))
     yield Right("registration", "", ("services",), ("patch",), (OUTSIDE,))
+    yield Right("agents", "", ("configmaps",), ("create",))
 
 
 def everywhere(templates: Sequence[tuple[str, str]] = ANY) -> Iterator[Right]:
     """What is asked of the whole host."""
     yield from _registration()
     yield from _serving()
+    yield from _agents()
     yield from _own_kinds()
     yield from _places()
     for group, resource in templates:
@@ -83,16 +87,38 @@ def _registration() -> Iterator[Right]:
     yield Right(part, _EXTENSIONS, kinds, ("get",), (*ours, SHOWN.collection))
     yield Right(part, _EXTENSIONS, kinds, ("patch",), ours)
     yield Right(part, _AGGREGATION, ("apiservices",), ("get", "patch"), (API_SERVICE,))
+    for resource, given in _given().items():
+        yield Right(part, _RBAC, (resource,), ("get",), given)
     hooks = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
     yield Right(part, _ADMISSION, hooks, ("patch",), (NAME,))
     yield Right(part, "", ("namespaces",), ("patch",))
+    applied = "to apply what is not there is to make it, which the log of a host calls a patch"
     for group, made in (
         (_EXTENSIONS, kinds),
         (_AGGREGATION, ("apiservices",)),
         (_ADMISSION, hooks),
         ("", ("namespaces",)),
     ):
-        yield Right(part, group, made, ("create",))
+        yield Right(part, group, made, ("create",), rarely=applied)
+
+
+def _given() -> dict[str, tuple[str, ...]]:
+    """The roles of agents and people, which we look for; an administrator gives them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path, wire in roles():
+        resource = path.split("/")[-2]
+        found[resource] = (*found.get(resource, ()), wire["metadata"]["name"])
+    return found
+
+
+def _agents() -> Iterator[Right]:
+    """What clusters that register by themselves need: to know the host, and a certificate."""
+    requests = "certificatesigningrequests"
+    yield Right("agents", _CERTIFICATES, (requests,), _FOLLOW)
+    yield Right("agents", _CERTIFICATES, (f"{requests}/approval",), ("patch",))
+    yield Right("agents", _CERTIFICATES, ("signers",), ("approve",), (SIGNER,))
+    yield Right("agents", "authorization.k8s.io", ("subjectaccessreviews",), ("create",))
+    yield Right("agents", "", ("configmaps",), (*_FOLLOW, "update"), ("cluster-info",))
 
 
 def _serving() -> Iterator[Right]:
