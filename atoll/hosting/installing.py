@@ -8,7 +8,6 @@ import asyncio
 import base64
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from functools import partial
 from typing import TypeVar
 
 import orjson
