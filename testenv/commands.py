@@ -20,7 +20,7 @@ AUDIT = "audit.log"
 MACHINE = "testenv/machine"
 STAGES = Path(__file__).with_name("stages.yaml")
 # Without these a cluster is not whole: namespaces end, owners take along what they own, accounts
-# have tokens, and those who ask for certificates get them.
+# have tokens, those who ask for certificates get them, and volumes nobody uses can be deleted.
 HOST_CONTROLLERS = (
     "namespace-controller",
     "garbage-collector-controller",
@@ -32,6 +32,9 @@ HOST_CONTROLLERS = (
     "certificatesigningrequest-signing-controller",
     "bootstrap-signer-controller",
     "token-cleaner-controller",
+    "persistentvolume-protection-controller",
+    "persistentvolumeclaim-protection-controller",
+    "volumeattributesclass-protection-controller",
 )
 MEMBER_CONTROLLERS = (
     *HOST_CONTROLLERS,
