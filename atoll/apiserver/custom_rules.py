@@ -6,6 +6,7 @@ asked only if nothing is so wrong that they could stumble over it.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from atoll.apiserver.fields import error as fields
@@ -16,7 +17,7 @@ from atoll.apiserver.schemas.correlation import Pair
 from atoll.apiserver.schemas.embedded import embedded_errors, has_embedded
 from atoll.apiserver.schemas.list_types import compile_list_types
 from atoll.apiserver.schemas.schema import Schema
-from atoll.apiserver.schemas.validating import compile_validation
+from atoll.apiserver.schemas.validating import Validate, compile_validation
 from atoll.apiserver.validations.rules import Part
 
 Object = dict[str, Any]
@@ -42,7 +43,7 @@ _UNCHECKED = fields.invalid(
 
 
 class CustomRules:
-    """The rules of one version of a custom resource."""
+    """The rules of one version of a custom resource, each compiled when it is first asked."""
 
     def __init__(
         self,
@@ -54,15 +55,22 @@ class CustomRules:
     ) -> None:
         """`called` is the kind and the apiVersion that its objects must have."""
         self.expressions = expressions
+        self._schema = schema
         self._raw = raw
         self._called = called
-        self._validate = compile_validation(raw)
-        self._list_types = compile_list_types(schema)
-        self._checks: list[Errors] = []
-        if scale is not None:
-            self._checks.append(lambda obj: _scale_errors(scale, obj))
-        if has_embedded(schema):
-            self._checks.append(lambda obj: embedded_errors(schema, obj))
+        self._scale = scale
+
+    @cached_property
+    def _validate(self) -> Validate:
+        return compile_validation(self._raw)
+
+    @cached_property
+    def _list_types(self) -> Errors | None:
+        return compile_list_types(self._schema)
+
+    @cached_property
+    def _has_embedded(self) -> bool:
+        return has_embedded(self._schema)
 
     def errors(self, obj: Object) -> list[FieldError]:
         """The rules a new object breaks."""
@@ -89,7 +97,8 @@ class CustomRules:
         return self._with_expressions(found, new, old, warnings)
 
     def _other_errors(self, obj: Object) -> list[FieldError]:
-        return [error for check in self._checks for error in check(obj)]
+        found = [] if self._scale is None else _scale_errors(self._scale, obj)
+        return found + embedded_errors(self._schema, obj) if self._has_embedded else found
 
     def _with_expressions(
         self, found: list[FieldError], new: Object, old: Object | None, warnings: list[str]

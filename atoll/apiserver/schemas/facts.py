@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import orjson
+import msgspec
 
 from atoll.apiserver.schemas.schema import Schema, Type
 
@@ -99,6 +99,22 @@ class FieldFacts(NamedTuple):
     zero: Literal["", "pointer", "omitempty", "omitzero", "wrapped", "inline"] = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Values by name, kept as the JSON they were written in: most are never asked for."""
+
+    _raw: Mapping[str, msgspec.Raw]
+
+    def __getitem__(self, name: str) -> Any:
+        return msgspec.json.decode(self._raw[name])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._raw
+
+    def names(self) -> Iterable[str]:
+        return self._raw.keys()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
     """Everything known of one Kubernetes version."""
@@ -106,14 +122,15 @@ class Facts:
     kubernetes: str  # v1.36.4
     kinds: tuple[KindFacts, ...]  # in discovery order
     groups: tuple[GroupFacts, ...]  # in discovery order
-    _definitions: Mapping[str, dict[str, Any]]
+    _definitions: _Texts
     _per_version: frozenset[str]
-    _messages: Mapping[str, list[list[Any]]]
+    _messages: _Texts
     _built: dict[str, Schema] = field(default_factory=dict)
+    _left_out: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def definitions(self) -> Iterable[str]:
-        return self._definitions.keys()
+        return self._definitions.names()
 
     def schema(self, definition: str) -> Schema:
         """The shape of a definition: always the same node, and one that may contain itself."""
@@ -121,8 +138,8 @@ class Facts:
         return self._build(definition) if known is None else known
 
     def openapi(self, definition: str, group: str = "", version: str = "v1") -> dict[str, Any]:
-        """A definition as in the OpenAPI v3 document of a group and version; not to be changed."""
-        schema = self._definitions[definition]
+        """A definition as in the OpenAPI v3 document of a group and version."""
+        schema: dict[str, Any] = self._definitions[definition]
         if definition not in self._per_version or (group, version) == ("", "v1"):
             return schema
         kind = definition.rpartition(".")[2]
@@ -135,13 +152,16 @@ class Facts:
 
     def left_out(self, name: str) -> frozenset[str]:
         """The fields of a definition that JSON does not have where they are zero or empty."""
+        known = self._left_out.get(name)
+        if known is not None:
+            return known
         found: set[str] = set()
         for one in self.message(name) if name in self._messages else ():
             if one.zero == "inline":
                 found |= self.left_out(one.name)
             elif one.zero in ("omitempty", "omitzero"):
                 found.add(one.name)
-        return frozenset(found)
+        return self._left_out.setdefault(name, frozenset(found))
 
     def closure(self, roots: Iterable[str]) -> tuple[str, ...]:
         """The definitions one needs to understand `roots`, themselves included, sorted."""
@@ -253,15 +273,27 @@ def _refs(source: Mapping[str, Any]) -> Iterable[str]:
 @cache
 def load() -> Facts:
     """The facts of the Kubernetes version Atoll serves; read once."""
-    read = orjson.loads(Path(__file__).with_name("kubernetes.json").read_bytes())
+    written = Path(__file__).with_name("kubernetes.json").read_bytes()
+    read = msgspec.json.decode(written, type=_File)
     return Facts(
-        kubernetes=read["provenance"]["kubernetes"],
-        kinds=tuple(map(_kind, read["kinds"])),
-        groups=tuple(map(_group, read["groups"])),
-        _definitions=read["definitions"],
-        _per_version=frozenset(read["per_version"]),
-        _messages=read["messages"],
+        kubernetes=read.provenance["kubernetes"],
+        kinds=tuple(map(_kind, read.kinds)),
+        groups=tuple(map(_group, read.groups)),
+        _definitions=_Texts(read.definitions),
+        _per_version=frozenset(read.per_version),
+        _messages=_Texts(read.messages),
     )
+
+
+class _File(msgspec.Struct):
+    """The file, as far as it is read at once."""
+
+    provenance: dict[str, str]
+    kinds: list[dict[str, Any]]
+    groups: list[dict[str, Any]]
+    per_version: list[str]
+    definitions: dict[str, msgspec.Raw]
+    messages: dict[str, msgspec.Raw]
 
 
 def _kind(read: Mapping[str, Any]) -> KindFacts:
