@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: install demo test check bench testenv conformance requirements facts crds clean
+.PHONY: install demo test check bench testenv conformance requirements facts crds deploy clean
 
 install: $(INSTALLED)
 
@@ -50,6 +50,10 @@ facts: $(INSTALLED)
 # Prints Karmada's kinds and ours as definitions for a real kube-apiserver.
 crds: $(INSTALLED)
 	@$(BIN)/python -m scripts.crds
+
+# Writes what of deploy/ follows from the product: definitions, rights, plain manifests.
+deploy: $(INSTALLED)
+	@$(BIN)/python -m scripts.deploy
 
 clean:
 	rm -rf $(VENV)

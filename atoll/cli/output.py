@@ -45,9 +45,14 @@ def show_data(answer: object, output: str) -> None:
 def as_yaml(answer: object) -> str:
     import yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    class Plain(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        """Writes a value that occurs twice twice: not every reader knows references."""
+
+        def ignore_aliases(self, data: object) -> bool:
+            return True
+
     written: str = yaml.dump(
-        answer, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False
+        answer, Dumper=Plain, sort_keys=False, allow_unicode=True, default_flow_style=False
     )
     return written
 

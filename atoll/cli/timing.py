@@ -35,8 +35,9 @@ class Span(click.ParamType[float]):
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         if isinstance(value, float):
             return value
-        found = parse(f"{value}s") if self._bare else None
-        found = parse(value) if found is None else found
+        found = parse(value)
+        if found is None and self._bare:  # only then: 2m and an s would be milliseconds
+            found = parse(f"{value}s")
         if found is None:
             self.fail(f'"{value}" is no span of time; write for example 10s or 1m30s', param, ctx)
         if self._lasting and not found:

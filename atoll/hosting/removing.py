@@ -1,0 +1,244 @@
+"""Taking an installation off a host, in an order in which nobody is locked out.
+
+A client comes in, changes go out. First the host forgets whom to ask about our kinds, so that
+writes need no answer of ours; then the replicas go, then what they needed. The objects of users
+stay, unless they are purged. Member clusters are never spoken to: what was delivered stays there.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.client.collection import Collection
+from atoll.client.plain import PlainClient, Wire
+from atoll.client.refusals import Missing, Stale
+from atoll.dialects.karmada import names
+from atoll.errors import UsageError
+from atoll.hosting.deploying import (
+    COLLECTIONS,
+    OURS,
+    PODS,
+    Change,
+    everything,
+    find,
+    is_ours,
+    title_of,
+)
+from atoll.hosting.installation import NAME, SERVING_SECRET, Installation
+from atoll.hosting.place import OUTSIDE, Place
+from atoll.hosting.registering import API_SERVICES, Registration, definitions, registrations
+from atoll.hosting.translating import KEPT
+from atoll.members.agent_home import DEPLOYMENTS
+from atoll.members.objects import NAMESPACES, SECRETS
+from atoll.members.unjoining import WORKS, clear_namespace
+
+RECORDS = Collection(KEPT.api_version, KEPT.kind, KEPT.plural, namespaced=False)
+LEASES = Collection("coordination.k8s.io/v1", "Lease", "leases", namespaced=True)
+LEASE = "atoll-controllers"
+
+_MANAGERS = frozenset(["atoll", "atoll-cli"])
+_FINALIZERS = frozenset(
+    [
+        names.POLICY_FINALIZER,
+        names.CLUSTER_POLICY_FINALIZER,
+        names.BINDING_FINALIZER,
+        names.CLUSTER_BINDING_FINALIZER,
+        names.DEPENDENCIES_FINALIZER,
+        names.EXECUTION_FINALIZER,
+        names.CLUSTER_FINALIZER,
+    ]
+)
+_STEP_S = 0.5
+
+Pause = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """From which namespace an installation is to go, and how long its pods are waited for."""
+
+    namespace: str
+    wait_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What users have in the plane, and would no longer be looked after; whose agents live on."""
+
+    clusters: int = 0
+    works: int = 0
+    with_agents: tuple[str, ...] = ()
+
+
+def inventory(host: PlainClient) -> Inventory:
+    """Count what there is."""
+    clusters = _listed(host, RECORDS)
+    agents = [each for each in clusters if (each.get("spec") or {}).get("syncMode") == "Pull"]
+    names_of = tuple(each["metadata"]["name"] for each in agents)
+    return Inventory(len(clusters), len(_listed(host, WORKS)), names_of)
+
+
+def _listed(host: PlainClient, collection: Collection) -> list[Wire]:
+    try:
+        return host.list(collection)
+    except Missing:
+        return []
+
+
+def remove(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
+    """Take away all that runs the plane but its home; gives what became of each."""
+    yield from _unregister(host, wish.namespace)
+    yield from _drop(host, DEPLOYMENTS, NAME, wish.namespace)
+    left = _wait_for_pods(host, wish, pause)
+    if left:
+        yield Change(f"pod/{left[0]}", f"still ends, as do {len(left) - 1} others")
+    # A replica that was still there may have registered anew.
+    yield from _unregister(host, wish.namespace)
+    for wire in reversed(
+        everything(Installation(namespace=wish.namespace, with_service_monitor=True))
+    ):
+        if wire["kind"] == NAMESPACES.kind:
+            continue
+        metadata, collection = wire["metadata"], COLLECTIONS[wire["kind"]]
+        yield from _drop(host, collection, metadata["name"], metadata.get("namespace", ""))
+    yield from _drop(host, COLLECTIONS["Service"], OUTSIDE, wish.namespace)
+    yield from _drop(host, SECRETS, SERVING_SECRET, wish.namespace)
+
+
+def remove_home(host: PlainClient, namespace: str) -> Iterator[Change]:
+    """Take away, last of all, where the replicas found each other and where they lived."""
+    yield from _drop(host, LEASES, LEASE, namespace)
+    yield from _drop_namespace(host, namespace)
+
+
+def _unregister(host: PlainClient, namespace: str) -> Iterator[Change]:
+    """Let the host ask us nothing any more."""
+    for path, wire in registrations(Registration(Place(namespace))):
+        found = find(host, path)
+        if found is not None and not _is_others(found):
+            yield from _delete(host, path, found, wire)
+    for path, wire in definitions():
+        found = find(host, path)
+        conversion = found["spec"].get("conversion") if found else None
+        if conversion and conversion["strategy"] == "Webhook":
+            host.patch(path, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+            yield Change(title_of(wire), "no longer converted")
+
+
+def _is_others(found: Wire) -> bool:
+    """Whether an API of ours is served by another program."""
+    service = found["spec"].get("service") or {} if found["kind"] == API_SERVICES.kind else {}
+    return service.get("name", NAME) not in (NAME, OUTSIDE)
+
+
+def _drop(
+    host: PlainClient, collection: Collection, name: str, namespace: str = ""
+) -> Iterator[Change]:
+    path = collection.path(namespace, name)
+    found = find(host, path)
+    if found is not None and "deletionTimestamp" not in found["metadata"]:
+        head = {"apiVersion": collection.api_version, "kind": collection.kind}
+        yield from _delete(host, path, found, {**head, "metadata": found["metadata"]})
+
+
+def _delete(host: PlainClient, path: str, found: Wire, told: Mapping[str, Any]) -> Iterator[Change]:
+    try:
+        host.delete(path, found["metadata"]["uid"])
+    except Missing:
+        return
+    yield Change(title_of(dict(told)), "deleted")
+
+
+def _drop_namespace(host: PlainClient, namespace: str) -> Iterator[Change]:
+    """Only if nobody but us has had a hand in it."""
+    found = find(host, NAMESPACES.path(name=namespace))
+    if found is None:
+        return
+    writers = {each.get("manager") for each in found["metadata"].get("managedFields") or ()}
+    if is_ours(found) or (writers and writers <= _MANAGERS):
+        yield from _drop(host, NAMESPACES, namespace)
+    else:
+        yield Change(f"namespace/{namespace}", "kept, as others made it")
+
+
+def _wait_for_pods(host: PlainClient, wish: Wish, pause: Pause) -> list[str]:
+    """Wait until no replica is left; gives those that are."""
+    waited_s = 0.0
+    while True:
+        pods = host.list(PODS, wish.namespace, OURS)
+        left = [each["metadata"]["name"] for each in pods]
+        if not left or waited_s >= wish.wait_s:
+            return left
+        pause(_STEP_S)
+        waited_s += _STEP_S
+
+
+# What users have.
+
+
+def purge(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
+    """Delete every object of our kinds, and the kinds; UsageError while somebody acts on them."""
+    leader = _leader(host, wish.namespace, pause)
+    if leader:
+        # It would take back from the clusters what goes from here.
+        raise UsageError(f"nothing was purged: {leader} still leads; stop it first")
+    records = _listed(host, RECORDS)
+    for path, wire in definitions():
+        found = find(host, path)
+        if found is not None:
+            yield from _delete(host, path, found, wire)
+    yield from _see_them_go(host, wish.wait_s, pause)
+    for each in records:
+        yield from _drop(host, NAMESPACES, names.execution_namespace(each["metadata"]["name"]))
+    space = names.CLUSTER_NAMESPACE
+    if find(host, NAMESPACES.path(name=space)) is not None:
+        others = clear_namespace(host, space)
+        yield Change(f"namespace/{space}", "kept, as it is not ours alone" if others else "deleted")
+
+
+def _leader(host: PlainClient, namespace: str, pause: Pause) -> str:
+    """Who renews the Lease; nobody if it stays as it is for as long as it is good for."""
+    path, waited_s = LEASES.path(namespace, LEASE), 0.0
+    first = (find(host, path) or {}).get("spec") or {}
+    while first.get("holderIdentity") and waited_s < first.get("leaseDurationSeconds", 0):
+        pause(_STEP_S)
+        waited_s += _STEP_S
+        now = (find(host, path) or {}).get("spec") or {}
+        if now.get("holderIdentity") and now.get("renewTime") != first.get("renewTime"):
+            return str(now["holderIdentity"])
+    return ""
+
+
+def _see_them_go(host: PlainClient, wait_s: float, pause: Pause) -> Iterator[Change]:
+    """Wait until the kinds are gone, with all of their objects."""
+    waited_s = 0.0
+    while left := [wire for path, wire in definitions() if find(host, path) is not None]:
+        for wire in left:
+            _let_go(host, wire)
+        if waited_s >= wait_s:
+            yield from (
+                Change(title_of(each), "still has objects that others hold") for each in left
+            )
+            return
+        pause(_STEP_S)
+        waited_s += _STEP_S
+
+
+def _let_go(host: PlainClient, definition: Wire) -> None:
+    """Take our own finalizers off all objects of a kind."""
+    spec = definition["spec"]
+    (version,) = (each["name"] for each in spec["versions"] if each["storage"])
+    collection = Collection(
+        f"{spec['group']}/{version}",
+        spec["names"]["kind"],
+        spec["names"]["plural"],
+        namespaced=spec["scope"] == "Namespaced",
+    )
+    for each in _listed(host, collection):
+        held = each["metadata"].get("finalizers") or []
+        rest = [name for name in held if name not in _FINALIZERS]
+        if rest != held:
+            changes = {"finalizers": rest, "resourceVersion": each["metadata"]["resourceVersion"]}
+            with suppress(Missing, Stale):  # gone by itself, or looked at again
+                host.patch(collection.path_of(each), {"metadata": changes})
