@@ -6,13 +6,15 @@ process, and our aggregated API answers with it; who asks is known elsewhere.
 """
 
 from collections.abc import AsyncIterator
-from typing import cast
+from typing import Any, cast
 
 import orjson
 
+from atoll.apiserver.fields.error import invalid as invalid_field
 from atoll.apiserver.responding import status_response
-from atoll.apiserver.status import ApiError, conflict
+from atoll.apiserver.status import ApiError, conflict, invalid
 from atoll.client.transport import Closing, Transport, whole
+from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.exchange import Request, Response
 from atoll.hosting.translating import (
     SHOWN,
@@ -50,7 +52,10 @@ class Hosted:
 async def translated(host: Transport, request: Request) -> Response:
     """What a host answers to a request for Clusters; ApiError, or Unreachable if it does not."""
     meant = inward(request)
-    if request.method == "PUT" and not _version_in(meant.body):
+    metadata = _metadata(meant.body)
+    if request.method == "POST":
+        _check_name(metadata)
+    if request.method == "PUT" and metadata and not metadata.get("resourceVersion"):
         return outward(request, await _put_anyhow(host, meant))
     response = await host.send(meant)
     if response.stream is not None and response.status == 200 and _is_watch(request):
@@ -63,11 +68,21 @@ def _is_watch(request: Request) -> bool:
     return any(each in ("watch=1", "watch=true", "watch=True") for each in request.query.split("&"))
 
 
-def _version_in(body: bytes) -> str:
+def _check_name(metadata: dict[str, Any]) -> None:
+    """ApiError 422 for a name that no cluster has: a host has other names in mind."""
+    name = metadata.get("name")
+    if isinstance(name, str) and (wrong := name_problems(name)):
+        errors = [invalid_field("metadata.name", name, each) for each in wrong]
+        raise invalid(SHOWN.kind, SHOWN.group, name, errors)
+
+
+def _metadata(body: bytes) -> dict[str, Any]:
+    """What a body says of an object's metadata; if it makes no sense, the host will say so."""
     try:
-        return str(orjson.loads(body)["metadata"].get("resourceVersion") or "")
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return "unreadable"  # the host says what is wrong with it
+        found = orjson.loads(body)["metadata"]
+    except (ValueError, TypeError, KeyError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 async def _put_anyhow(host: Transport, meant: Request) -> Response:

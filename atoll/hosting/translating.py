@@ -62,7 +62,7 @@ _WORDS = (
     (KEPT.api_version, SHOWN.api_version),
     (KEPT.kind, SHOWN.kind),
     (KEPT.plural, SHOWN.plural),
-    (f'"{KEPT.group}"', f'"{SHOWN.group}"'),
+    (KEPT.group, SHOWN.group),
 )
 
 
