@@ -5,9 +5,8 @@ own strategy have not touched it yet), and who writes. Out: the object with its 
 writer comes to own what it added or changed; nobody owns what is gone.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from atoll.apiserver.applying.blank import blank, is_built_in
 from atoll.apiserver.applying.comparing import Comparison, compare, same
@@ -51,8 +50,7 @@ _UNTRACKED_KEYS = frozenset(key[2:] for key, within in _UNTRACKED.items() if not
 _UNTRACKED_METADATA = frozenset(key[2:] for key in _UNTRACKED["f:metadata"])
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(NamedTuple):
     """Who writes, in which version of the object, and through which subresource."""
 
     manager: str
@@ -65,8 +63,7 @@ class Writer:
         return Owner(self.manager or "unknown", operation, version, self.subresource)
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """The circumstances of one write, whatever it changes."""
 
     schema: Schema
@@ -86,6 +83,8 @@ def after_update(
 ) -> Object:
     """`new` with the managedFields that a create (no `old`), update or patch leaves it with."""
     try:
+        if old is None and "managedFields" not in new["metadata"] and is_built_in(schema):
+            return _with_maker(new, Write(schema, writer, now, ignored))
         managers = _base(old, new, schema, writer)
         if managers.entries or old is None:
             record_update(managers, old, new, Write(schema, writer, now, ignored))
@@ -94,6 +93,14 @@ def after_update(
         return with_entries(new, Managers())
     except RecursionError:
         raise too_deep() from None
+
+
+def _with_maker(new: Object, write: Write) -> Object:
+    """A new object of a built-in kind, all of which belongs to who makes it."""
+    managers = Managers()
+    own = _new_fields(new, write)
+    managers.put(write.writer.owner("Update"), write.writer.api_version, own, write.now)
+    return with_entries(new, managers)
 
 
 def _base(old: Object | None, new: Object, schema: Schema, writer: Writer) -> Managers:

@@ -23,7 +23,7 @@ Object = dict[str, Any]
 COMPLAINTS_MAX = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Conformed:
     """An object that fits its resource, and what was wrong with it before."""
 

@@ -60,6 +60,8 @@ class _Text:
 
 def media_type(content_type: str) -> str:
     """The type without its parameters; nothing means JSON."""
+    if content_type == JSON:  # as mostly
+        return JSON
     return content_type.partition(";")[0].strip().lower() or JSON
 
 
@@ -67,11 +69,12 @@ def decode_body(
     body: bytes, content_type: str, expected: Resource, *, validation: Validation = "Warn"
 ) -> Body:
     """The object a body says, fit for its resource; refuses what Kubernetes would refuse."""
-    if media_type(content_type) == PROTOBUF:
+    form = media_type(content_type)
+    if form == PROTOBUF:
         return Body(_decode_protobuf(body, expected), [])
     kind = expected.kind
     try:
-        text = _read(body, media_type(content_type))
+        text = _read(body, form)
         envelope = _envelope(text.value)
     except Malformed as reason:
         raise unrecognized(kind, str(reason), body) from None

@@ -2,7 +2,7 @@
 
 from atoll.apiserver.fields.error import FieldError, invalid, not_supported
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, part, parts, text
-from atoll.apiserver.kinds.rules import frozen_data, is_config_key, key_errors
+from atoll.apiserver.kinds.rules import are_config_keys, frozen_data, key_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, qualified_faults
 
@@ -52,14 +52,13 @@ def _namespace_update_errors(new: Object, _old: Object) -> list[FieldError]:
 def _configmap_errors(configmap: Object) -> list[FieldError]:
     data, binary = part(configmap, "data"), part(configmap, "binaryData")
     errors: list[FieldError] = []
-    for key in sorted(data):
-        if key not in binary and is_config_key(key):  # as nearly always
-            continue
-        errors += key_errors({key: ""}, "data")
-        if key in binary:
-            why = "duplicate of key present in binaryData"
-            errors.append(invalid(f"data[{key}]", key, why))
-    errors += key_errors(binary, "binaryData")
+    if binary or not are_config_keys(data):  # as hardly ever
+        for key in sorted(data):
+            errors += key_errors({key: ""}, "data")
+            if key in binary:
+                why = "duplicate of key present in binaryData"
+                errors.append(invalid(f"data[{key}]", key, why))
+        errors += key_errors(binary, "binaryData")
     if _data_size(data, binary) > _DATA_MAX:
         detail = f"may not be more than {_DATA_MAX} bytes"
         errors.append(FieldError("FieldValueTooLong", "[]", None, detail))

@@ -31,7 +31,13 @@ def _filler(schema: Schema) -> _Filler | None:
     if schema.type == "object":
         return _object_filler(schema)
     fill = _filler(schema.element) if schema.element is not None else None
-    return None if fill is None else _items_filler(fill)
+    if fill is None or schema.element is None:
+        return None
+    zeros = [key for key, _ in _zeros(schema.element)]
+    within = [key for key, field in schema.element.fields.items() if _has_zeros(field, {})]
+    if len(zeros) == 1 and len(within) == 1:
+        return _sifting_filler(fill, zeros[0], within[0])
+    return _items_filler(fill)
 
 
 def _items_filler(fill: _Filler) -> _Filler:
@@ -44,6 +50,19 @@ def _items_filler(fill: _Filler) -> _Filler:
                 fill(item)
 
     return fill_items
+
+
+def _sifting_filler(fill: _Filler, zero: str, within: str) -> _Filler:
+    """The same for items such as variables of containers: many, of which hardly any lacks much."""
+    fill_items = _items_filler(fill)
+
+    def fill_few(value: Any) -> None:
+        if isinstance(value, list):
+            objects = [each for each in value if each.__class__ is dict]
+            value = [each for each in objects if within in each or each.get(zero) is None]
+        fill_items(value)
+
+    return fill_few
 
 
 def _object_filler(schema: Schema) -> _Filler:

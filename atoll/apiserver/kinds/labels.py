@@ -4,7 +4,7 @@ from typing import Any
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
-from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
+from atoll.dialects.kubernetes.names import are_labels, label_value_faults, qualified_faults
 from atoll.model.selector import Operator, Requirement, Selector
 
 _OPERATORS = {
@@ -61,17 +61,20 @@ def printed_labels(labels: Any) -> str:
 
 
 def label_errors(labels: Object, path: str) -> list[FieldError]:
-    errors = []
+    errors: list[FieldError] = []
+    if are_labels(labels):
+        return errors
     for key, value in sorted(labels.items()):
         wrong_key, wrong_value = qualified_faults(key), label_value_faults(str(value))
-        if wrong_key or wrong_value:  # as hardly ever
-            errors += [invalid(path, key, reason) for reason in wrong_key]
-            errors += [invalid(path, value, reason) for reason in wrong_value]
+        errors += [invalid(path, key, reason) for reason in wrong_key]
+        errors += [invalid(path, value, reason) for reason in wrong_value]
     return errors
 
 
 def selector_errors(written: Object, path: str) -> list[FieldError]:
     errors = label_errors(part(written, "matchLabels"), f"{path}.matchLabels")
+    if not written.get("matchExpressions"):
+        return errors
     for expression, where in each(parts(written, "matchExpressions"), f"{path}.matchExpressions"):
         errors += _expression_errors(expression, where)
     return errors

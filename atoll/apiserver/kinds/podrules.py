@@ -23,7 +23,7 @@ from atoll.apiserver.kinds.podsettings import settings_errors
 from atoll.apiserver.kinds.probes import probes_errors
 from atoll.apiserver.kinds.reading import Object, each, given, items, part, parts, text
 from atoll.apiserver.kinds.rules import one_of, port_errors, port_name_errors
-from atoll.apiserver.kinds.variables import is_variable_name, sources_errors, variable_errors
+from atoll.apiserver.kinds.variables import are_plain, sources_errors, variable_errors
 from atoll.apiserver.kinds.volumerules import mounts_errors, source_errors
 from atoll.dialects.kubernetes.names import label_faults
 
@@ -35,6 +35,11 @@ _PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
 def pod_spec_errors(spec: Object, path: str) -> list[FieldError]:
+    """What is wrong with a pod's spec, which stands at this path."""
+    return [] if _is_known_right(spec) else _spec_errors(spec, path)
+
+
+def _spec_errors(spec: Object, path: str) -> list[FieldError]:
     volumes, names = _volumes_errors(spec, f"{path}.volumes")
     errors = volumes + _containers_errors(spec, path, names)
     if spec.get("hostNetwork"):
@@ -70,10 +75,9 @@ def _containers_errors(spec: Object, path: str, volumes: dict[str, bool]) -> lis
     errors: list[FieldError] = []
     names: set[str] = set()
     for container, where in each(containers, f"{path}.containers"):
-        right = _is_known_right(container, volumes, restarted=True)
-        errors += [] if right else _container_errors(container, where, volumes)
+        errors += _container_errors(container, where, volumes)
         errors += _name_twice_errors(container, where, names)
-        errors += [] if right else probes_errors(container, where, restarted=True)
+        errors += probes_errors(container, where, restarted=True)
     errors += _host_port_errors(containers, f"{path}.containers")
     for container, where in each(parts(spec, "initContainers"), f"{path}.initContainers"):
         errors += _container_errors(container, where, volumes)
@@ -84,29 +88,27 @@ def _containers_errors(spec: Object, path: str, volumes: dict[str, bool]) -> lis
 
 
 # What clients choose must not make the cache big.
-_REMEMBERED_MAX = 4096
+_REMEMBERED_MAX = 8192
 
 
-def _is_known_right(container: Object, volumes: dict[str, bool], *, restarted: bool) -> bool:
-    """Whether nothing is wrong with a container. The same ones come again with every pod of a
-    workload and with every version of it, but for their variables."""
-    variables = parts(container, "env")
-    if not all(_is_plain(variable) for variable in variables):
-        return False
-    rest = {key: value for key, value in container.items() if key != "env"}
-    written = orjson.dumps((rest, volumes, restarted))
+def _is_known_right(spec: Object) -> bool:
+    """Whether nothing is wrong with a spec. The same ones come again with every version of a
+    workload, and with all that is made of it, but for the variables of their containers."""
+    bare: list[Object] = []
+    for container in parts(spec, "containers"):
+        variables = container.get("env")
+        if variables:
+            if not are_plain(variables):
+                return False
+            container = {key: value for key, value in container.items() if key != "env"}
+        bare.append(container)
+    written = orjson.dumps({**spec, "containers": bare})
     return len(written) <= _REMEMBERED_MAX and _is_right(written)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _is_right(written: bytes) -> bool:
-    container, volumes, restarted = orjson.loads(written)
-    wrong = _container_errors(container, "", volumes)
-    return not wrong and not probes_errors(container, "", restarted=restarted)
-
-
-def _is_plain(variable: Object) -> bool:
-    return "valueFrom" not in variable and is_variable_name(variable.get("name"))
+    return not _spec_errors(orjson.loads(written), "")
 
 
 def _name_twice_errors(container: Object, where: str, names: set[str]) -> list[FieldError]:
@@ -128,9 +130,8 @@ def _container_errors(container: Object, where: str, volumes: dict[str, bool]) -
     errors += one_of(container, where, "terminationMessagePolicy", _MESSAGE_POLICIES)
     if container.get("ports"):
         errors += _ports_errors(container, f"{where}.ports")
-    for index, variable in enumerate(parts(container, "env")):
-        if not _is_plain(variable):  # as most are
-            errors += variable_errors(variable, f"{where}.env[{index}]")
+    for variable, place in each(parts(container, "env"), f"{where}.env"):
+        errors += variable_errors(variable, place)
     if container.get("envFrom"):
         errors += sources_errors(parts(container, "envFrom"), f"{where}.envFrom")
     if container.get("volumeMounts") or container.get("volumeDevices"):

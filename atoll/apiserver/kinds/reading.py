@@ -30,8 +30,11 @@ def part(value: Any, *path: str) -> Object:
 
 def given(value: Any, *path: str) -> Object | None:
     """The object at this path, which may be empty; None if there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, dict) else None
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value if isinstance(value, dict) else None
 
 
 def parts(value: Any, *path: str) -> list[Object]:
@@ -75,7 +78,7 @@ def fill(obj: Object, **defaults: Any) -> None:
     """Set each field that is absent, null or empty text, in place; 0 and False are values."""
     for key, value in defaults.items():
         there = obj.get(key)
-        if there is None or there == "":
+        if not there and (there is None or there == ""):
             obj[key] = value
 
 

@@ -1,13 +1,16 @@
 """Rules that many kinds share: numbers, choices, ports, keys of data, what may not change."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported
 from atoll.apiserver.kinds.reading import Object, at
 
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
+# All keys in one look, with what none of them may have between them.
+_ONE_KEY = r"(?!\.\.)(?!\.(?:/|\Z))[-._a-zA-Z0-9]{1,253}"
+_CONFIG_KEYS = re.compile(f"{_ONE_KEY}(?:/{_ONE_KEY})*")
 _CONFIG_KEY_WHY = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',"
     "  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
@@ -85,21 +88,21 @@ def is_zero_share(value: Any) -> bool:
 
 def key_errors(data: Object, path: str) -> list[FieldError]:
     """The keys of a ConfigMap's or Secret's data, which become file names."""
+    if are_config_keys(data):
+        return []
     return [
         invalid(f"{path}[{key}]", key, reason)
         for key in sorted(data)
-        if not is_config_key(key)
         for reason in config_key_faults(key)
     ]
 
 
-def is_config_key(key: str) -> bool:
-    """Whether data may be kept under this key."""
-    return (
-        len(key) <= 253
-        and _CONFIG_KEY.fullmatch(key) is not None
-        and (key[0] != "." or (key != "." and not key.startswith("..")))
-    )
+def are_config_keys(keys: Collection[str]) -> bool:
+    """Whether data may be kept under all of these keys."""
+    if not keys:
+        return True
+    joined = "/".join(keys)
+    return _CONFIG_KEYS.fullmatch(joined) is not None and joined.count("/") == len(keys) - 1
 
 
 def config_key_faults(key: str) -> list[str]:

@@ -8,6 +8,7 @@ from atoll.apiserver.kinds.rules import config_key_faults
 from atoll.dialects.kubernetes.names import subdomain_faults
 
 _NAME = re.compile("[ -<>-~]+")
+_NAMES = re.compile("[ -<>-~]+(?:=[ -<>-~]+)*")
 _NAME_WHY = (
     "a valid environment variable name must consist only of printable ASCII characters"
     " other than '='"
@@ -44,14 +45,21 @@ _AMOUNTS = (
 _PAGES = ("limits.hugepages-", "requests.hugepages-")
 
 
-def is_variable_name(name: object) -> bool:
-    """Whether a variable may be called that."""
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+def are_plain(variables: list[Object]) -> bool:
+    """Whether these are well named and have no source: nothing can be wrong with them."""
+    try:
+        names = "=".join([variable["name"] for variable in variables])
+    except (KeyError, TypeError):
+        return False
+    # None of them has such a sign in its name if there are only those between the names.
+    if not _NAMES.fullmatch(names) or names.count("=") >= len(variables):
+        return False
+    return not [variable for variable in variables if "valueFrom" in variable]
 
 
 def variable_errors(variable: Object, where: str) -> list[FieldError]:
     name = text(variable, "name")
-    errors = [] if is_variable_name(name) else [invalid(f"{where}.name", name, _NAME_WHY)]
+    errors = [] if _NAME.fullmatch(name) else [invalid(f"{where}.name", name, _NAME_WHY)]
     if not name:
         errors = [required(f"{where}.name")]
     source = given(variable, "valueFrom")
@@ -117,7 +125,7 @@ def sources_errors(sources: list[Object], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for source, where in each(sources, path):
         prefix = text(source, "prefix")
-        if prefix and not is_variable_name(prefix):
+        if prefix and not _NAME.fullmatch(prefix):
             errors.append(invalid(f"{where}.prefix", prefix, _NAME_WHY))
         present = [k for k in ("configMapRef", "secretRef") if given(source, k) is not None]
         for kind in present:

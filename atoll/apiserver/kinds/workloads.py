@@ -24,7 +24,7 @@ from atoll.apiserver.kinds.rules import (
 )
 from atoll.apiserver.kinds.volumes import default_claim_spec
 from atoll.apiserver.resource import Scale, Strategy
-from atoll.dialects.kubernetes.names import label_faults
+from atoll.dialects.kubernetes.names import are_labels, label_faults
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _SCALE = Scale(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
@@ -112,10 +112,12 @@ def _matching_errors(
     spec: Object, selector: Object, template: Object, *, of_none: bool
 ) -> list[FieldError]:
     if isinstance(spec.get("selector"), dict):
+        labels: Any = part(template, "metadata", "labels")
+        if _is_plainly_matched(selector, labels):
+            return []
         if selector_errors(selector, ""):
             return [invalid("spec.selector", selector, "invalid label selector")]
         chosen = selector_of(selector)
-        labels: Any = part(template, "metadata", "labels")
         if not chosen or chosen.matches(labels):
             return []
     elif not of_none:
@@ -123,6 +125,14 @@ def _matching_errors(
     why = "`selector` does not match template `labels`"
     labels = part(template, "metadata").get("labels")
     return [invalid("spec.template.metadata.labels", labels, why)]
+
+
+def _is_plainly_matched(selector: Object, labels: Object) -> bool:
+    """Whether the labels have all that a selector names; labels themselves are checked anyway."""
+    named = part(selector, "matchLabels")
+    if not named or selector.get("matchExpressions") or not are_labels(named):
+        return False
+    return named.items() <= labels.items()
 
 
 def _default_replicaset(replicaset: Object) -> None:

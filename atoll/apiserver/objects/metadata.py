@@ -13,6 +13,7 @@ from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.resource import Resource, Strategy
 from atoll.dialects.kubernetes.names import (
+    are_labels,
     label_faults,
     label_value_faults,
     qualified_faults,
@@ -161,7 +162,7 @@ def errors_of_update(new: Object, old: Object, resource: Resource) -> list[Field
 
 def _common_errors(meta: Object, *, custom: bool) -> list[FieldError]:
     errors: list[FieldError] = []
-    if labels := meta.get("labels"):
+    if (labels := meta.get("labels")) and not are_labels(labels):
         errors += _label_errors(labels, "metadata.labels")
     if annotations := meta.get("annotations"):
         errors += _annotation_errors(annotations)
@@ -181,10 +182,8 @@ def _key_faults(key: str) -> tuple[str, ...]:
 def _label_errors(labels: Object, where: str) -> list[FieldError]:
     errors = []
     for key, value in labels.items():
-        wrong_key, wrong_value = _key_faults(key), label_value_faults(value)
-        if wrong_key or wrong_value:
-            errors += [fields.invalid(where, key, reason) for reason in wrong_key]
-            errors += [fields.invalid(where, value, reason) for reason in wrong_value]
+        errors += [fields.invalid(where, key, reason) for reason in _key_faults(key)]
+        errors += [fields.invalid(where, value, reason) for reason in label_value_faults(value)]
     return errors
 
 
@@ -195,10 +194,17 @@ def _annotation_errors(annotations: Object) -> list[FieldError]:
         for key in annotations
         for reason in _key_faults(key.lower())
     ]
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
-    if size > ANNOTATIONS_MAX:
+    if _size(annotations) > ANNOTATIONS_MAX:
         errors.append(fields.too_long(where, f"may not be more than {ANNOTATIONS_MAX} bytes"))
     return errors
+
+
+def _size(annotations: Object) -> int:
+    """The bytes of all keys and values, or at least so many as they are, if these are few."""
+    size = 4 * (sum(map(len, annotations)) + sum(map(len, annotations.values())))
+    if size <= ANNOTATIONS_MAX:  # no character is more than four bytes
+        return size
+    return sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
 
 
 _OWNERS_SAY = {

@@ -109,7 +109,7 @@ def _applied(form: Form, applied: Object, scale: Object) -> Object:
 
 
 def _writer(form: Form) -> Writer:
-    return replace(form.writer(), api_version=SCALE_VERSION)
+    return form.writer()._replace(api_version=SCALE_VERSION)
 
 
 async def _rescale(form: Form, change: Callable[[Object], Object]) -> Object:

@@ -5,6 +5,7 @@ patterns are our own and never backtrack far, so Python's engine is as safe here
 """
 
 import re
+from collections.abc import Mapping
 
 LABEL_MAX = 63
 SUBDOMAIN_MAX = 253
@@ -131,6 +132,22 @@ def _explain_qualified() -> str:
     )
     explained = _explain(rule, _QUALIFIED, "MyName", "my.name", "123-abc")
     return f"{explained} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+
+
+# Each accepts only what has no fault, and nearly all that has none, in one step.
+_plain_key = re.compile(
+    rf"(?:(?=[^/]{{1,{SUBDOMAIN_MAX}}}/){_SUBDOMAIN}/)?"
+    r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+).fullmatch
+_plain_value = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?").fullmatch
+
+
+def are_labels(labels: Mapping[str, str]) -> bool:
+    """Whether nothing is wrong with any of these keys and values: quickly asked, mostly so."""
+    for key, value in labels.items():
+        if value.__class__ is not str or not _plain_key(key) or not _plain_value(value):
+            return False
+    return True
 
 
 def label_value_faults(value: str) -> list[str]:
