@@ -44,6 +44,7 @@ from atoll.apiserver.housekeeping.expiry import Expiry
 from atoll.apiserver.housekeeping.finished import Finished
 from atoll.apiserver.housekeeping.garbage import Collector
 from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
+from atoll.apiserver.housekeeping.own_service import OwnService
 from atoll.apiserver.housekeeping.quotas import QuotaStatus
 from atoll.apiserver.housekeeping.root_ca import RootCa
 from atoll.apiserver.kinds.builtin import builtin_resources
@@ -237,6 +238,7 @@ def _keepers(api: Api, definitions: Definitions, roles: Roles) -> dict[str, Keep
         "requests for certificates": Certificates(api, roles),
         "bootstrap tokens": bootstrap_tokens.Tokens(api),
         "root CA": RootCa(api),
+        "own service": OwnService(api),
         "finished jobs": Finished(api),
     }
 

@@ -57,6 +57,25 @@ def test_addresses_of_services_are_from_a_range(api: Backend) -> None:
     assert found["status"]["conditions"][0]["type"] == "Ready"
 
 
+def comes_back(api: Backend, path: str) -> Object:
+    """What is there some time after somebody has deleted what was there."""
+    first = wait_for(lambda: there(api, path))
+    api.delete(path)
+
+    def another() -> Object | None:
+        found = there(api, path)
+        return found if found and found["metadata"]["uid"] != first["metadata"]["uid"] else None
+
+    return wait_for(another)
+
+
+def test_the_service_of_the_server_comes_back(api: Backend) -> None:
+    path = "/api/v1/namespaces/default/services/kubernetes"
+    before = wait_for(lambda: there(api, path))["spec"]
+    after = comes_back(api, path)["spec"]
+    assert (after["clusterIP"], after["ports"]) == (before["clusterIP"], before["ports"])
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("system-cluster-critical", 2000000000), ("system-node-critical", 2000001000)],
@@ -84,16 +103,37 @@ def furnished(furnishing: Backend, unique: str) -> str:
 def test_what_every_namespace_has_comes_back(
     furnishing: Backend, furnished: str, path: str
 ) -> None:
-    api, namespace = furnishing, furnished
-    whole = f"/api/v1/namespaces/{namespace}/{path}"
-    first = wait_for(lambda: there(api, whole))
-    api.delete(whole)
+    whole = f"/api/v1/namespaces/{furnished}/{path}"
+    first = wait_for(lambda: there(furnishing, whole))
+    assert comes_back(furnishing, whole).get("data") == first.get("data")
 
-    def another() -> Object | None:
-        found = there(api, whole)
-        return found if found and found["metadata"]["uid"] != first["metadata"]["uid"] else None
 
-    assert wait_for(another).get("data") == first.get("data")
+WHERE = {
+    "endpoints": ("/api/v1/namespaces/default/endpoints/kubernetes", "subsets"),
+    "slice": (
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes",
+        "endpoints",
+    ),
+    "range": ("/apis/networking.k8s.io/v1/servicecidrs/kubernetes", "spec"),
+}
+
+
+@pytest.mark.parametrize(("path", "field"), WHERE.values(), ids=WHERE)
+def test_where_the_server_is_comes_back(furnishing: Backend, path: str, field: str) -> None:
+    first = wait_for(lambda: there(furnishing, path))
+    assert comes_back(furnishing, path)[field] == first[field]
+
+
+def test_where_the_server_is_is_put_right_again(furnishing: Backend) -> None:
+    path, field = WHERE["endpoints"]
+    first = wait_for(lambda: there(furnishing, path))
+    furnishing.patch(path, {field: [], "metadata": {"labels": {"mine": "kept"}}})
+
+    def right() -> Object | None:
+        found = furnishing.read(path)
+        return found if found.get(field) == first[field] else None
+
+    assert wait_for(right)["metadata"]["labels"]["mine"] == "kept"
 
 
 def test_the_ca_in_a_namespace_is_put_right_again(furnishing: Backend, furnished: str) -> None:

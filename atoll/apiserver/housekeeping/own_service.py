@@ -1,11 +1,13 @@
 """The server as a service in its own cluster: `kubernetes` in the namespace `default`.
 
 Where the server is reached comes in; its Service, Endpoints and EndpointSlice go out, with the
-range that services' addresses are from. They are brought up to date at every start. What they are
-is not for clients to decide, so they are written without the way of a request.
+range that services' addresses are from. They are brought up to date at every start, and whenever
+somebody changes or removes them. What they are is not for clients to decide, so they are written
+without the way of a request.
 """
 
 import ipaddress
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +15,8 @@ from atoll.apiserver.housekeeping.acting import call_on
 from atoll.apiserver.objects.metadata import stamped
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.writing import Leave, Save, Verdict, same, write
+from atoll.runtime.worklist import Worklist
+from atoll.store.record import Event
 
 Object = dict[str, Any]
 
@@ -79,6 +83,34 @@ async def advertise(api: Api) -> None:
     """Have the objects that say where this server is, as it is now."""
     for collection, wanted in described(api.signing.url, api.timestamp()).items():
         await _write(api, collection, wanted)
+
+
+class OwnService:
+    """Follows these objects, and makes or mends them."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._work: Worklist[str] = Worklist("own service")
+        self._keys = {
+            (collection, f"{NAMESPACE}/{NAME}" if "namespace" in wanted["metadata"] else NAME)
+            for collection, wanted in described(api.signing.url, api.timestamp()).items()
+        }
+
+    def load(self) -> None:
+        """They are made before anybody comes in."""
+
+    def follow(self, events: Sequence[Event]) -> None:
+        for event in events:
+            record = event.after
+            if (record.collection, record.name) in self._keys:
+                self._work.add(record.collection)
+
+    async def run(self) -> None:
+        await self._work.run(self._look)
+
+    async def _look(self, collection: str) -> None:
+        wanted = described(self._api.signing.url, self._api.timestamp())
+        await _write(self._api, collection, wanted[collection])
 
 
 async def _write(api: Api, collection: str, wanted: Object) -> None:
