@@ -35,6 +35,7 @@ from atoll.hosting.registry import HostRegistry
 from atoll.hosting.serving import Serving, documents_of, resources_in
 from atoll.members.ways import over_network
 from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
+from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Supervisor, TaskFailed
 from atoll.scheduling.features import PLANE_USUAL, Features
@@ -68,7 +69,8 @@ def run(hosting: Hosting, effects: Effects) -> None:
     # Until the loop runs there is nothing to bring to an end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        asyncio.run(_be(Replica(hosting, effects)))
+        with asyncio.Runner(loop_factory=fastest_loop()) as runner:
+            runner.run(_be(hosting, effects))
     except TaskFailed as failed:
         if isinstance(failed.__cause__, UsageError):
             raise failed.__cause__ from None
@@ -76,8 +78,9 @@ def run(hosting: Hosting, effects: Effects) -> None:
     log.info("Stopped in good order")
 
 
-async def _be(replica: "Replica") -> None:
-    async with Supervisor("plane", replica.effects.chance) as supervisor:
+async def _be(hosting: Hosting, effects: Effects) -> None:
+    replica = Replica(hosting, effects)
+    async with Supervisor("plane", effects.chance) as supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, supervisor.stop)
