@@ -107,11 +107,17 @@ def test_by_default_nothing_is_recorded_of_what_was_said() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("rules: [", "is not YAML"),
+        ("rules: [", "is not YAML: line 1: "),
+        (f"{HEAD}rules:\n- level: a: b\n", "is not YAML: line 4: mapping values are not allowed"),
+        ("a: \x00", "is not YAML: "),
         ("[]", "is no object"),
         ("kind: Policy", "holds no Policy of audit.k8s.io/v1"),
         (HEAD, "has no rules"),
-        (f"{HEAD}rules: [{{}}]", "rules[0].level: Required value"),
+        (f"{HEAD}rules: [{{}}]", "is wrong: line 3: rules[0].level: Required value"),
+        (
+            f"{HEAD}rules:\n- level: None\n- users: [a]\n  resources:\n  - group: a/b\n",
+            "is wrong: line 5: rules[1].level: Required value; line 7: rules[1].resources.group: ",
+        ),
         (
             f"{HEAD}rules: [{{level: All}}]",
             'rules[0].level: Unsupported value: "All": supported values: "None", "Metadata",'

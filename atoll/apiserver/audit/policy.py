@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from atoll.apiserver.audit.lines import fault, line_of
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
@@ -107,16 +108,18 @@ def read_policy(source: str, name: str) -> Policy:
     """The policy in a file of this name; UsageError says what is wrong with it."""
     try:
         document = yaml.safe_load(source)
-    except (yaml.YAMLError, RecursionError) as error:
-        why = str(error).replace("\n", " ")
-        raise UsageError(f"the audit policy in {name} is not YAML: {why}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"the audit policy in {name} is not YAML: {fault(error)}") from error
+    except RecursionError as error:
+        raise UsageError(f"the audit policy in {name} is too deep") from error
     if not isinstance(document, dict):
         raise UsageError(f"the audit policy in {name} is no object")
     if (document.get("apiVersion"), document.get("kind")) != (_VERSION, "Policy"):
         raise UsageError(f"the file {name} holds no Policy of {_VERSION}")
     errors = list(_errors(document))
     if errors:
-        raise UsageError(f"the audit policy in {name} is wrong: {'; '.join(map(str, errors))}")
+        told = (f"line {line_of(source, one.field)}: {one}" for one in errors)
+        raise UsageError(f"the audit policy in {name} is wrong: {'; '.join(told)}")
     if not parts(document, "rules"):
         raise UsageError(f"the audit policy in {name} has no rules")
     return Policy(tuple(_rule(rule, document) for rule in parts(document, "rules")))
