@@ -24,7 +24,7 @@ from atoll.apiserver.assembly import Assembly, assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
 from atoll.apiserver.credentials import ADMIN, make_elsewhere
 from atoll.apiserver.door import Door
-from atoll.apiserver.gate.gates import Gates, usual_gates
+from atoll.apiserver.gate.gates import Gates
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer
 from atoll.apiserver.karmada.proxy import with_proxy
@@ -92,6 +92,7 @@ class Ready:
     found: str
     started: str
     busy_port: int | None  # the port that was wanted and could not be had
+    memory_bytes: int
     members: tuple[str, ...] = ()  # the simulated ones
     late: tuple[str, ...] = ()  # those of them that were not ready in time
 
@@ -151,7 +152,8 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
             _stop_on_signals(services)
             settle_memory()
             log.info("Serving at %s, with %s", door.url, plane.store.found)
-            ready = Ready(door.url, str(plane.store.found), started, door.busy_port)
+            found, memory = str(plane.store.found), _memory_bytes(way)
+            ready = Ready(door.url, found, started, door.busy_port, memory)
             if fleet is None:
                 on_ready(ready)
             controllers = Supervisor("plane", effects.chance, stop_within_s=STOP_WITHIN_S)
@@ -292,9 +294,8 @@ def _way_in(
     plane = control.plane
 
     def known() -> dict[str, object]:
-        more = way.memory_bytes if isinstance(way, Gates) else 0
-        memory = {"memoryBytes": memory_bytes() + more}
-        return {**facts, **memory, "connections": way.connection_count, **control.status()}
+        seen = {"memoryBytes": _memory_bytes(way), "connections": way.connection_count}
+        return {**facts, **seen, **control.status()}
 
     administration = Administration(
         api=plane.server.handle,
@@ -305,7 +306,7 @@ def _way_in(
         ask=control.ask,
     )
     connections_max = min(Limits().connections_max, raise_file_limit() - FILES_OF_OUR_OWN)
-    count = usual_gates() if config.gates is None else config.gates
+    count = config.gates or 0
     way: HttpServer | Gates
     if count:
         way = Gates(administration.handle, count, connections_max)
@@ -313,6 +314,11 @@ def _way_in(
         limits = Limits(connections_max=connections_max)
         way = HttpServer(administration.handle, control.effects.now, limits=limits)
     return way
+
+
+def _memory_bytes(way: HttpServer | Gates) -> int:
+    """What this process holds, and those that are a part of the server."""
+    return memory_bytes() + (way.memory_bytes if isinstance(way, Gates) else 0)
 
 
 async def _open(

@@ -1,7 +1,8 @@
 """What processes cost, as Linux counts it: CPU time and resident memory of whole process trees.
 
-In: the processes at the root. Out: sums over them and all their descendants that live now. The
-shells that only hold a server on its leash are left out.
+In: the processes at the root. Out: sums over them and all their descendants that live now; a page
+of a file that several of them hold is in memory once, and is counted once. The shells that only
+hold a server on its leash are left out.
 """
 
 import os
@@ -12,7 +13,6 @@ from pathlib import Path
 PROC = Path("/proc")
 LEASH = "sh"
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,6 @@ class _Process:
     name: str
     parent: int
     cpu_s: float
-    resident_bytes: int
 
 
 def children(parent: int) -> set[int]:
@@ -41,8 +40,36 @@ def usage(roots: Iterable[int]) -> Usage:
     there = list(_tree(roots))
     return Usage(
         cpu_s=sum(process.cpu_s for process in there),
-        resident_bytes=sum(process.resident_bytes for process in there),
+        resident_bytes=held(filter(None, map(_smaps, there))),
     )
+
+
+def held(smaps: Iterable[str]) -> int:
+    """What processes hold together, by their /proc/<pid>/smaps."""
+    own_kb = 0
+    files_kb: dict[tuple[str, str], int] = {}  # by path and where in it: the most that one holds
+    for text in smaps:
+        here: dict[tuple[str, str], int] = {}
+        place = ("", "")
+        for line in text.splitlines():
+            name, *fields = line.split()
+            if not name.endswith(":"):  # a mapping begins: addresses, rights, offset, device, file
+                place = (" ".join(fields[4:]), fields[1])
+            elif name == "Rss:":
+                here[place] = here.get(place, 0) + int(fields[0])
+            elif name == "Anonymous:":  # of a file too: pages that were written to
+                here[place] -= int(fields[0])
+                own_kb += int(fields[0])
+        for place, resident_kb in here.items():
+            files_kb[place] = max(files_kb.get(place, 0), resident_kb)
+    return (own_kb + sum(files_kb.values())) * 1024
+
+
+def _smaps(process: _Process) -> str:
+    try:
+        return (PROC / str(process.pid) / "smaps").read_text()
+    except OSError:
+        return ""  # it has ended meanwhile, or is not ours to look into
 
 
 def _tree(roots: Iterable[int]) -> Iterator[_Process]:
@@ -79,5 +106,4 @@ def parse_stat(stat: str) -> _Process:
         name=name,
         parent=int(fields[1]),
         cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS_PER_S,
-        resident_bytes=int(fields[21]) * _PAGE_BYTES,
     )

@@ -73,7 +73,6 @@ def _be_server(config: Config, on_ready: Callable[[dict[str, Any]], None]) -> No
     """Serve until stopped, as the only one in this directory."""
     descriptor = claim(config)
     # Only now: this imports everything there is, and a second server needs none of it.
-    from atoll.apiserver.administration import memory_bytes
     from atoll.effects import system_effects
     from atoll.main import Ready, run_process
 
@@ -86,7 +85,7 @@ def _be_server(config: Config, on_ready: Callable[[dict[str, Any]], None]) -> No
                 "busyPort": facts.busy_port,
                 "members": facts.members,
                 "late": facts.late,
-                "memoryBytes": memory_bytes(),
+                "memoryBytes": facts.memory_bytes,
             }
         )
 

@@ -42,6 +42,7 @@ from atoll.runtime.programs import own_environment
 LOG_LINES_SHOWN = 5
 START_WITHIN_S = 60.0
 START_WITHIN_EACH_S = 1.0
+GATES_MAX = 16
 
 
 @click.command(help="Start the server, or find it running, and say how to use it.")
@@ -63,6 +64,13 @@ START_WITHIN_EACH_S = 1.0
 @estimator_options
 @audit_options
 @request_options
+@click.option(
+    "--gates",
+    type=click.IntRange(0, GATES_MAX),
+    metavar="NUMBER",
+    help="How many processes speak TLS and HTTP to clients, and draft new objects for the server;"
+    " 0: it does that itself [default: 0].",
+)
 @click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
 @click.option(
     "--timeout",
@@ -81,11 +89,13 @@ def up(
     estimators: EstimatorChoice,
     audit: AuditChoice,
     requests: RequestLimits,
+    gates: int | None,
     foreground: bool,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
     config = replace(config, times=times, estimators=estimators, audit=audit, requests=requests)
+    config = replace(config, gates=gates)
     begun = time.monotonic()
     if (note := running(config)) is not None:
         _say_running(config, note)
@@ -133,10 +143,11 @@ def _say_running(config: Config, note: Note) -> None:
         )
     usual = config.times == USUAL_TIMES and config.estimators == NO_ESTIMATORS
     usual = usual and config.audit == NO_AUDIT and config.requests == USUAL_REQUESTS
+    usual = usual and config.gates is None
     if config.feature_gates or not usual:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
-            "so its feature gates, times, estimators, audit and limits cannot be changed",
+            "so its feature gates, times, estimators, audit, limits and gates cannot be changed",
             command(config, "down"),
         )
     where = f"at {note.url} (process {note.pid})"

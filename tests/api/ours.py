@@ -15,8 +15,8 @@ from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
 from atoll.apiserver.certificates import ensure_credentials
 from atoll.apiserver.credentials import ADMIN, read_signing
-from atoll.apiserver.http.serving import HttpServer, listen
-from atoll.apiserver.http.tls import server_context
+from atoll.apiserver.gate.gates import Gates
+from atoll.apiserver.http.serving import listen
 from atoll.effects import system_effects
 from atoll.exchange import Handler
 from atoll.main import Plane, run
@@ -25,6 +25,7 @@ from atoll.store.sqlite import SqliteLog
 from atoll.store.store import Store
 
 START_TIMEOUT_S = 30
+CONNECTIONS_MAX = 4096
 TOKEN = "the-administrator"
 
 
@@ -95,12 +96,13 @@ async def _start(
     if not furnishes:
         del assembly.services["root CA"]
     plane = Plane(store, assembly)
-    await run(plane, effects, stack)
-    server = HttpServer(plane.server.handle, effects.now)
-    authorities = credentials.ca, credentials.front_ca
-    tls = server_context(credentials.server, credentials.server_key, *authorities)
-    await server.start(listener, tls)
-    stack.push_async_callback(server.stop)
+    services = await run(plane, effects, stack)
+    gates = Gates(plane.server.handle, 1, CONNECTIONS_MAX)
+    known = credentials
+    gates.open(listener, (known.server, known.server_key, known.ca, known.front_ca))
+    services.start("gate", gates.run)
+    stack.push_async_callback(gates.stop)
+    await gates.started()
     return Ours(
         url=url,
         authority=credentials.ca,

@@ -27,11 +27,6 @@ UNANSWERED_MAX = 3
 END_WITHIN_S = 8.0
 
 
-def usual_gates() -> int:
-    """One where it has a processor beside the server's; else it would only be in the way."""
-    return 0
-
-
 class GateEnded(AtollError):
     """A gate has ended, though nobody asked it to."""
 
