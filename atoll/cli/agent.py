@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atoll.cli.choosing import chosen
+from atoll.cli.choosing import check_gates
 from atoll.cli.describing import place_options
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.timing import Span, times_options
@@ -102,7 +102,7 @@ def agent(
     feature_gates: str,
     **said: object,
 ) -> None:
-    chosen(None, feature_gates=feature_gates)
+    check_gates(feature_gates)
     announcement = _announcement(said)
     member = _member(kubeconfig, context)
     from atoll.agent.process import Errand, run

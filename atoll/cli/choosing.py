@@ -30,8 +30,8 @@ def chosen(
     fleet: str | None = None,
     feature_gates: str = "",
 ) -> Config:
+    check_gates(feature_gates)
     try:
-        Features.of(feature_gates)
         return read_config(
             os.environ,
             data_dir=data_dir,
@@ -40,5 +40,13 @@ def chosen(
             fleet=fleet,
             feature_gates=feature_gates,
         )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def check_gates(written: str) -> None:
+    """UsageError if there are no such feature gates."""
+    try:
+        Features.of(written)
     except (ValueError, Invalid) as error:
         raise UsageError(str(error)) from error

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import click
 
 from atoll.cli.agent import own_cluster
-from atoll.cli.choosing import chosen
+from atoll.cli.choosing import check_gates
 from atoll.cli.estimating import estimator_options
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.timing import Span, times_options
@@ -101,7 +101,7 @@ def run(
     leader_elect: bool,
     **said: float,
 ) -> None:
-    chosen(None, feature_gates=feature_gates)
+    check_gates(feature_gates)
     host = _host(kubeconfig, context)
     lease = LeaseTimes(
         duration_s=said["lease_duration"],

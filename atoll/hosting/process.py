@@ -9,7 +9,7 @@ import asyncio
 import logging
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atoll.apiserver.health import Health
 from atoll.apiserver.http.serving import HttpServer, listen
@@ -25,7 +25,7 @@ from atoll.errors import UsageError
 from atoll.hosting.admitting import Admitting
 from atoll.hosting.approving import Approving
 from atoll.hosting.callers import Callers
-from atoll.hosting.electing import Term, lead
+from atoll.hosting.electing import SEAT, Term, lead
 from atoll.hosting.hosted import Hosted
 from atoll.hosting.informing import Informing
 from atoll.hosting.installing import Installing, patiently, prepare
@@ -145,7 +145,8 @@ class Replica:
             term.last_until(float("inf"))
             await work(term)
         else:
-            await lead(api, self._hosting.me, self._hosting.lease, work, self.effects)
+            seat = replace(SEAT, namespace=self._hosting.place.namespace)
+            await lead(api, self._hosting.me, self._hosting.lease, work, self.effects, seat=seat)
 
     async def _work(self, term: Term, keeping: Keeping, resources: bytes) -> None:
         """What whoever leads does: tell the host of us, and run the controllers; for ever."""

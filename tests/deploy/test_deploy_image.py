@@ -55,10 +55,15 @@ def test_it_runs_without_a_home_and_without_a_place_to_write(image: Stage) -> No
     done = run(image, "version")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"atoll {__version__} ")
-    for command in ("agent", "up"):
+    for command in ("agent", "run"):
         done = run(image, command, "--help")
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith(f"Usage: atoll {command}")
+    done = run(image, "run", "--kubeconfig", "/none")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: cannot read /none: No such file or directory\n",
+    )
 
 
 def test_all_that_the_program_needs_is_in_it_and_compiled(image: Stage) -> None:
