@@ -7,6 +7,8 @@ A test that takes `api` runs over all of them. Where ours is meant to differ, th
 import itertools
 import re
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +16,13 @@ from testenv.cluster import Cluster
 
 pytest.register_assert_rewrite("backends")
 
-from backends import FIXTURES, OURS, Backend  # noqa: E402 (its assertions are to be explained)
+from backends import FIXTURES, OURS, Backend, Object  # noqa: E402 (its assertions are to be explained)
+from behind import behind  # noqa: E402
 from differences import DIFFERENCES  # noqa: E402
 from ours import Ours, running  # noqa: E402
+from registering import SERVICES, TRUST, Fish, register_server, until  # noqa: E402
 from transports import HttpBackend, ProcessBackend  # noqa: E402
+from webhook_server import Register, WebhookServer, registered  # noqa: E402
 
 EVERY = [*OURS, pytest.param("kubernetes", marks=pytest.mark.testenv)]
 
@@ -90,3 +95,47 @@ def configmaps(namespace: str) -> str:
 @pytest.fixture
 def deployments(namespace: str) -> str:
     return f"/apis/apps/v1/namespaces/{namespace}/deployments"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebhookServer]:
+    found = WebhookServer(tmp_path_factory.mktemp("webhooks"))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def register(api: Backend, server: WebhookServer, namespace: str) -> Register:
+    api.patch(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": {"hooked": namespace}}})
+    here = {"matchLabels": {"hooked": namespace}}
+
+    def put_in_force(kind: str, *webhooks: Object) -> AbstractContextManager[None]:
+        limited = [{"namespaceSelector": here, **each} for each in webhooks]
+        return registered(api, server, kind, f"{namespace}-{kind}", limited)
+
+    return put_in_force
+
+
+@pytest.fixture
+def path(unique: str) -> str:
+    """A path at the webhook server that no other test has."""
+    return f"/{unique}"
+
+
+@pytest.fixture
+def unregister(api: Backend) -> Iterator[list[str]]:
+    """Names of services that go when the test is over, lest they trouble the others."""
+    names: list[str] = []
+    yield names
+    for name in names:
+        api.request("DELETE", f"{SERVICES}/{name}")
+
+
+@pytest.fixture
+def fish(api: Backend, namespace: str, tmp_path: Path, unregister: list[str]) -> Iterator[Fish]:
+    group = f"{namespace}.example.com"
+    until(lambda: api.request("GET", TRUST).status == 200)
+    front_ca = api.read(TRUST)["data"]["requestheader-client-ca-file"]
+    with behind(tmp_path, group, "fish", namespace, front_ca) as server:
+        register_server(api, server, namespace, unregister)
+        yield Fish(server, group, namespace)

@@ -15,13 +15,6 @@ OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 READY_S = 30
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebhookServer]:
-    found = WebhookServer(tmp_path_factory.mktemp("conversion"))
-    yield found
-    found.close()
-
-
 def version(name: str, *, storage: bool = False) -> Object:
     host = {"type": "object", "properties": {"spec": OPEN}}
     return {

@@ -10,10 +10,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from backends import Backend
 
@@ -162,3 +162,9 @@ def registered(
         yield
     finally:
         api.delete(f"{path}/{name}")
+
+
+class Register(Protocol):
+    """Puts webhooks in force that are asked about one test's namespace only."""
+
+    def __call__(self, kind: str, *webhooks: Object) -> AbstractContextManager[None]: ...

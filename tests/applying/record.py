@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from scenarios import CONFIG_MAPS, CRD, DEPLOYMENTS, SCENARIOS, SERVICES, SHAPES
+from scenario_steps import CONFIG_MAPS, CRD, DEPLOYMENTS, SERVICES, SHAPES
+from scenarios import SCENARIOS
 
 from testenv.build import Binaries
 from testenv.cluster import Cluster, kubernetes

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hypothesis import strategies as st
-from scenarios import CRD
+from scenario_steps import CRD
 
 from atoll.apiserver.schemas.structural import root_schema
 

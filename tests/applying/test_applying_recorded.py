@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenarios import CRD, SCENARIOS
+from scenario_steps import CRD
+from scenarios import SCENARIOS
 
 from atoll.apiserver.applying import (
     Writer,
