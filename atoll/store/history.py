@@ -9,6 +9,7 @@ to those who wait for the next event.
 import asyncio
 from bisect import bisect_right
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil
@@ -21,6 +22,8 @@ from atoll.store.record import Event, Record
 EVENT_OVERHEAD = 500
 # Watchers this close behind the newest event find it encoded; others encode it again.
 FRAMES_KEPT = 1_000
+# So far behind may be who waits for names of which no event told, before going on with the others.
+SLEPT_MAX = 500
 
 revision_of = attrgetter("revision")
 
@@ -53,12 +56,14 @@ class Slice:
 class Track:
     """The events of one collection. Position `first` is the oldest still there."""
 
-    __slots__ = ("_waiters", "events", "first")
+    __slots__ = ("_slept", "_waiters", "events", "first")
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.first = 0
-        self._waiters: dict[asyncio.Future[None], None] = {}
+        # By what the names begin with that they wait for.
+        self._waiters: dict[str, dict[asyncio.Future[None], None]] = {}
+        self._slept = 0  # events since all were woken
 
     @property
     def end(self) -> int:
@@ -85,22 +90,51 @@ class Track:
             then[event.after.name] = event.before
         return then
 
-    async def next_event(self) -> None:
-        """Wait until events have been added. Each waiter has its own future: cancelling one
-        must not cancel the others."""
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters[waiter] = None
-        try:
-            await waiter
-        finally:
-            self._waiters.pop(waiter, None)
+    def waiter(self, prefix: str = "") -> asyncio.Future[None]:
+        """What is done when events of such names have been added, and now and then without any.
 
-    def wake(self) -> None:
-        """Let all go on who wait for an event; once per commit group, however many events."""
-        waiters, self._waiters = self._waiters, {}
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        Each waiter has its own future: cancelling one must not cancel the others.
+        """
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(prefix, {})[waiter] = None
+        return waiter
+
+    def forget(self, waiter: asyncio.Future[None], prefix: str = "") -> None:
+        """Wait no longer."""
+        waiters = self._waiters.get(prefix)
+        if waiters is not None and waiters.pop(waiter, self) is None and not waiters:
+            del self._waiters[prefix]
+
+    def wake(self, count: int) -> None:
+        """Let all go on who wait for one of the newest events; once per commit group of so many.
+
+        A prefix is everything, or all up to the first slash: a namespace.
+        """
+        self._slept += count
+        if not self._waiters:
+            self._slept = 0
+        elif self._slept >= SLEPT_MAX:
+            self._wake_all()
+        else:
+            names = (event.after.name.partition("/") for event in self.events[-count:])
+            self._wake(["", *dict.fromkeys(head + slash for head, slash, _ in names)])
+
+    def wake_before(self, count: int) -> bool:
+        """Let all go on if somebody may wait for whom the oldest events, so many, are not past."""
+        is_needed = bool(self._waiters) and count > len(self.events) - self._slept
+        if is_needed:
+            self._wake_all()
+        return is_needed
+
+    def _wake_all(self) -> None:
+        self._slept = 0
+        self._wake([*self._waiters])
+
+    def _wake(self, prefixes: Iterable[str]) -> None:
+        for prefix in prefixes:
+            for waiter in self._waiters.pop(prefix, ()):
+                if not waiter.done():
+                    waiter.set_result(None)
 
 
 class History:
@@ -159,6 +193,12 @@ class History:
         dead = [event.before.revision for event in chosen if event.before is not None]
         dead += [event.revision for event in chosen if event.removed]
         return Slice(chosen[-1].revision, len(chosen), dead)
+
+    def wake_before(self, gone: Slice) -> bool:
+        """Let those go on who wait where these events are still to come; says if there are any."""
+        per_track = Counter(track for track, _ in islice(self._events, gone.count))
+        woken = [track for track, count in per_track.items() if track.wake_before(count)]
+        return bool(woken)
 
     def drop(self, gone: Slice) -> None:
         per_track: Counter[Track] = Counter()

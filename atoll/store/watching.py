@@ -5,20 +5,27 @@ It has no buffer, so a slow watcher costs nothing; one that falls behind the his
 is behind the cursor's place, whatever committed earlier is before it.
 """
 
+from asyncio import Future
+
 from atoll.errors import Gone
 from atoll.store.history import History, Track
 from atoll.store.record import Event
 
 
 class Watch:
-    """Every event of one collection after a revision: once each, in order."""
+    """Every event of one collection after a revision: once each, in order.
 
-    __slots__ = ("_after", "_history", "_position", "_track")
+    Who waits with a prefix, a namespace, is woken for its names only; for the others now and then,
+    so that the cursor does not fall behind the history.
+    """
 
-    def __init__(self, history: History, track: Track, after: int) -> None:
+    __slots__ = ("_after", "_history", "_position", "_prefix", "_track")
+
+    def __init__(self, history: History, track: Track, after: int, prefix: str = "") -> None:
         history.check_kept(after)
         self._history = history
         self._track = track
+        self._prefix = prefix
         self._after = after
         self._position = track.position_after(after)
 
@@ -49,11 +56,25 @@ class Watch:
 
     async def wait(self) -> None:
         """Wait until `take` has something to give, or to raise."""
-        while True:
-            self._skip_awaited()
-            if self._position != self._track.end:
-                return
-            await self._track.next_event()
+        while not self.has_more:
+            waiter = self.waiter()
+            try:
+                await waiter
+            finally:
+                self.forget(waiter)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether `take` has something to give, or to raise."""
+        self._skip_awaited()
+        return self._position != self._track.end
+
+    def waiter(self) -> Future[None]:
+        """What is done when there may be more of what begins with the prefix; to be forgotten."""
+        return self._track.waiter(self._prefix)
+
+    def forget(self, waiter: Future[None]) -> None:
+        self._track.forget(waiter, self._prefix)
 
     def _skip_awaited(self) -> None:
         """Pass over what is not after the revision asked for, where that was still to come."""

@@ -7,6 +7,7 @@ import pytest
 from disks import HeldLog, opened, put, remove, running, shown
 
 from atoll.errors import Gone
+from atoll.store.history import SLEPT_MAX
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 
@@ -109,6 +110,57 @@ def test_a_watcher_that_falls_behind_the_history_is_cut_off(disk):
             await asyncio.wait_for(slow.wait(), 5)
             assert slow.revision == 1
             assert (quiet.take(), quiet.revision) == ([], 21)
+
+    asyncio.run(main())
+
+
+class Follower:
+    """Takes the events of a namespace, and counts how often it is woken for them."""
+
+    def __init__(self, store, prefix):
+        self.seen = []
+        self.woken = 0
+        self._watch = store.watch("pods", store.revision, prefix)
+        self._prefix = prefix
+
+    async def follow(self):
+        while True:
+            await self._watch.wait()
+            self.woken += 1
+            names = [event.after.name for event in self._watch.take()]
+            self.seen += [name for name in names if name.startswith(self._prefix)]
+
+
+def test_who_follows_a_namespace_is_not_woken_for_others_but_now_and_then(disk):
+    async def main():
+        async with opened(disk.log(), group_rows=1) as store, asyncio.TaskGroup() as group:
+            own, other, every = (Follower(store, prefix) for prefix in ("a/", "b/", ""))
+            tasks = [group.create_task(each.follow()) for each in (own, other, every)]
+            await asyncio.sleep(0)
+            names = [f"a/{n}" for n in range(2 * SLEPT_MAX + 10)] + ["b/last"]
+            await asyncio.gather(*(store.write("pods", name, put("x")) for name in names))
+            await asyncio.sleep(0)
+            assert (own.seen, other.seen, every.seen) == (names[:-1], ["b/last"], names)
+            assert other.woken <= 3
+            for task in tasks:
+                task.cancel()
+
+    asyncio.run(main())
+
+
+def test_who_was_not_woken_does_not_fall_behind_the_history(disk):
+    async def main():
+        limits = {"history_events": 20, "slice_events": 5, "group_rows": 1}
+        async with opened(disk.log(), **limits) as store, asyncio.TaskGroup() as group:
+            quiet = Follower(store, "b/")
+            task = group.create_task(quiet.follow())
+            await asyncio.sleep(0)
+            for n in range(200):
+                await store.write("pods", f"a/{n}", put("x"))
+            await store.write("pods", "b/last", put("x"))
+            await asyncio.sleep(0)
+            assert quiet.seen == ["b/last"], "and it was never told that its place is gone"
+            task.cancel()
 
     asyncio.run(main())
 

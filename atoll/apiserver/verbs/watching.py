@@ -6,8 +6,7 @@ An event's frame is encoded once and shared by all watchers that want it in the 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
@@ -48,53 +47,52 @@ class Watching:
         self._initial = initial
         self._deadline = opening.deadline
         self._user = opening.user
-        self._pause: asyncio.Timeout | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        resource = self._selection.resource
+        self._may_share = self._shaper.shareable and resource.shared
+        self._form = (resource, *self._shaper.key)
 
     async def frames(self) -> AsyncIterator[bytes]:
         """Chunks of whole frames, until the time is up or the client has fallen behind."""
-        collection = self._selection.resource.collection
-        self._api.watches.add(collection, self, self._user)
+        resource, loop = self._selection.resource, asyncio.get_running_loop()
+        self._api.watches.add(resource.collection, self, self._user)
         try:
             await self._have_converted(self._initial)
             if chunk := self._initial_frames():
                 yield chunk
-            async with aclosing(self._live()) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            bookmark_due = min(loop.time() + BOOKMARK_EVERY_S, self._deadline - LAST_BOOKMARK_S)
+            while True:
+                if events := self._watch.take(_BATCH):
+                    if resource.conversion is not None:
+                        changed = chain.from_iterable((one.before, one.after) for one in events)
+                        await self._have_converted(changed)
+                    if chunk := b"".join(map(self._frame, events)):
+                        yield chunk
+                    continue
+                now = loop.time()
+                if now >= self._deadline:
+                    return
+                if now >= bookmark_due:
+                    last = self._deadline - LAST_BOOKMARK_S
+                    bookmark_due = min(now + BOOKMARK_EVERY_S, last) if now < last else inf
+                    if self._options.bookmarks:
+                        yield self._bookmark()
+                    continue
+                await self._wait_until(min(bookmark_due, self._deadline))
         except Gone as error:
             yield error_frame(expired(str(error)))
         except ApiError as error:  # of a webhook that does not convert
             yield error_frame(error)
         finally:
-            self._api.watches.discard(collection, self, self._user)
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._api.watches.discard(resource.collection, self, self._user)
 
     def end(self) -> None:
         """Let the watch end at once, cleanly."""
-        now = asyncio.get_running_loop().time()
-        self._deadline = now
-        if self._pause is not None:
-            self._pause.reschedule(now)
-
-    async def _live(self) -> AsyncGenerator[bytes, None]:
-        loop = asyncio.get_running_loop()
-        bookmark_due = min(loop.time() + BOOKMARK_EVERY_S, self._deadline - LAST_BOOKMARK_S)
-        while True:
-            if events := self._watch.take(_BATCH):
-                changed = chain.from_iterable((one.before, one.after) for one in events)
-                await self._have_converted(changed)
-                if chunk := b"".join(map(self._frame, events)):
-                    yield chunk
-                continue
-            now = loop.time()
-            if now >= self._deadline:
-                return
-            if now >= bookmark_due:
-                last = self._deadline - LAST_BOOKMARK_S
-                bookmark_due = min(now + BOOKMARK_EVERY_S, last) if now < last else inf
-                if self._options.bookmarks:
-                    yield self._bookmark()
-                continue
-            await self._wait_until(min(bookmark_due, self._deadline))
+        self._deadline = asyncio.get_running_loop().time()
+        self._ring()
 
     async def _have_converted(self, records: Iterable[Record | None]) -> None:
         resource = self._selection.resource
@@ -102,13 +100,25 @@ class Watching:
             await have_converted(self._api, resource, records)
 
     async def _wait_until(self, moment: float) -> None:
+        """Wait for events, or for this moment. The alarm outlasts most waits: few are for it."""
+        if self._alarm is None or self._alarm.when() > moment:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm = asyncio.get_running_loop().call_at(moment, self._rung)
+        self._waiter = self._watch.waiter()
         try:
-            async with asyncio.timeout_at(moment) as self._pause:
-                await self._watch.wait()
-        except TimeoutError:
-            pass
+            await self._waiter
         finally:
-            self._pause = None
+            self._watch.forget(self._waiter)
+            self._waiter = None
+
+    def _rung(self) -> None:
+        self._alarm = None
+        self._ring()
+
+    def _ring(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def _initial_frames(self) -> bytes:
         """Everything there was at the start, and the mark that says so if marks are wanted."""
@@ -132,9 +142,9 @@ class Watching:
     def _frame(self, event: Event) -> bytes:
         """What this client is told of one event; nothing if it is none of its business."""
         selection = self._selection
-        if not event.after.name.startswith(selection.prefix):
-            return b""
         before, after = event.before, event.after
+        if not after.name.startswith(selection.prefix):
+            return b""
         was = before is not None and selection.matches(before)
         now = not event.removed and selection.matches(after)
         if now:
@@ -147,9 +157,9 @@ class Watching:
         return self._left(before, event.revision)
 
     def _shared(self, event: Event, change: str, record: Record) -> bytes:
-        if not (self._shaper.shareable and self._selection.resource.shared):
+        if not self._may_share:
             return self._encode(change, record)
-        key = (self._selection.resource, change, self._shaper.key)
+        key = (change, self._form)
         encoded = event.frames.get(key)
         if encoded is None:
             encoded = event.frames[key] = self._encode(change, record)
@@ -212,8 +222,9 @@ async def watch(api: Api, call: Call, shaper: Shaper) -> AsyncIterator[bytes]:
 
 
 def _opened(opening: Opening, after: int, initial: list[Record]) -> AsyncIterator[bytes]:
+    resource = opening.selection.resource
     try:
-        cursor = opening.api.store.watch(opening.selection.resource.collection, after=after)
+        cursor = opening.api.store.watch(resource.collection, after, opening.selection.prefix)
     except Gone as error:
         return _only(error_frame(expired(str(error))))
     return Watching(opening, cursor, initial).frames()
