@@ -1,8 +1,8 @@
 """Being the one who leads, or waiting for it: a Lease is kept, and work is run while it is held.
 
-Comes in: an API server with Leases, and the work of a leader; it runs while we lead, and is over
-before another can. Going in good order gives the Lease up, so that the next one need not wait. A
-process that was frozen may find that it leads no more: its `Term` says so, and lets no write pass.
+Comes in: an API server with Leases, and the work of a leader, which runs while we lead. Its `Term`
+lets no write pass from the moment on at which another might soon lead, also in a process that was
+frozen and does not know yet. Going in good order gives the Lease up: the next one need not wait.
 Who is to lead when is decided in `planning.leading`.
 """
 
@@ -37,13 +37,13 @@ from atoll.planning.leading import (
     see,
 )
 from atoll.runtime.children import Children
-from atoll.runtime.supervisor import SHORTEST_STOP_S
 
 log = logging.getLogger("atoll.hosting")
 
 SEAT = Ref("coordination.k8s.io/v1", "Lease", "atoll-system", "atoll-controllers")
 _READS = ("GET", "HEAD")
 _ATTEMPTS = 4
+_STOP_S = 20.0
 
 
 class StillWorking(AtollError):
@@ -187,13 +187,11 @@ class _Election:
             await self._end(work, term)
 
     async def _end(self, work: asyncio.Task[None], term: Term) -> None:
-        """Stop the work before another can lead."""
-        left_s = term.until + self._times.stop_within_s - self._clock()
-        within_s = max(SHORTEST_STOP_S, left_s)
+        """Stop the work, which may take a while: when the term is over it cannot write anyway."""
         if work.cancel():
-            await asyncio.wait((work,), timeout=within_s)
+            await asyncio.wait((work,), timeout=_STOP_S)
         if not work.done():
-            raise StillWorking(f"the work of a leader still goes on after {within_s:g} s")
+            raise StillWorking(f"the work of a leader still goes on after {_STOP_S:g} s")
         term.end()
         self.term = Term()
         self._candidate = replace(self._candidate, sent=None)

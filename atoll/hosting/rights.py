@@ -28,6 +28,7 @@ _APPS, _CONFIG, _PLACEMENT, _POLICY, _WORK = (
     *("policy.karmada.io", "work.karmada.io"),
 )
 _FOLLOW = ("list", "watch")
+_APPLIED = "to apply what is not there is to make it, which the log of a host calls a patch"
 _LOOKED = "looked at after a write of which nobody heard whether it took effect"
 
 ANY: Sequence[tuple[str, str]] = (("*", "*"),)
@@ -61,23 +62,27 @@ def at_home() -> Iterator[Right]:
 
 def outside() -> Iterator[Right]:
     """What is asked besides by a program that does not run in a pod of the host."""
-    yield Right("registration", "", ("services",), ("create",))
+    yield Right("registration", "", ("services",), ("create",), rarely=_APPLIED)
     yield Right("registration", "", ("services",), ("patch",), (OUTSIDE,))
     yield Right("agents", "", ("configmaps",), ("create",))
 
 
 def everywhere(templates: Sequence[tuple[str, str]] = ANY) -> Iterator[Right]:
-    """What is asked of the whole host."""
+    """What is asked of the whole host.
+
+    `templates` are groups and resources that are propagated; `/status`, where theirs is summed.
+    """
     yield from _registration()
     yield from _serving()
     yield from _agents()
     yield from _own_kinds()
     yield from _places()
     for group, resource in templates:
-        yield Right("templates", group, (resource,), (*_FOLLOW, "update"))
-        yield Right("templates", group, (resource,), ("get",), rarely=_LOOKED)
-        if resource != "*":  # which stands for what is below them too
-            yield Right("templates", group, (f"{resource}/status",), ("update",))
+        if "/" in resource:
+            yield Right("templates", group, (resource,), ("update",))
+        else:
+            yield Right("templates", group, (resource,), (*_FOLLOW, "update"))
+            yield Right("templates", group, (resource,), ("get",), rarely=_LOOKED)
 
 
 def _registration() -> Iterator[Right]:
@@ -92,14 +97,13 @@ def _registration() -> Iterator[Right]:
     hooks = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
     yield Right(part, _ADMISSION, hooks, ("patch",), (NAME,))
     yield Right(part, "", ("namespaces",), ("patch",))
-    applied = "to apply what is not there is to make it, which the log of a host calls a patch"
     for group, made in (
         (_EXTENSIONS, kinds),
         (_AGGREGATION, ("apiservices",)),
         (_ADMISSION, hooks),
         ("", ("namespaces",)),
     ):
-        yield Right(part, group, made, ("create",), rarely=applied)
+        yield Right(part, group, made, ("create",), rarely=_APPLIED)
 
 
 def _given() -> dict[str, tuple[str, ...]]:
@@ -116,9 +120,12 @@ def _agents() -> Iterator[Right]:
     requests = "certificatesigningrequests"
     yield Right("agents", _CERTIFICATES, (requests,), _FOLLOW)
     yield Right("agents", _CERTIFICATES, (f"{requests}/approval",), ("patch",))
-    yield Right("agents", _CERTIFICATES, ("signers",), ("approve",), (SIGNER,))
+    part = "whoever approves a request must be allowed this too, which no log tells"
+    yield Right("agents", _CERTIFICATES, ("signers",), ("approve",), (SIGNER,), part)
     yield Right("agents", "authorization.k8s.io", ("subjectaccessreviews",), ("create",))
-    yield Right("agents", "", ("configmaps",), (*_FOLLOW, "update"), ("cluster-info",))
+    yield Right("agents", "", ("configmaps",), _FOLLOW, ("cluster-info",))
+    signed = "most hosts sign it themselves"
+    yield Right("agents", "", ("configmaps",), ("update",), ("cluster-info",), signed)
 
 
 def _serving() -> Iterator[Right]:
@@ -147,7 +154,9 @@ def _own_kinds() -> Iterator[Right]:
     yield Right("rebalancing", _APPS, rebalancers, (*_FOLLOW, "delete"))
     yield Right("rebalancing", _APPS, ("workloadrebalancers/status",), ("update",))
     told = ("explanations", "clusterexplanations")
-    yield Right("placement", _PLACEMENT, told, ("create", "update"))
+    yield Right("placement", _PLACEMENT, told, ("create",))
+    twice = "of a binding that is decided about more than once"
+    yield Right("placement", _PLACEMENT, told, ("update",), rarely=twice)
     anew = "of a binding that is made anew before its explanation is gone"
     yield Right("placement", _PLACEMENT, told, ("get", "delete"), rarely=anew)
     yield Right("placement", _PLACEMENT, ("clusterprices", "clusternodes"), _FOLLOW)

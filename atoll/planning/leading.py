@@ -16,25 +16,19 @@ from atoll.model.action import Object, Ref
 _MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
 _RELEASED_S = 1
 _TICK = timedelta(microseconds=1)
-_STOP_SHARE = 0.8  # of the time between giving up and being succeeded; the rest is for slow clocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTimes:
-    """How long a Lease is held and how it is kept, in seconds; Kubernetes' own values."""
+    """How long a Lease is held and how it is kept, in seconds; Kubernetes' own values.
+
+    What is between deadline and duration is for requests that are under way, and for clocks that
+    do not run alike.
+    """
 
     duration_s: float = 15.0
     renew_deadline_s: float = 10.0
     retry_s: float = 2.0
-
-    @property
-    def stop_within_s(self) -> float:
-        """How long a leader that gave up may take to stop, until another may lead.
-
-        So chosen that no two lead as long as no clock runs faster than another by more than a
-        fifth of what is between deadline and duration.
-        """
-        return (self.duration_s - self.renew_deadline_s) * _STOP_SHARE
 
     def fault(self) -> str:
         """What is wrong with these times, in one sentence; empty if nothing is."""

@@ -277,7 +277,7 @@ def test_work_that_does_not_stop_is_told_and_the_lease_is_not_given_up():
         one.task.cancel()
         with pytest.raises(StillWorking, match="still goes on after"):
             await one.task
-        assert now() < 1 + TIMES.duration_s + 5.0
+        assert now() < 60
         assert (await host.lease())["spec"]["holderIdentity"] == "one"
         await asyncio.sleep(100)
 
