@@ -8,8 +8,10 @@ with one line.
 import asyncio
 import logging
 import signal
+import socket
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 
 from atoll.apiserver.health import Health
 from atoll.apiserver.http.serving import HttpServer, listen
@@ -37,7 +39,7 @@ from atoll.members.ways import over_network
 from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
 from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
-from atoll.runtime.supervisor import Supervisor, TaskFailed
+from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
 
 log = logging.getLogger("atoll.hosting")
@@ -68,25 +70,29 @@ def run(hosting: Hosting, effects: Effects) -> None:
     """Be a replica of the plane until a signal says stop; UsageError if it cannot be one."""
     # Until the loop runs there is nothing to bring to an end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    try:
-        with asyncio.Runner(loop_factory=fastest_loop()) as runner:
-            runner.run(_be(hosting, effects))
-    except TaskFailed as failed:
-        if isinstance(failed.__cause__, UsageError):
-            raise failed.__cause__ from None
-        raise
+    with asyncio.Runner(loop_factory=fastest_loop()) as runner:
+        refused = runner.run(_be(hosting, effects))
+    if refused is not None:
+        raise refused
     log.info("Stopped in good order")
 
 
-async def _be(hosting: Hosting, effects: Effects) -> None:
+async def _be(hosting: Hosting, effects: Effects) -> UsageError | None:
+    """Be a replica until stopped, or until it is known what only a person can mend."""
     replica = Replica(hosting, effects)
     async with Supervisor("plane", effects.chance) as supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, supervisor.stop)
-        supervisor.start("hosting", replica.run)
+
+        async def host() -> None:
+            await replica.run()
+            supervisor.stop()
+
+        supervisor.start("hosting", host)
         await supervisor.until_stopped()
         log.info("Stopping")
+    return replica.refused
 
 
 class Replica:
@@ -95,19 +101,23 @@ class Replica:
     def __init__(self, hosting: Hosting, effects: Effects) -> None:
         self._hosting = hosting
         self.effects = effects
+        self.refused: UsageError | None = None
+        """What only a person can mend."""
         self._serves = asyncio.Event()
 
     async def run(self) -> None:
-        """Serve and, whenever it is our turn, lead; for ever."""
+        """Serve and, whenever it is our turn, lead; for ever, unless something is `refused`."""
         host = Https(self._hosting.host, _PATIENCE)
         try:
             await self._run(host)
+        except UsageError as refused:
+            self.refused = refused
         finally:
             await host.close()
 
     async def _run(self, host: Https) -> None:
         hosting, api = self._hosting, ApiClient(host)
-        await patiently(f"host {hosting.host.server}", lambda: api.get("/version"))
+        await patiently("reaching the host", lambda: api.get("/version"))
         await prepare(api, hosting.place)
         keeping = Keeping(api, hosting.place, self.effects)
         await patiently("the serving certificate", keeping.ensure)
@@ -121,14 +131,14 @@ class Replica:
         admitting = Admitting(api, kinds)
         serving = Serving(host, documents, callers.identity, admitting, proxy.branch())
         server = HttpServer(serving.handle, self.effects.now)
-        await server.start(listen(hosting.address, hosting.port), tls)
+        await server.start(self._listener(), tls)
         try:
             async with Supervisor("plane", self.effects.chance) as services:
-                services.start("certificates", keeping.keep_fresh)
-                services.start("callers", callers.keep_fresh)
+                services.start("certificates", keeping.keep_fresh, restart=Restart())
+                services.start("callers", callers.keep_fresh, restart=Restart())
                 services.start("ways to clusters", proxy.keep)
                 for name, service in (*kinds.services.items(), *registry.services.items()):
-                    services.start(name, service)
+                    services.start(name, service, restart=Restart())
                 self._serves.set()
                 log.info("Serving at %s:%d", hosting.address, hosting.port)
                 await self._lead(api, keeping, resources_in(documents))
@@ -136,9 +146,22 @@ class Replica:
             self._serves.clear()
             await server.stop()
 
+    def _listener(self) -> socket.socket:
+        address, port = self._hosting.address, self._hosting.port
+        try:
+            return listen(address, port)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise UsageError(
+                f"cannot listen on {address}:{port}; {why}; try: another --port"
+            ) from error
+
     async def _lead(self, api: ApiClient, keeping: Keeping, resources: bytes) -> None:
         async def work(term: Term) -> None:
-            await self._work(term, keeping, resources)
+            try:
+                await self._work(term, keeping, resources)
+            except UsageError as refused:
+                self.refused = refused
 
         if self._hosting.lease is None:
             term = Term()
@@ -159,10 +182,12 @@ class Replica:
         try:
             await installing.install()
             async with Supervisor("leader", self.effects.chance) as services:
-                services.start("registrations", installing.keep)
+                services.start("registrations", installing.keep, restart=Restart())
                 for name, service in (*approving.services.items(), *informing.services.items()):
-                    services.start(name, service)
-                await self._control(term, resources)
+                    services.start(name, service, restart=Restart())
+                control = partial(self._control, term, resources)
+                services.start("controllers", control, restart=Restart())
+                await services.until_stopped()
         finally:
             await way.close()
 
