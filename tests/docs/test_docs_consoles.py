@@ -11,6 +11,8 @@ import pytest
 import yaml
 from consoles import Block, Command, Shell, Wrong, blocks_of, check, same
 
+from testenv.cluster import kubernetes
+
 ROOT = Path(__file__).parents[2]
 FILES = [
     ROOT / "README.md",
@@ -83,8 +85,31 @@ def clusters(environment: Mapping[str, str], other_clusters: str) -> None:
     (directory / "config").write_text(other_clusters)
 
 
-@pytest.mark.usefixtures("clusters")
-@pytest.mark.parametrize("name", [name for name, found in BLOCKS.items() if _runs(found)])
+HOST = "~/.kube/host"
+
+
+def _documents() -> Iterator[object]:
+    """Those with something to run; some need a real Kubernetes API server."""
+    for name, found in BLOCKS.items():
+        if _runs(found):
+            needs_host = any(HOST in each.text for block in found for each in block.commands)
+            yield pytest.param(name, marks=pytest.mark.testenv if needs_host else ())
+
+
+@pytest.fixture
+def host(request: pytest.FixtureRequest, environment: Mapping[str, str]) -> Iterator[None]:
+    """The user is the administrator of a real API server, where a document needs one."""
+    if request.node.get_closest_marker("testenv") is None:
+        yield
+        return
+    with kubernetes() as cluster:
+        path = Path(environment["HOME"]) / ".kube" / "host"
+        path.write_text(cluster.kubeconfig.read_text())
+        yield
+
+
+@pytest.mark.usefixtures("clusters", "host")
+@pytest.mark.parametrize("name", list(_documents()))
 def test_every_command_of_a_document_does_what_is_shown(name: str, shell: Shell) -> None:
     if name.startswith("examples"):
         shell.run(f"cd {Path(name).parent}")
