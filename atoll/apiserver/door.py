@@ -23,7 +23,7 @@ from atoll.apiserver.credentials import (
     write_private,
 )
 from atoll.apiserver.gate.gates import Gates
-from atoll.apiserver.http.serving import HttpServer, listen
+from atoll.apiserver.http.serving import BACKLOG, HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.client.endpoint import Endpoint
 from atoll.client.kubeconfig import write_kubeconfig
@@ -116,7 +116,7 @@ def _listen(config: Config, first_port: int) -> tuple[socket.socket, int | None]
     """Listen where the user insists, else at the last port, else at any free one."""
     if config.port is not None:
         try:
-            return listen(config.host, config.port), None
+            return _claimed(config.host, config.port), None
         except OSError as error:
             raise UsageError(
                 f"cannot listen on {config.host}:{config.port}; {_why(error)}; "
@@ -124,11 +124,22 @@ def _listen(config: Config, first_port: int) -> tuple[socket.socket, int | None]
             ) from error
     wanted = _last_port(config, first_port)
     try:
-        return listen(config.host, wanted), None
+        return _claimed(config.host, wanted), None
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise UsageError(f"cannot listen on {config.host}; {_why(error)}") from error
-    return listen(config.host, 0), wanted
+    return _claimed(config.host, 0), wanted
+
+
+def _claimed(host: str, port: int) -> socket.socket:
+    """A port that is nobody else's: only who listens has it to himself. Who comes early waits."""
+    listener = listen(host, port)
+    try:
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 def _why(error: OSError) -> str:

@@ -268,7 +268,7 @@ def test_a_draft_is_made_anew_where_a_webhook_wants_to_be_asked(pair: Pair) -> N
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
         "failurePolicy": "Ignore",
-        "timeoutSeconds": 1,
+        "namespaceSelector": {"matchLabels": {"asked": "here"}},  # nobody is, in the end
     }
     configuration = {"metadata": {"name": "asked"}, "webhooks": [hook]}
     path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"

@@ -48,7 +48,7 @@ class Core:
             elif what == frames.COUNT:
                 self.connection_count = message[1]
             elif what == frames.PONG:
-                self.answers_ping = True
+                self.answers_ping, self.connection_count = True, message[1]
             elif what == frames.READY:
                 self.ready.set()
             elif what == frames.LOG:
@@ -79,7 +79,7 @@ class Core:
                 await self._go_on(number, response)
             else:
                 await self.line.room()
-                self.line.say(_spoken(number, response, request.draft))
+                self.line.say(_spoken(number, response, request.draft), len(response.body))
             is_answered = True
         finally:
             self._calls.pop(number, None)

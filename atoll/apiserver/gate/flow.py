@@ -87,7 +87,7 @@ class Flow:
             await self._room.wait()
         await self._line.room()
         self._window -= len(data)
-        self._line.say((frames.DATA, self._number, data))
+        self._line.say((frames.DATA, self._number, data), len(data))
 
     def end(self) -> None:
         """Say that no more will be written."""

@@ -18,7 +18,7 @@ READY = 0  # clients are let in
 REQUEST = 1  # number, method, path, query, headers, body, peer, source, draft
 CANCEL = 2  # number: nobody is there any more to be told
 COUNT = 3  # how many clients are connected
-PONG = 4
+PONG = 4  # the same
 LOG = 5  # level, logger, text
 # From the core.
 ANSWER = 6  # number, status, headers, body
@@ -36,6 +36,7 @@ END = 16  # number
 
 HEAD_BYTES = 4
 FULL_BYTES = 4 * 1024 * 1024  # under way to an end that does not read: then nobody says more
+BATCH_BYTES = 256 * 1024  # gathered in a turn: more begins another frame
 SOCKET_BYTES = 1024 * 1024
 
 
@@ -51,6 +52,7 @@ class Line(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._out: list[Message] = []
         self._in = bytearray()
+        self._gathered = 0
         self._room = asyncio.Event()
         self._room.set()
 
@@ -74,15 +76,21 @@ class Line(asyncio.Protocol):
         if not self._room.is_set():
             await self._room.wait()
 
-    def say(self, message: Message) -> None:
-        """Send this with whatever else is said in this turn; lost if the other end is gone."""
+    def say(self, message: Message, size: int = 0) -> None:
+        """Send this with whatever else is said in this turn; lost if the other end is gone.
+
+        What has a `size` in bytes is sent at once where much has gathered.
+        """
         if not self._out:
             self._loop.call_soon(self._flush)
         self._out.append(message)
+        self._gathered += size
+        if self._gathered > BATCH_BYTES:
+            self._flush()
 
     def _flush(self) -> None:
-        batch, self._out = self._out, []
-        if self._transport is not None:
+        batch, self._out, self._gathered = self._out, [], 0
+        if batch and self._transport is not None:
             data = marshal.dumps(batch)
             self._transport.write(len(data).to_bytes(HEAD_BYTES, "little") + data)
 
@@ -104,6 +112,5 @@ class Line(asyncio.Protocol):
     def close(self) -> None:
         """Say what was said, and no more."""
         if self._transport is not None:
-            if self._out:
-                self._flush()
+            self._flush()
             self._transport.close()

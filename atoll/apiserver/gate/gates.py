@@ -9,12 +9,12 @@ import asyncio
 import logging
 import socket
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from atoll.apiserver.administration import private_bytes
 from atoll.apiserver.gate import frames
 from atoll.apiserver.gate.core import Core
-from atoll.apiserver.http.serving import BACKLOG
 from atoll.errors import AtollError, UsageError
 from atoll.exchange import Handler
 from atoll.runtime.children import Children
@@ -22,6 +22,7 @@ from atoll.runtime.programs import own_environment, own_program
 
 log = logging.getLogger("atoll.gate")
 
+READY_WITHIN_S = 60.0
 PING_S = 5.0
 UNANSWERED_MAX = 3
 END_WITHIN_S = 8.0
@@ -64,7 +65,6 @@ class Gates:
 
     def open(self, listener: socket.socket, files: Sequence[Path]) -> None:
         """From now on clients may come; certificate, its key and whom to believe are in `files`."""
-        listener.listen(BACKLOG)
         self._listener, self._files = listener, files
 
     def reload(self) -> None:
@@ -80,6 +80,8 @@ class Gates:
 
     async def run(self) -> None:
         """Have one gate run; GateEnded when it does not run any more."""
+        if self._stopping:
+            return
         try:
             await self._live()
         except (GateEnded, OSError) as error:
@@ -105,10 +107,12 @@ class Gates:
 
     async def _start(self, core: Core) -> asyncio.subprocess.Process:
         ours, theirs = socket.socketpair()
-        for each in (ours, theirs):
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, frames.SOCKET_BYTES)
-            each.setblocking(False)
-        with theirs:
+        with ExitStack() as stack:
+            stack.callback(ours.close)
+            stack.callback(theirs.close)
+            for each in (ours, theirs):
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, frames.SOCKET_BYTES)
+                each.setblocking(False)
             descriptors = (self._listener.fileno(), theirs.fileno())
             words = (*descriptors, self._connections_max, *self._files)
             process = await asyncio.create_subprocess_exec(
@@ -117,14 +121,19 @@ class Gates:
                 env=own_environment(),
                 pass_fds=descriptors,
             )
-        await asyncio.get_running_loop().create_connection(lambda: core.line, sock=ours)
+            await asyncio.get_running_loop().create_connection(lambda: core.line, sock=ours)
+            stack.pop_all()
+        theirs.close()
         return process
 
     async def _look_after(self, process: asyncio.subprocess.Process, core: Core) -> None:
-        """Kill a gate that does not answer."""
-        await core.ready.wait()
-        self._told.set()
-        unanswered = 0  # counted, and not timed: this process too may have been stopped for a while
+        """Kill a gate that does not answer, or is never ready."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(READY_WITHIN_S):
+                await core.ready.wait()
+                self._told.set()
+        # It is counted, and not timed: this process too may have been stopped for a while.
+        unanswered = 0 if core.ready.is_set() else UNANSWERED_MAX
         while unanswered < UNANSWERED_MAX:
             core.answers_ping = False
             core.line.say((frames.PING,))

@@ -76,7 +76,7 @@ class Link:
             line.say((frames.COUNT, count))
         draft = self.drafting.draft(request) if self.drafting is not None else None
         self._last = number = self._last + 1
-        line.say(_spoken(number, request, draft))
+        line.say(_spoken(number, request, draft), len(request.body))
         future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._asked[number] = _Asked(future, request, draft)
         try:
@@ -94,7 +94,7 @@ class Link:
             elif what == frames.STREAM or what == frames.UPGRADE:
                 self._begun(message)
             elif what == frames.PING:
-                self._say((frames.PONG,))
+                self._say((frames.PONG, self.count()))
             elif what == frames.RELOAD:
                 self.reload()
             elif what == frames.STOP:
