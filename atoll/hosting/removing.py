@@ -30,7 +30,7 @@ from atoll.hosting.place import OUTSIDE, Place
 from atoll.hosting.registering import API_SERVICES, Registration, definitions, registrations
 from atoll.hosting.translating import KEPT
 from atoll.members.agent_home import DEPLOYMENTS
-from atoll.members.objects import NAMESPACES, SECRETS
+from atoll.members.objects import ACCOUNTS, NAMESPACES, SECRETS
 from atoll.members.unjoining import WORKS, clear_namespace
 
 RECORDS = Collection(KEPT.api_version, KEPT.kind, KEPT.plural, namespaced=False)
@@ -76,7 +76,14 @@ def inventory(host: PlainClient) -> Inventory:
     clusters = _listed(host, RECORDS)
     agents = [each for each in clusters if (each.get("spec") or {}).get("syncMode") == "Pull"]
     names_of = tuple(each["metadata"]["name"] for each in agents)
-    return Inventory(len(clusters), len(_listed(host, WORKS)), names_of)
+    return Inventory(len(clusters), _counted(host, WORKS), names_of)
+
+
+def _counted(host: PlainClient, collection: Collection) -> int:
+    """How many there are, without looking at all of them."""
+    found = find(host, f"{collection.path()}?limit=1") or {}
+    rest = (found.get("metadata") or {}).get("remainingItemCount", 0)
+    return len(found.get("items") or ()) + int(rest)
 
 
 def _listed(host: PlainClient, collection: Collection) -> list[Wire]:
@@ -90,9 +97,8 @@ def remove(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
     """Take away all that runs the plane but its home; gives what became of each."""
     yield from _unregister(host, wish.namespace)
     yield from _drop(host, DEPLOYMENTS, NAME, wish.namespace)
-    left = _wait_for_pods(host, wish, pause)
-    if left:
-        yield Change(f"pod/{left[0]}", f"still ends, as do {len(left) - 1} others")
+    for name in _wait_for_pods(host, wish, pause):
+        yield Change(f"pod/{name}", "still ends")
     # A replica that was still there may have registered anew.
     yield from _unregister(host, wish.namespace)
     for wire in reversed(
@@ -119,6 +125,8 @@ def _unregister(host: PlainClient, namespace: str) -> Iterator[Change]:
         if found is not None and not _is_others(found):
             yield from _delete(host, path, found, wire)
     for path, wire in definitions():
+        if len(wire["spec"]["versions"]) == 1:
+            continue
         found = find(host, path)
         conversion = found["spec"].get("conversion") if found else None
         if conversion and conversion["strategy"] == "Webhook":
@@ -153,13 +161,14 @@ def _delete(host: PlainClient, path: str, found: Wire, told: Mapping[str, Any]) 
 def _drop_namespace(host: PlainClient, namespace: str) -> Iterator[Change]:
     """Only if nobody but us has had a hand in it."""
     found = find(host, NAMESPACES.path(name=namespace))
-    if found is None:
+    if found is None or "deletionTimestamp" in found["metadata"]:
         return
     writers = {each.get("manager") for each in found["metadata"].get("managedFields") or ()}
-    if is_ours(found) or (writers and writers <= _MANAGERS):
+    tenants = {each["metadata"]["name"] for each in host.list(ACCOUNTS, namespace)} - {"default"}
+    if (is_ours(found) or (writers and writers <= _MANAGERS)) and not tenants:
         yield from _drop(host, NAMESPACES, namespace)
     else:
-        yield Change(f"namespace/{namespace}", "kept, as others made it")
+        yield Change(f"namespace/{namespace}", "kept, as it is not ours alone")
 
 
 def _wait_for_pods(host: PlainClient, wish: Wish, pause: Pause) -> list[str]:
@@ -195,6 +204,7 @@ def purge(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
     if find(host, NAMESPACES.path(name=space)) is not None:
         others = clear_namespace(host, space)
         yield Change(f"namespace/{space}", "kept, as it is not ours alone" if others else "deleted")
+    yield from _drop_namespace(host, names.SYSTEM_NAMESPACE)
 
 
 def _leader(host: PlainClient, namespace: str, pause: Pause) -> str:
