@@ -3,7 +3,7 @@
 Either all of it in this process, with simulated members and pods that need no time to start; or any
 API servers by their kubeconfigs, whose controllers somebody else runs. In this process the writes
 of controllers are counted by where they go, without those of the members' own controllers, which
-stand for other machines. Of other servers it is known by how much their revisions grow.
+stand for other machines. Other servers count themselves what is written to them.
 """
 
 import asyncio
@@ -24,7 +24,8 @@ from atoll.client.https import Https
 from atoll.client.inprocess import InProcess
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.mirror import Mirror
-from atoll.client.transport import Transport
+from atoll.client.transport import Transport, whole
+from atoll.controllers.hub import Hub
 from atoll.controllers.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer, Request, Response
@@ -35,6 +36,7 @@ from atoll.simulated.member import build, running
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from bench.processes import usage
+from bench.requests import Written, writes
 from simulation.enrolling import enrol
 
 ADMINISTRATOR = Peer("bench", (MASTERS,))
@@ -44,7 +46,6 @@ DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True
 POLICIES = Collection(
     "policy.karmada.io/v1alpha1", "PropagationPolicy", "propagationpolicies", namespaced=True
 )
-_NAMESPACES = Collection("v1", "Namespace", "namespaces", namespaced=False)
 PREFIX = "bench-"
 _SETTLE_S = 0.3
 _QUIET_S = 1.0
@@ -101,26 +102,26 @@ class Counted:
 @asynccontextmanager
 async def embedded() -> AsyncIterator[Setting]:
     """A plane in memory with simulated members, ready for templates."""
-    effects, writes = system_effects(), Counter[str]()
+    effects, written = system_effects(), Counter[str]()
     members = {name: build(name, effects) for name in EMBEDDED}
 
     async def spent() -> Spent:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return Spent(dict(writes), time.process_time(), peak)
+        return Spent(dict(written), time.process_time(), peak)
 
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(*members.values()))
         handler = await _served(effects, stack)
-        plane = Counted(handler, PLANE, writes)
+        plane = Counted(handler, PLANE, written)
 
         def reach(cluster: Object, _secret: Object | None) -> Transport:
-            return Counted(members[cluster["metadata"]["name"]].transport, MEMBERS, writes)
+            return Counted(members[cluster["metadata"]["name"]].transport, MEMBERS, written)
 
         hub = await stack.enter_async_context(controlling(plane, effects, reach=reach))
         for name, member in members.items():
             member.keeper.give_way(hub.turns)
             await enrol(hub, name)
-        while not all(name in hub.clusters and hub.clusters[name].ready for name in members):
+        while not all(_is_ready(hub, name) for name in members):
             await asyncio.sleep(_SETTLE_S)
         for name in members:
             await hub.sites[name].follow("apps/v1", "Deployment")
@@ -129,8 +130,13 @@ async def embedded() -> AsyncIterator[Setting]:
             plane=hub.plane.mirror(DEPLOYMENTS),
             members={name: hub.sites[name].mirror(DEPLOYMENTS) for name in members},
             spent=spent,
-            calm=partial(_unchanged, writes.total, _SETTLE_S),
+            calm=partial(_unchanged, written.total, _SETTLE_S),
         )
+
+
+def _is_ready(hub: Hub, cluster: str) -> bool:
+    known = hub.clusters.get(cluster)
+    return known is not None and bool(known.ready) and cluster in hub.sites
 
 
 async def _served(effects: Effects, stack: AsyncExitStack) -> Transport:
@@ -150,18 +156,19 @@ async def remote(servers: Servers) -> AsyncIterator[Setting]:
 
     async with AsyncExitStack() as stack:
         children = await stack.enter_async_context(Children("bench"))
+        transports: dict[str, Transport] = {}
         apis: dict[str, ApiClient] = {}
         mirrors: dict[str, Mirror] = {}
         for name, path in {"": servers.plane, **servers.members}.items():
-            transport = Https(read_kubeconfig(path))
-            stack.push_async_callback(transport.close)
-            apis[name] = ApiClient(transport)
+            transports[name] = Https(read_kubeconfig(path))
+            stack.push_async_callback(transports[name].close)
+            apis[name] = ApiClient(transports[name])
             mirrors[name] = Mirror(apis[name], DEPLOYMENTS)
             mirrors[name].listen(note)
             children.spawn(mirrors[name].run(), f"Deployments of {name or 'the plane'}")
             await mirrors[name].ready.wait()
         members = {name: mirror for name, mirror in mirrors.items() if name}
-        spent = partial(_of_servers, apis, servers.processes)
+        spent = partial(_of_servers, transports, servers.processes)
         calm = partial(_unchanged, seen.total, _QUIET_S)
         try:
             yield Setting(apis[""], mirrors[""], members, spent, calm)
@@ -170,15 +177,27 @@ async def remote(servers: Servers) -> AsyncIterator[Setting]:
             await children.cancel()
 
 
-async def _of_servers(apis: Mapping[str, ApiClient], processes: Sequence[int]) -> Spent:
-    writes = Counter[str]()
-    for name, api in apis.items():
-        _, revision = await api.list(_NAMESPACES)
-        writes[MEMBERS if name else PLANE] += int(revision)
+async def _of_servers(transports: Mapping[str, Transport], processes: Sequence[int]) -> Spent:
+    counted = Counter[str]()
+    for name, transport in transports.items():
+        metrics = await whole(await transport.send(Request("GET", "/metrics")))
+        for each in writes(metrics.body.decode()):
+            if where := _where(each, is_member=bool(name)):
+                counted[where] += each.count
     if not processes:
-        return Spent(writes, None, None)
+        return Spent(counted, None, None)
     used = usage(processes)
-    return Spent(writes, used.cpu_s, used.resident_bytes / _MIB)
+    return Spent(counted, used.cpu_s, used.resident_bytes / _MIB)
+
+
+def _where(written: Written, *, is_member: bool) -> str:
+    """As what a write counts; not at all if it is the user's, or of a member's own controllers."""
+    if is_member:
+        ours = written.resource == "deployments" and not written.subresource
+        return MEMBERS if ours and written.verb != "PUT" else ""
+    if written.resource == "events":
+        return EVENTS
+    return "" if (written.verb, written.resource) == ("POST", "deployments") else PLANE
 
 
 async def _unchanged(count: Callable[[], int], pause_s: float) -> None:
