@@ -21,7 +21,6 @@ from atoll.client.api import ApiClient
 from atoll.client.endpoint import Endpoint
 from atoll.client.https import Https, Patience
 from atoll.config import NO_ESTIMATORS, USUAL_TIMES, EstimatorChoice, Times
-from atoll.controllers.running import controlling
 from atoll.effects import Effects
 from atoll.errors import UsageError
 from atoll.hosting.admitting import Admitting
@@ -193,6 +192,8 @@ class Replica:
 
     async def _control(self, term: Term, resources: bytes) -> None:
         """Run the controllers, for ever."""
+        from atoll.controllers.running import controlling  # half of all, and only one leads
+
         hosting = self._hosting
         host = Hosted(Https(hosting.host, _PATIENCE), resources)
         async with controlling(

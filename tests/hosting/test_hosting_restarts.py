@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 from planes import CLUSTERS, SECRET, asked, cluster, serving, write
-from replicas import Replica, Setting, replica, wait_for
+from replicas import QUICK, Replica, Setting, replica, wait_for
 
 from atoll.client.transport import Unreachable
 
@@ -51,3 +51,25 @@ def test_two_that_start_at_once_agree_on_one_certificate_authority(setting: Sett
 
 def place(one: Replica) -> str:
     return "https://" + one.said().partition("Serving at ")[2].split()[0]
+
+
+def test_a_host_that_goes_away_for_a_while_is_waited_for(setting: Setting):
+    host, kubeconfig = setting.host, setting.directory / "administrator"
+    kubeconfig.write_bytes(host.cluster.kubeconfig.read_bytes())
+    with replica(kubeconfig, *QUICK) as one:
+        wait_for("a leader", lambda: one.terms() == 1)
+        server = host.cluster.parts["kube-apiserver"]
+        server.stop()
+        wait_for("a leader that gives up", lambda: "leads no more" in one.said())
+        server.start()
+        wait_for("a leader again", lambda: one.terms() == 2)
+        write(host, "POST", CLUSTERS, cluster("after"))
+
+        def is_held() -> bool:
+            return bool(host.client.get(f"{CLUSTERS}/after")["metadata"].get("finalizers"))
+
+        wait_for("a cluster that is looked after", is_held)
+        host.client.delete(f"{CLUSTERS}/after")
+        wait_for("its end", lambda: host.get(f"{CLUSTERS}/after") is None)
+        assert one.stop() == 0
+        assert "Stopped in good order" in one.said()
