@@ -176,7 +176,7 @@ class _Candidate:
 
     async def live(self, virtual_s: float) -> None:
         """Live short lives while it is stormy, and then one that lasts."""
-        draws = Random(f"{self.world.seed}/{self.name}")
+        draws = self.world.effects(self.name).chance.of("lives")
         clock = asyncio.get_running_loop().time
         while clock() < virtual_s:
             road = self._road(draws)

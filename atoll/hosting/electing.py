@@ -122,8 +122,7 @@ async def lead(
         try:
             while True:
                 await election.win()
-                term = election.term
-                if await election.serve(children.spawn(work(term), "a leader's work"), term):
+                if await election.serve(work):
                     return
         finally:
             await election.release()
@@ -143,6 +142,7 @@ class _Election:
         self._effects = effects
         self._clock = asyncio.get_running_loop().time
         self._changed = asyncio.Event()
+        self._crew = Children("election", stop_within_s=_STOP_S)
         self.term = Term()
         self.mirror = Mirror(api, replace(self._leases, within=seat.namespace, named=seat.name))
         self.mirror.listen(self._saw)
@@ -167,12 +167,13 @@ class _Election:
                 case Wait(for_s):
                     await self._pause(for_s)
 
-    async def serve(self, work: asyncio.Task[None], term: Term) -> bool:
+    async def serve(self, work: Work) -> bool:
         """Keep the Lease while the work is done; whether that has come to its end."""
         log.info("%s leads from now on", self._candidate.me)
-        work.add_done_callback(lambda _: self._changed.set())
+        task = self._crew.spawn(work(self.term), "a leader's work")
+        task.add_done_callback(lambda _: self._changed.set())
         try:
-            while not work.done():
+            while not task.done():
                 match self._plan():
                     case StepDown(why):
                         log.warning("%s leads no more: %s", self._candidate.me, why)
@@ -181,18 +182,17 @@ class _Election:
                         await self._take(lease)
                     case Wait(for_s):
                         await self._pause(for_s)
-            work.result()
+            task.result()
             return True
         finally:
-            await self._end(work, term)
+            await self._end(task)
 
-    async def _end(self, work: asyncio.Task[None], term: Term) -> None:
+    async def _end(self, work: asyncio.Task[None]) -> None:
         """Stop the work, which may take a while: when the term is over it cannot write anyway."""
-        if work.cancel():
-            await asyncio.wait((work,), timeout=_STOP_S)
+        await self._crew.cancel()
         if not work.done():
             raise StillWorking(f"the work of a leader still goes on after {_STOP_S:g} s")
-        term.end()
+        self.term.end()
         self.term = Term()
         self._candidate = replace(self._candidate, sent=None)
 
