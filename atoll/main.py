@@ -22,13 +22,14 @@ from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.administration import Administration, memory_bytes
 from atoll.apiserver.assembly import Assembly, assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
-from atoll.apiserver.credentials import ADMIN, make_elsewhere
+from atoll.apiserver.credentials import ADMIN
 from atoll.apiserver.door import Door
 from atoll.apiserver.gate.gates import Gates
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer
 from atoll.apiserver.karmada.proxy import with_proxy
 from atoll.apiserver.placement.kinds import plane_kinds
+from atoll.apiserver.renewal import make_elsewhere
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
 from atoll.config import (

@@ -2,13 +2,12 @@
 
 Whoever has looked at them notes beside them which bytes were looked at, for which names, and until
 when that holds. While the note fits, nothing is parsed, and what parses certificates need not even
-be loaded; that is left to a process of its own, which ends when it has made what is missing.
+be loaded.
 """
 
 import json
 import os
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -16,8 +15,6 @@ from pathlib import Path
 
 from atoll.apiserver.access.front_proxy import FrontProxy
 from atoll.apiserver.access.signing import Signing
-from atoll.errors import Damaged
-from atoll.runtime.programs import own_environment, own_program
 
 ADMIN = "kubernetes-admin"
 SERVER_NAMES = (
@@ -98,43 +95,6 @@ class Credentials:
         authorities = (self.ca, self.ca_key, self.front_ca, self.front_ca_key)
         pairs = (self.server, self.server_key, self.admin, self.admin_key)
         return (*authorities, *pairs, self.front, self.front_key, self.account_key, self.token)
-
-
-Make = Callable[[Path, datetime, Sequence[str]], None]
-
-
-def kept_credentials(
-    directory: Path, now: datetime, more_names: Sequence[str], make: Make
-) -> Credentials:
-    """Credentials that are good for a while and for these names; what is not is made anew."""
-    credentials = Credentials(directory)
-    if not is_known_good(credentials, now, more_names):
-        make(directory, now, more_names)
-    return credentials
-
-
-def make_here(directory: Path, now: datetime, more_names: Sequence[str]) -> None:
-    """Make what is missing, in this process: it has more of it to do."""
-    from atoll.apiserver.certificates import ensure_credentials
-
-    ensure_credentials(directory, now, more_names=more_names)
-
-
-def make_elsewhere(directory: Path, now: datetime, more_names: Sequence[str]) -> None:
-    """Make what is missing in a process of its own: this one will not do it again for months."""
-    ended = subprocess.run(
-        own_program("atoll.apiserver.certifying", str(directory), now.isoformat(), *more_names),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=own_environment(),
-        start_new_session=True,  # a Ctrl-C is for the server, which ends in order
-        check=False,
-    )
-    told = json.loads(ended.stdout or b"{}")
-    if "system" in told:
-        raise OSError(*told["system"])
-    if ended.returncode != 0:
-        raise Damaged(told.get("damaged", f"no credentials could be made in {directory}"))
 
 
 def is_known_good(credentials: Credentials, now: datetime, more_names: Sequence[str]) -> bool:

@@ -8,13 +8,8 @@ from pathlib import Path
 import pytest
 
 from atoll.apiserver.certificates import ensure_credentials
-from atoll.apiserver.credentials import (
-    Credentials,
-    is_known_good,
-    kept_credentials,
-    make_elsewhere,
-    make_here,
-)
+from atoll.apiserver.credentials import Credentials, is_known_good
+from atoll.apiserver.renewal import kept_credentials, make_elsewhere, make_here
 from atoll.errors import Damaged
 
 NOW = datetime.now(UTC)

@@ -33,7 +33,7 @@ from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
 
 if TYPE_CHECKING:
-    from atoll.apiserver.access.requests import CertificateRequest
+    from atoll.apiserver.kinds.certificate_requests import CertificateRequest
 
 Object = dict[str, Any]
 May = Callable[[Identity, Attributes], bool]

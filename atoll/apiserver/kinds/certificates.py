@@ -21,7 +21,7 @@ from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
 
 if TYPE_CHECKING:
-    from atoll.apiserver.access.requests import CertificateRequest
+    from atoll.apiserver.kinds.certificate_requests import CertificateRequest
 
 GROUP = "certificates.k8s.io"
 APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
@@ -62,7 +62,9 @@ def request_of(csr: Object) -> "CertificateRequest | None":
     raw = _decoded(text(csr, "spec", "request"))
     if not raw.lstrip().startswith(_BEGIN):
         return None
-    from atoll.apiserver.access.requests import read_request  # large, and seldom asked for
+    from atoll.apiserver.kinds.certificate_requests import (
+        read_request,  # large, and seldom asked for
+    )
 
     return read_request(raw)
 
