@@ -20,7 +20,7 @@ from atoll.apiserver.gate.gates import Gates
 from atoll.apiserver.http.serving import listen
 from atoll.effects import Chance
 from atoll.errors import UsageError
-from atoll.exchange import Handler, Request, Response
+from atoll.exchange import Duplex, Handler, Request, Response
 from atoll.runtime.supervisor import Restart, Supervisor
 from tests.http.talking import Client, client_tls, until
 
@@ -285,6 +285,101 @@ def test_a_gate_that_cannot_start_is_told_of_at_once(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot start: it ended with 1"):
             async with serving(nothing):
                 raise AssertionError("nobody serves")
+
+    run(main())
+
+
+def test_an_upgraded_connection_goes_through_a_gate_in_both_directions(
+    credentials: Credentials,
+) -> None:
+    over: list[str] = []
+
+    async def shout(other: Duplex) -> None:
+        try:
+            while heard := await other.read():
+                await other.write(heard.upper())
+        finally:
+            over.append("ended")
+
+    async def handler(request: Request) -> Response:
+        return Response(101, {"Upgrade": "shouting"}, upgrade=shout)
+
+    async def main() -> None:
+        async with serving(credentials, handler) as it:
+            client = await it.connect()
+            await client.send(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n\r\n")
+            assert (await client.head())[0] == 101
+            for word in (b"hello", b"x" * 1_000_000):
+                client.writer.write(word)
+                assert await client.reader.readexactly(len(word)) == word.upper()
+            await client.close()
+            await until(lambda: over != [])
+
+    run(main())
+
+
+def test_a_slow_reader_behind_a_gate_holds_up_its_stream_and_nobody_else(
+    credentials: Credentials,
+) -> None:
+    made = 0
+    piece = b"x" * 16_384
+
+    async def stream() -> AsyncIterator[bytes]:
+        nonlocal made
+        while True:
+            made += len(piece)
+            yield piece
+
+    async def handler(request: Request) -> Response:
+        return Response(200) if request.path == "/" else Response(200, stream=stream())
+
+    async def main() -> None:
+        async with serving(credentials, handler) as it:
+            client = await it.connect()
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await client.send(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+            seen = -1
+            while seen != made or not made:  # until no more is taken
+                seen = made
+                await asyncio.sleep(0.3)
+            assert made < 32 * 1024 * 1024
+            assert await it.is_served()
+            client.writer.transport.resume_reading()  # type: ignore[attr-defined]
+            while made == seen:
+                assert await client.reader.read(65_536)
+            client.vanish()
+
+    run(main())
+
+
+def loaded(pid: int) -> set[str]:
+    """Which of these libraries a process has loaded."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    return {name for name in ("cryptography", "numpy", "apsw", "aiohttp", "re2") if name in maps}
+
+
+def test_a_gate_loads_what_drafts_with_the_first_object_and_never_more(
+    credentials: Credentials,
+) -> None:
+    drafts: list[bool] = []
+
+    async def handler(request: Request) -> Response:
+        drafts.append(request.draft is not None)
+        return Response(200)
+
+    async def main() -> None:
+        async with serving(credentials, handler) as it:
+            client = await it.connect()
+            await client.get("/")
+            (pid,) = it.gates.pids
+            assert loaded(pid) == set()
+            body = b'{"metadata":{"name":"n"}}'
+            head = b"POST /api/v1/namespaces/x/configmaps HTTP/1.1\r\nHost: x\r\n"
+            while not any(drafts):
+                await client.send(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                assert (await client.answer()).status == 200
+            assert loaded(pid) == {"re2"}
+            await client.close()
 
     run(main())
 
