@@ -1,10 +1,10 @@
 """Karmada's kinds and ours as CustomResourceDefinitions, for a real kube-apiserver.
 
-Without arguments, prints the manifests, made from the one description of the kinds in the product
-(`atoll/apiserver/karmada/kinds.json`, `atoll/apiserver/placement`): `make -s crds | kubectl apply
---server-side -f -`. With the paths of two files of facts (Karmada's CRDs and aggregated kinds:
-fields by path with type, default and rules), writes `kinds.json` anew. It holds shapes, not texts:
-descriptions are the product's.
+Without arguments, prints the manifests that `atoll run` gives its host, made from the one
+description of the kinds in the product (`atoll/apiserver/karmada/kinds.json`,
+`atoll/apiserver/placement`): `make -s crds | kubectl apply --server-side -f -`. With the paths of
+two files of facts (Karmada's CRDs and aggregated kinds: fields by path with type, default and
+rules), writes `kinds.json` anew. It holds shapes, not texts: descriptions are the product's.
 """
 
 import json
@@ -16,8 +16,7 @@ from typing import Any
 
 import yaml
 
-from atoll.apiserver.karmada.definitions import definitions, for_kubernetes
-from atoll.apiserver.placement.definitions import own_definitions
+from atoll.hosting.definitions import host_definitions
 
 Json = dict[str, Any]
 
@@ -245,8 +244,9 @@ def main(arguments: list[str]) -> None:
         crds, aggregated = (json.loads(Path(each).read_text()) for each in arguments)
         TARGET.write_text(_text(described(crds, aggregated)))
         return
-    manifests = [for_kubernetes(each) for each in (*definitions(), *own_definitions())]
-    yaml.dump_all(manifests, sys.stdout, Dumper=_Plain, sort_keys=False, allow_unicode=True)
+    yaml.dump_all(
+        host_definitions(), sys.stdout, Dumper=_Plain, sort_keys=False, allow_unicode=True
+    )
 
 
 if __name__ == "__main__":
