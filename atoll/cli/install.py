@@ -13,10 +13,10 @@ from atoll.cli.failing import TIMEOUT, USAGE, CommandFailed
 from atoll.cli.output import DATA, JSON, YAML, listed, output_option, show_data
 from atoll.cli.printing import show, tell
 from atoll.cli.timing import Span
-from atoll.client.kubeconfig import read_kubeconfigs, usual_files
+from atoll.client.kubeconfig import kubeconfig_text, read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient, Wire
 from atoll.hosting import deploying
-from atoll.hosting.installation import NAMESPACE, Installation, Resources
+from atoll.hosting.installation import NAME, NAMESPACE, Installation, Plane, Resources
 from atoll.members.objects import speaking_to
 
 _HELP = """Install the control plane in a cluster, or bring it up to date there.
@@ -29,6 +29,7 @@ and its webhooks, it makes itself once it runs.
 \b
 atoll install --kubeconfig ~/.kube/host --image registry/atoll:1.0 --wait
 atoll install --kubeconfig ~/.kube/host --dry-run
+atoll install --kubeconfig ~/.kube/host --plane-kubeconfig ~/.kube/plane
 atoll install --dry-run -o yaml > atoll.yaml
 """
 _LOOK_EVERY_S = 0.5
@@ -42,6 +43,17 @@ _LOOK_EVERY_S = 0.5
 )
 @click.option("--context", metavar="NAME", help="Its context [default: the current one].")
 @click.option("-n", "--namespace", default=NAMESPACE, show_default=True, help="Where it runs.")
+@click.option(
+    "--plane-kubeconfig",
+    metavar="FILE",
+    help="Be the plane on another API server than the host's: that of this kubeconfig.",
+)
+@click.option("--plane-context", metavar="NAME", help="Its context [default: the current one].")
+@click.option(
+    "--serve-at",
+    metavar="URL",
+    help="Where that API server reaches the replicas [default: https://atoll.NAMESPACE.svc].",
+)
 @click.option("--image", help=f"Run this image [default: {Installation().image}].")
 @click.option(
     "--replicas",
@@ -127,7 +139,23 @@ def _wanted(said: dict[str, Any]) -> Installation:
         resources=Resources(requests, limits),
         words=(f"--feature-gates={gates}",) if gates else (),
         with_network_policy=said["with_network_policy"],
+        plane=_plane(said),
     )
+
+
+def _plane(said: dict[str, Any]) -> Plane | None:
+    """The way to another API server, in one piece; None if the host's own is meant."""
+    files, url = said["plane_kubeconfig"], said["serve_at"]
+    if files is None and (url or said["plane_context"]):
+        raise CommandFailed("--serve-at and --plane-context go with --plane-kubeconfig", code=USAGE)
+    if files is None:
+        return None
+    endpoint = read_kubeconfigs(files).endpoint(said["plane_context"])
+    if endpoint.plugin or endpoint.token_file or not (endpoint.key or endpoint.token):
+        why = "a pod needs a certificate or a token that is in it, or in a file it names"
+        raise CommandFailed(f"{endpoint} cannot be used from a pod", why)
+    text = kubeconfig_text("plane", NAME, "plane", endpoint)
+    return Plane(url or f"https://{NAME}.{said['namespace']}.svc", text)
 
 
 def _amounts(option: str, written: str | None, usual: Mapping[str, str]) -> Mapping[str, str]:

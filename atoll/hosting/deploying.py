@@ -20,14 +20,11 @@ from atoll.hosting.installation import LABELS, NAME, Installation, objects_of
 from atoll.hosting.registering import roles
 from atoll.hosting.rights import RIGHTS
 from atoll.members.agent_home import DEPLOYMENTS
-from atoll.members.objects import ACCOUNTS, NAMESPACES, RBAC, ROLE_BINDINGS, ROLES
+from atoll.members.objects import ACCOUNTS, NAMESPACES, RBAC, ROLE_BINDINGS, ROLES, SECRETS
 
 PODS = Collection("v1", "Pod", "pods", namespaced=True)
 _MONITORING = "monitoring.coreos.com/v1"
 SERVICE_MONITORS = Collection(_MONITORING, "ServiceMonitor", "servicemonitors", namespaced=True)
-NETWORK_POLICIES = Collection(
-    "networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", namespaced=True
-)
 COLLECTIONS = {
     each.kind: each
     for each in (
@@ -37,10 +34,11 @@ COLLECTIONS = {
         ROLE_BINDINGS,
         Collection(RBAC, "Role", "roles", namespaced=True),
         Collection(RBAC, "RoleBinding", "rolebindings", namespaced=True),
+        SECRETS,
         Collection("v1", "Service", "services", namespaced=True),
         DEPLOYMENTS,
         Collection("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True),
-        NETWORK_POLICIES,
+        Collection("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", namespaced=True),
         SERVICE_MONITORS,
     )
 }
@@ -76,7 +74,8 @@ def title_of(wire: Wire) -> str:
 
 def everything(wanted: Installation) -> list[Wire]:
     """All objects of an installation, with the roles that it may not give to others itself."""
-    return [*objects_of(wanted, RIGHTS), *(wire for _, wire in roles())]
+    given = [wire for _, wire in roles()] if wanted.plane is None else []
+    return [*objects_of(wanted, RIGHTS), *given]
 
 
 def check_host(host: PlainClient, namespace: str) -> None:
@@ -152,14 +151,19 @@ def retire(
     host: PlainClient, objects: Sequence[Wire], namespace: str, *, is_trial: bool = False
 ) -> Iterator[Change]:
     """Take away what an earlier installation had and this one has not."""
-    wanted = {each["kind"] for each in objects}
-    for collection in (NETWORK_POLICIES, SERVICE_MONITORS):
-        found = find(host, collection.path(namespace, NAME))
-        if found is None or collection.kind in wanted or not is_ours(found):
+    wanted = {_path_of(each) for each in objects}
+    for each in reversed(everything(Installation(namespace=namespace, with_service_monitor=True))):
+        path = _path_of(each)
+        found = find(host, path) if path not in wanted else None
+        if found is None or (is_ours(each) and not is_ours(found)):
             continue
         if not is_trial:
-            host.delete(collection.path_of(found), found["metadata"]["uid"])
-        yield Change(title_of(found), "deleted")
+            host.delete(path, found["metadata"]["uid"])
+        yield Change(title_of(each), "deleted")
+
+
+def _path_of(wire: Wire) -> str:
+    return COLLECTIONS[wire["kind"]].path_of(wire)
 
 
 def is_ours(wire: Wire) -> bool:
@@ -168,7 +172,7 @@ def is_ours(wire: Wire) -> bool:
 
 
 def _apply(host: PlainClient, wire: Wire, *, is_trial: bool) -> Change:
-    path = COLLECTIONS[wire["kind"]].path_of(wire)
+    path = _path_of(wire)
     before = find(host, path)
     asked = {"fieldManager": _MANAGER, "force": "true"} | ({"dryRun": "All"} if is_trial else {})
     body = json.dumps(wire).encode()

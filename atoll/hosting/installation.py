@@ -5,6 +5,7 @@ itself once it runs, CustomResourceDefinitions, APIService and webhooks with the
 not known here, nor is any server.
 """
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,10 @@ NAME = "atoll"
 PORT = 8443
 LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/component": "control-plane"}
 SERVING_SECRET = "atoll-serving"
+PLANE_SECRET = "atoll-plane"
 
+_PLANE_KEY = "kubeconfig"
+_PLANE_MOUNT = "/etc/atoll"
 _RBAC = "rbac.authorization.k8s.io"
 _HOSTNAME, _ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 
@@ -46,6 +50,18 @@ class Rights:
     at_home: Rules
 
 
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """An API server for users other than that of the cluster in which the replicas run.
+
+    It reaches them at a URL; they reach it by the kubeconfig in a Secret, made if it is given here.
+    """
+
+    url: str
+    kubeconfig: str = field(default="", repr=False)
+    secret: str = PLANE_SECRET
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
     """How it is to run. `words` are further options of `atoll run`."""
@@ -62,6 +78,7 @@ class Installation:
     tolerations: tuple[Mapping[str, Any], ...] = ()
     with_network_policy: bool = True
     with_service_monitor: bool = False
+    plane: Plane | None = None
 
 
 def objects_of(wanted: Installation, rights: Rights) -> list[Wire]:
@@ -69,7 +86,7 @@ def objects_of(wanted: Installation, rights: Rights) -> list[Wire]:
     return [
         _namespace(wanted),
         _object("v1", "ServiceAccount", wanted.namespace),
-        *_roles(wanted, rights),
+        *(_roles(wanted, rights) if wanted.plane is None else _way(wanted, wanted.plane)),
         _service(wanted),
         _deployment(wanted),
         _disruption_budget(wanted),
@@ -105,6 +122,15 @@ def _roles(wanted: Installation, rights: Rights) -> list[Wire]:
             **_bound(wanted, "Role", "extension-apiserver-authentication-reader"),
         },
     ]
+
+
+def _way(wanted: Installation, plane: Plane) -> list[Wire]:
+    """How replicas reach the plane; what they may do is said there."""
+    if not plane.kubeconfig:
+        return []
+    data = {_PLANE_KEY: base64.b64encode(plane.kubeconfig.encode()).decode()}
+    secret = _object("v1", "Secret", wanted.namespace, plane.secret)
+    return [{**secret, "type": "Opaque", "data": data}]
 
 
 def _bound(wanted: Installation, kind: str, role: str) -> Wire:
@@ -152,6 +178,9 @@ def _pod(wanted: Installation) -> Wire:
         pod["nodeSelector"] = dict(wanted.node_selector)
     if wanted.tolerations:
         pod["tolerations"] = list(wanted.tolerations)
+    if wanted.plane is not None:
+        pod["automountServiceAccountToken"] = False
+        pod["volumes"] = [SCRATCH, {"name": "plane", "secret": {"secretName": wanted.plane.secret}}]
     return pod
 
 
@@ -165,13 +194,17 @@ def _spread(topology: str) -> Wire:
 
 
 def _container(wanted: Installation) -> Wire:
-    words = ["run", f"--namespace={wanted.namespace}", f"--port={PORT}", *wanted.words]
+    words = ["run", f"--namespace={wanted.namespace}", f"--port={PORT}"]
+    mounts: list[Wire] = [SCRATCH_MOUNT]
+    if wanted.plane is not None:
+        words += [f"--kubeconfig={_PLANE_MOUNT}/{_PLANE_KEY}", f"--serve-at={wanted.plane.url}"]
+        mounts.append({"name": "plane", "mountPath": _PLANE_MOUNT, "readOnly": True})
     return {
         "name": NAME,
         "image": wanted.image,
         "imagePullPolicy": wanted.pull_policy,
         "command": ["atoll"],
-        "args": words,
+        "args": [*words, *wanted.words],
         "ports": [{"name": "https", "containerPort": PORT, "protocol": "TCP"}],
         # It may take a while until the host answers and knows our kinds.
         "startupProbe": {**_probe("/livez", 2), "failureThreshold": 60},
@@ -182,7 +215,7 @@ def _container(wanted: Installation) -> Wire:
             "limits": dict(wanted.resources.limits),
         },
         "securityContext": container_confinement(),
-        "volumeMounts": [SCRATCH_MOUNT],
+        "volumeMounts": mounts,
     }
 
 
@@ -207,12 +240,14 @@ def _network_policy(wanted: Installation) -> Wire:
 
 
 def _service_monitor(wanted: Installation) -> Wire:
-    authority = {"secret": {"name": SERVING_SECRET, "key": "ca.crt"}}
+    # The authority is kept in the plane, which may be elsewhere.
+    authority = {"ca": {"secret": {"name": SERVING_SECRET, "key": "ca.crt"}}}
+    trust = authority if wanted.plane is None else {"insecureSkipVerify": True}
     endpoint = {
         "port": "https",
         "scheme": "https",
         "path": "/metrics",
-        "tlsConfig": {"ca": authority, "serverName": f"{NAME}.{wanted.namespace}.svc"},
+        "tlsConfig": {**trust, "serverName": f"{NAME}.{wanted.namespace}.svc"},
     }
     spec = {
         "selector": {"matchLabels": LABELS},

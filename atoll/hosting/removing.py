@@ -25,7 +25,7 @@ from atoll.hosting.deploying import (
     is_ours,
     title_of,
 )
-from atoll.hosting.installation import NAME, SERVING_SECRET, Installation
+from atoll.hosting.installation import NAME, PLANE_SECRET, SERVING_SECRET, Installation
 from atoll.hosting.place import OUTSIDE, Place
 from atoll.hosting.registering import API_SERVICES, Registration, definitions, registrations
 from atoll.hosting.translating import KEPT
@@ -109,7 +109,8 @@ def remove(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
         metadata, collection = wire["metadata"], COLLECTIONS[wire["kind"]]
         yield from _drop(host, collection, metadata["name"], metadata.get("namespace", ""))
     yield from _drop(host, COLLECTIONS["Service"], OUTSIDE, wish.namespace)
-    yield from _drop(host, SECRETS, SERVING_SECRET, wish.namespace)
+    for name in (SERVING_SECRET, PLANE_SECRET):
+        yield from _drop(host, SECRETS, name, wish.namespace)
 
 
 def remove_home(host: PlainClient, namespace: str) -> Iterator[Change]:

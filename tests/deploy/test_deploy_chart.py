@@ -14,7 +14,7 @@ from hosts import Host
 from atoll import __version__
 from atoll.hosting.definitions import host_definitions
 from atoll.hosting.deploying import everything
-from atoll.hosting.installation import NAMESPACE, Installation, Resources
+from atoll.hosting.installation import NAMESPACE, Installation, Plane, Resources
 from atoll.members.agent_home import Housing, home
 from scripts.deploy import TARGET, files
 from testenv.build import HELM, find
@@ -142,6 +142,14 @@ USUAL = Installation()
             id="monitored-as-the-kind-is-there",
         ),
         pytest.param(
+            replace(
+                USUAL, plane=Plane("https://atoll.atoll-system.svc"), with_service_monitor=True
+            ),
+            {"plane": {"kubeconfigSecret": "atoll-plane"}, "serviceMonitor": {"enabled": True}},
+            (),
+            id="a-plane-elsewhere",
+        ),
+        pytest.param(
             USUAL,
             {"serviceMonitor": {"enabled": False}},
             ("--api-versions", "monitoring.coreos.com/v1/ServiceMonitor"),
@@ -174,6 +182,7 @@ def test_the_agents_renders_what_atoll_register_makes(helm: Helm) -> None:
         pytest.param(CHART, {"replicas": 0}, "minimum: got 0, want 1", id="no-replicas"),
         pytest.param(CHART, {"replica": 1}, "additional properties 'replica'", id="misspelt"),
         pytest.param(CHART, {"image": {"digest": "sha256:1"}}, "/image/digest", id="digest"),
+        pytest.param(CHART, {"plane": {"serveAt": "http://x"}}, "/plane/serveAt", id="no-tls"),
         pytest.param(CHART, {"extraArgs": ["run"]}, "/extraArgs/0", id="no-option"),
         pytest.param(CHART, {"featureGates": "Failover"}, "/featureGates", id="gates"),
         pytest.param(CHART, {"serviceMonitor": {"enabled": "yes"}}, "/enabled", id="monitor"),

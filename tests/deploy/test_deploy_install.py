@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hosts import REGISTRATION, Host, command
 
+from atoll.cli.run import run
 from atoll.errors import UsageError
 from atoll.hosting.deploying import COLLECTIONS, PODS, everything, still_missing
 from atoll.hosting.installation import LABELS, NAMESPACE, Installation
@@ -19,7 +20,8 @@ from atoll.members.unjoining import WORKS
 pytestmark = pytest.mark.testenv
 
 Capture = pytest.CaptureFixture[str]
-EVERYTHING = set(COLLECTIONS) - {"ServiceMonitor"}
+EVERYTHING = set(COLLECTIONS) - {"ServiceMonitor", "Secret"}
+LOCAL_ROLES = {"Role", "RoleBinding"}
 DEPLOYMENT = COLLECTIONS["Deployment"].path(NAMESPACE, "atoll")
 MONITORS = "servicemonitors.monitoring.coreos.com"
 
@@ -55,6 +57,54 @@ def test_another_wish_changes_only_what_differs(host: Host, capsys: Capture) -> 
         "requests": {"cpu": "100m", "memory": "256Mi"},
         "limits": {"cpu": "2", "memory": "2Gi"},
     }
+
+
+def test_replicas_serve_an_api_server_elsewhere_without_rights_where_they_run(
+    host: Host, capsys: Capture
+) -> None:
+    words = ("install", "--kubeconfig", host.kubeconfig)
+    command(capsys, *words)
+    code, told, _ = command(capsys, *words, "--plane-kubeconfig", host.kubeconfig)
+    assert code == 0
+    assert "secret/atoll-plane created" in told
+    assert "clusterrole.rbac.authorization.k8s.io/atoll deleted" in told
+    assert host.kinds_there() == EVERYTHING - {"ClusterRole", "ClusterRoleBinding"} - LOCAL_ROLES
+    pod = host.client.get(DEPLOYMENT)["spec"]["template"]["spec"]
+    name, *rest = pod["containers"][0]["args"]
+    said = run.make_context(name, list(rest)).params
+    assert said["serve_at"] == "https://atoll.atoll-system.svc"
+    secret = host.client.get(COLLECTIONS["Secret"].path(NAMESPACE, "atoll-plane"))
+    kubeconfig = yaml.safe_load(base64.b64decode(secret["data"]["kubeconfig"]))
+    assert kubeconfig["clusters"][0]["cluster"]["server"] == host.cluster.url
+    assert said["kubeconfig"] == "/etc/atoll/kubeconfig"
+    code, told, _ = command(capsys, "uninstall", "--kubeconfig", host.kubeconfig)
+    assert (code, "secret/atoll-plane deleted" in told) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        pytest.param(["--serve-at", "https://x"], "go with --plane-kubeconfig", id="no-plane"),
+        pytest.param(["--plane-kubeconfig", "plugin"], "cannot be used from a pod", id="plugin"),
+        pytest.param(["--requests", "much"], 'requests "much" cannot be read', id="amounts"),
+        pytest.param(["-o", "yaml"], "-o goes with --dry-run", id="form"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], problem: str
+) -> None:
+    execute = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "get-token"}}
+    config = {
+        "clusters": [{"name": "a", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "a", "user": execute}],
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "current-context": "a",
+    }
+    (tmp_path / "plugin").write_text(yaml.safe_dump(config))
+    monkeypatch.chdir(tmp_path)
+    code, _, told = command(capsys, "install", "--kubeconfig", "none", *words)
+    assert code in (1, 2)
+    assert problem in told
 
 
 def test_a_dry_run_writes_nothing(host: Host, capsys: Capture) -> None:
