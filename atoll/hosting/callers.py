@@ -25,7 +25,7 @@ from atoll.apiserver.authentication import (
     authenticate,
 )
 from atoll.apiserver.status import unauthorized
-from atoll.client.api import ApiClient, Refused
+from atoll.client.api import ApiClient, Missing, Refused
 from atoll.client.transport import Unreachable
 from atoll.exchange import Headers, Peer, Request
 
@@ -34,6 +34,7 @@ log = logging.getLogger("atoll.hosting")
 TRUST = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 _NO_TOKENS = Tokens({})
 _LOOK_AGAIN_S = 60.0
+_LOOK_SOON_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +122,12 @@ class Callers:
 
     async def look(self) -> None:
         """Learn whom the host names; Refused or Unreachable if it does not say."""
-        found = trust_of(await self._api.get(TRUST))
+        try:
+            found = trust_of(await self._api.get(TRUST))
+        except Missing:
+            found = None
         if found is None:
-            log.warning("The host names no front proxy (%s): nobody is let in", TRUST)
+            log.warning("The host names no front proxy (%s), so nobody is let in yet", TRUST)
         elif self._trust is None or found.authority != self._trust.authority:
             self._tls.load_verify_locations(cadata=found.authority)
         self._trust = found
@@ -131,7 +135,7 @@ class Callers:
     async def keep_fresh(self) -> None:
         """Look again now and then, for ever."""
         while True:
-            await asyncio.sleep(_LOOK_AGAIN_S)
+            await asyncio.sleep(_LOOK_AGAIN_S if self._trust else _LOOK_SOON_S)
             try:
                 await self.look()
             except (Refused, Unreachable) as problem:

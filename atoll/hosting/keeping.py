@@ -75,7 +75,8 @@ class Keeping:
             except Missing:
                 secret = {}
             known = kept_in(secret.get("data") or {})
-            wanted = due(known, self._effects.now(), self._place.names)
+            # What somebody removed is put back: others still trust it.
+            wanted = due(known or self._kept, self._effects.now(), self._place.names)
             if wanted == known:
                 return wanted
             metadata = secret.get("metadata") or {

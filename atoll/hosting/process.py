@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from atoll.apiserver.health import Health
+from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer, listen
 from atoll.apiserver.karmada.proxy import ClusterProxy
 from atoll.apiserver.placement.kinds import plane_kinds
@@ -44,6 +45,8 @@ from atoll.scheduling.features import PLANE_USUAL, Features
 log = logging.getLogger("atoll.hosting")
 
 _PATIENCE = Patience(connections_max=1000)
+# A review holds an object twice, and that of a conversion a whole list.
+_LIMITS = Limits(body_bytes_max=32 * 1024 * 1024)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,7 @@ class Replica:
         documents = documents_of(self.effects, health, proxy.branch())
         admitting = Admitting(api, kinds)
         serving = Serving(host, documents, callers.identity, admitting, proxy.branch())
-        server = HttpServer(serving.handle, self.effects.now)
+        server = HttpServer(serving.handle, self.effects.now, limits=_LIMITS)
         await server.start(self._listener(), tls)
         try:
             async with Supervisor("plane", self.effects.chance) as services:
