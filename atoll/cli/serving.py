@@ -1,4 +1,4 @@
-"""The program that a server's process runs: `atoll up` starts it, and then gives way to it or not.
+"""What a server's process does: `atoll up` starts it, and then gives way to it or not.
 
 What the user has chosen comes in as data, so that what reads command lines is no part of a server.
 In the background it tells through a pipe when it is ready, or why it will never be; in the
@@ -6,7 +6,6 @@ foreground it tells the user.
 """
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,8 +16,7 @@ from typing import Any
 import msgspec
 
 import atoll
-from atoll.cli.ending import exit_code
-from atoll.cli.failing import INTERRUPTED, CommandFailed, command, unusable
+from atoll.cli.failing import CommandFailed, command, unusable
 from atoll.cli.instance import Note, claim, write_note
 from atoll.cli.notifying import notifying
 from atoll.config import Config
@@ -37,7 +35,7 @@ class Order:
 
 def program(order: Order) -> list[str]:
     """What runs such a server."""
-    return own_program("atoll.cli.serving", msgspec.json.encode(order, enc_hook=str).decode())
+    return own_program("atoll.cli.server", msgspec.json.encode(order, enc_hook=str).decode())
 
 
 def read_order(written: str) -> Order:
@@ -102,10 +100,3 @@ def _be_server(config: Config, on_ready: Callable[[dict[str, Any]], None]) -> No
     finally:
         config.state_file.unlink(missing_ok=True)
         os.close(descriptor)
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(exit_code(partial(serve, read_order(sys.argv[1]))))
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)

@@ -264,7 +264,16 @@ def test_short_commands_import_nothing_heavy(words: list[str], shell: Shell) -> 
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        pytest.param("atoll.main", ("numpy", "aiohttp", "lupa"), id="a server that answers"),
+        pytest.param(
+            "atoll.cli.serving, atoll.cli.readiness, atoll.cli.logs",
+            ("click", "cryptography", "asyncio"),
+            id="the program of a server",
+        ),
+        pytest.param(
+            "atoll.main",
+            ("numpy", "aiohttp", "lupa", "click", "cryptography"),
+            id="a server that answers",
+        ),
         pytest.param("atoll.controllers.running", ("aiohttp", "lupa"), id="its controllers"),
     ],
 )
