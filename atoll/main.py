@@ -24,7 +24,7 @@ from atoll.apiserver.assembly import Assembly, assemble
 from atoll.apiserver.authentication import MASTERS, Identity, Tokens
 from atoll.apiserver.credentials import ADMIN
 from atoll.apiserver.door import Door
-from atoll.apiserver.gate.gates import Gates
+from atoll.apiserver.gate.gates import Gates, usual_gates
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer
 from atoll.apiserver.karmada.proxy import with_proxy
@@ -307,7 +307,7 @@ def _way_in(
         ask=control.ask,
     )
     connections_max = min(Limits().connections_max, raise_file_limit() - FILES_OF_OUR_OWN)
-    count = config.gates or 0
+    count = usual_gates() if config.gates is None else config.gates
     way: HttpServer | Gates
     if count:
         way = Gates(administration.handle, count, connections_max)

@@ -69,7 +69,7 @@ GATES_MAX = 16
     type=click.IntRange(0, GATES_MAX),
     metavar="NUMBER",
     help="How many processes speak TLS and HTTP to clients, and draft new objects for the server;"
-    " 0: it does that itself [default: 0].",
+    " 0: it does that itself [default: 1 where there are two processors or more, else 0].",
 )
 @click.option("--foreground", is_flag=True, help="Run here, with the log on the terminal.")
 @click.option(

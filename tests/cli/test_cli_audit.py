@@ -56,7 +56,7 @@ def test_requests_are_recorded_from_the_first_to_the_last(tmp_path: Path) -> Non
     try:
         changed = shell.atoll("up", "--audit-log", str(log))
         assert changed.code != 0
-        assert "audit and limits cannot be changed" in changed.err
+        assert "audit, limits and gates cannot be changed" in changed.err
         shell.create("reef")
         shell.atoll("down")
     finally:

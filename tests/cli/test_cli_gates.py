@@ -60,6 +60,19 @@ def test_a_core_that_is_killed_takes_its_gates_with_it_and_the_next_has_the_port
     assert shell.names() == ["kept"]
 
 
+@pytest.mark.parametrize("processors", [1, 2])
+def test_there_is_a_gate_where_there_is_a_processor_for_it(processors: int, shell: Shell) -> None:
+    mine = os.sched_getaffinity(0)
+    if len(mine) < processors:
+        pytest.skip(f"this machine has no {processors} processors")
+    os.sched_setaffinity(0, sorted(mine)[:processors])
+    try:
+        shell.up()
+    finally:
+        os.sched_setaffinity(0, mine)
+    assert len(gates(shell.note()["pid"])) == processors - 1
+
+
 def test_without_gates_the_server_is_one_process(shell: Shell) -> None:
     shell.up("--gates", "0")
     assert gates(shell.note()["pid"]) == []

@@ -296,3 +296,25 @@ def test_who_stops_asking_has_the_call_cancelled() -> None:
 
     run(main())
     assert cancelled.is_set()
+
+
+def test_how_many_clients_there_are_is_known_with_every_request_and_every_ping() -> None:
+    count = 1
+
+    async def handler(request: Request) -> Response:
+        return Response(200)
+
+    async def main() -> None:
+        nonlocal count
+        async with linked(handler) as (link, core):
+            link.count = lambda: count
+            await link.ask(Request("GET", "/"))
+            assert core.connection_count == 1
+            count = 0
+            core.line.say((frames.PING,))
+            await until(lambda: core.connection_count == 0)
+            count = 1
+            await link.ask(Request("GET", "/"))
+            assert core.connection_count == 1
+
+    run(main())

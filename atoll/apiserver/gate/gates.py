@@ -7,6 +7,7 @@ waits in it. A gate that does not answer any more is killed.
 
 import asyncio
 import logging
+import os
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -26,6 +27,13 @@ READY_WITHIN_S = 60.0
 PING_S = 5.0
 UNANSWERED_MAX = 3
 END_WITHIN_S = 8.0
+
+
+def usual_gates() -> int:
+    """One where it has a processor beside the server's; else it would only be in the way."""
+    allowed = getattr(os, "sched_getaffinity", None)  # which macOS does not have
+    processors = len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+    return 1 if processors > 1 else 0
 
 
 class GateEnded(AtollError):

@@ -71,9 +71,8 @@ class Link:
         if line is None:
             raise CoreGone("the core has ended")
         await line.room()
-        if (count := self.count()) != self._counted:
-            self._counted = count
-            line.say((frames.COUNT, count))
+        if self.count() != self._counted:
+            self._say_count(frames.COUNT)
         draft = self.drafting.draft(request) if self.drafting is not None else None
         self._last = number = self._last + 1
         line.say(_spoken(number, request, draft), len(request.body))
@@ -94,7 +93,7 @@ class Link:
             elif what == frames.STREAM or what == frames.UPGRADE:
                 self._begun(message)
             elif what == frames.PING:
-                self._say((frames.PONG, self.count()))
+                self._say_count(frames.PONG)
             elif what == frames.RELOAD:
                 self.reload()
             elif what == frames.STOP:
@@ -136,6 +135,10 @@ class Link:
         flow = self._flows.pop(number, None)
         if flow is not None and not flow.has_ended:
             self._say((frames.CANCEL, number))
+
+    def _say_count(self, what: int) -> None:
+        self._counted = self.count()
+        self._say((what, self._counted))
 
     def _say(self, message: Message) -> None:
         if self._line is not None:
