@@ -110,8 +110,8 @@ class Installing:
 
     async def _give_roles(self) -> None:
         """Have the roles of agents and people; where we may not give such rights, say so."""
-        missing = [each for each in roles() if not await self._is_there(each[0])]
         try:
+            missing = [each for each in roles() if not await self._is_there(each[0])]
             await _apply(self._api, missing)
         except UsageError as refused:
             log.warning(
