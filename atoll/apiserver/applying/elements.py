@@ -29,6 +29,8 @@ class BadElement(Exception):
 
 def written(value: Any) -> str:
     """A value as Go writes it in JSON: keys sorted, characters that matter in HTML escaped."""
+    if type(value) is str and value.isalnum() and value.isascii():
+        return f'"{value}"'
     if type(value) is float and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
@@ -88,6 +90,8 @@ def _order(element: str) -> tuple[Any, ...]:
         keys: dict[str, Any] = orjson.loads(element[2:])
         return (2, *((name, _rank(value)) for name, value in keys.items()))
     if kind == "v":
+        if element[2] == '"' and "\\" not in element:  # a string, as it is
+            return (3, (1, element[3:-1]))
         return (3, _rank(orjson.loads(element[2:])))
     if kind == "i":
         return (4, int(element[2:]))

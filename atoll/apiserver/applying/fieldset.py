@@ -6,8 +6,9 @@ fields within. So stored sets need no decoding, parts that do not change are sha
 of keys is kube-apiserver's, given that it was in the operands. At the top, {} is the empty set.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 from atoll.apiserver.applying.elements import BadElement, order, parse
@@ -15,6 +16,9 @@ from atoll.apiserver.applying.elements import BadElement, order, parse
 FieldSet = dict[str, Any]
 Node = dict[str, Any]
 Path = tuple[str, ...]  # of path elements
+
+
+_NOTHING: FieldSet = {}
 
 
 class BadFields(Exception):
@@ -80,6 +84,14 @@ def _union(left: Node, right: Node) -> Node:
         elif key != ".":
             result[key] = _union(known, node)
     return result if len(result) == len(left) else in_order(result)
+
+
+def union_of(sets: Sequence[FieldSet]) -> FieldSet:
+    """The fields that are in any of these sets: two by two, so that no field is moved often."""
+    while len(sets) > 1:
+        pairs = zip_longest(sets[::2], sets[1::2], fillvalue=_NOTHING)
+        sets = [union(one, other) for one, other in pairs]
+    return sets[0] if sets else {}
 
 
 def intersection(left: FieldSet, right: FieldSet) -> FieldSet:

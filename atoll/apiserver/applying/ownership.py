@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from atoll.apiserver.applying.elements import written
-from atoll.apiserver.applying.fieldset import BadFields, FieldSet, read, union
+from atoll.apiserver.applying.fieldset import BadFields, FieldSet, read, union_of
 
 Entry = dict[str, Any]
 Object = dict[str, Any]
@@ -161,22 +161,29 @@ def cap_updates(managers: Managers) -> None:
     updates.sort(key=lambda owner: (managers.time(owner) or "", owner.sort_key()))
     left = len(updates)
     first: dict[str, Owner] = {}
+    merged: dict[Owner, list[FieldSet]] = {}
+    times: dict[Owner, str | None] = {}
     for owner in updates:
         if left <= UPDATE_OWNERS_MAX:
-            return
+            break
         version = managers.entries[owner]["apiVersion"]
         oldest = first.setdefault(version, owner)
         if oldest is owner:
             continue
         bucket = Owner("ancient-changes", "Update", version, "")
-        fields, time = managers.fields(owner), managers.time(owner)
-        if bucket not in managers.entries:
-            fields = union(managers.fields(oldest), fields)
-            del managers.entries[oldest]
-        fields = union(managers.fields(bucket), fields)
-        managers.entries.pop(owner, None)
-        managers.put(bucket, version, fields, time)
+        if bucket not in merged:
+            kept = managers.fields(bucket)
+            if bucket not in managers.entries:
+                kept = managers.entries.pop(oldest)["fieldsV1"]
+            merged[bucket] = [kept]
+        if owner == bucket:
+            times.setdefault(bucket, managers.time(owner))
+        else:
+            times[bucket] = managers.time(owner)
+            merged[bucket].append(managers.entries.pop(owner)["fieldsV1"])
         left -= 1
+    for bucket, sets in merged.items():
+        managers.put(bucket, bucket.api_version, union_of(sets), times[bucket])
 
 
 def with_entries(obj: Object, managers: Managers) -> Object:

@@ -94,6 +94,8 @@ def _key_plan(schema: Schema) -> tuple[tuple[str, str, str], ...]:
 
 def item_elements(schema: Schema, items: Sequence[Any]) -> list[str]:
     """The path elements of a list's items, in their order."""
+    if schema.list_type == "set" and {*map(type, items)} <= {str}:
+        return [of_value(item) for item in items]
     found: list[str] = []
     plan = _key_plan(schema)
     name, start, _ = plan[0] if len(plan) == 1 else ("", "", "")

@@ -6,7 +6,6 @@ In: the text of an expression. Out: a Program, or NotAnExpression. What the name
 write is the business of whoever evaluates (`evaluated`).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from atoll.apiserver.cel.checking import Declarations
@@ -109,24 +108,27 @@ JSON_PATCH = Type(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the expressions of one policy or webhook may speak of, beside the write itself."""
+    """What the expressions of one policy or webhook may speak of, beside the write itself.
+
+    Variables are added while a policy is read: each may speak of those before it.
+    """
 
     has_params: bool = False
     makes_objects: bool = False
-    variables: Mapping[str, Type] | None = None
+    variables: dict[str, Field] | None = None
 
     def with_variables(self) -> "Scope":
         return replace(self, variables={})
 
-    def with_variable(self, name: str, kind: Type) -> "Scope":
-        return replace(self, variables={**(self.variables or {}), name: kind})
+    def add_variable(self, name: str, kind: Type) -> None:
+        assert self.variables is not None, "there are variables in policies alone"
+        self.variables[name] = Field(kind, name)
 
     def compiled(self, text: str) -> Program:
         """The program of an expression; NotAnExpression or NotRunnable say what is wrong."""
         names = dict(_ALWAYS)
         if self.variables is not None:
-            fields = {key: Field(kind, key) for key, kind in self.variables.items()}
-            names["variables"] = Type("kubernetes.variables", fields=fields)
+            names["variables"] = Type("kubernetes.variables", fields=self.variables)
         if self.has_params:
             names["params"] = DYN
         makeable = {"JSONPatch": JSON_PATCH} if self.makes_objects else {}

@@ -39,7 +39,7 @@ def policy_faults(spec: Object) -> list[FieldError]:
     for variable, where in _each(spec, "variables"):
         program = judged.add(variable, "expression", where)
         kind = DYN if program is None else program.type
-        judged.scope = judged.scope.with_variable(variable.get("name", ""), kind)
+        judged.scope.add_variable(variable.get("name", ""), kind)
     for validation, where in _each(spec, "validations"):
         judged.add(validation, "expression", where, BOOL)
         judged.add(validation, "messageExpression", where, STRING)

@@ -1,5 +1,7 @@
 """Where pods want to be: on which nodes, near which pods, and how evenly spread."""
 
+from collections import Counter
+
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
 from atoll.apiserver.kinds.labels import requirement_errors, selector_errors
 from atoll.apiserver.kinds.reading import Object, each, given, items, part, parts, text
@@ -102,14 +104,12 @@ def _near_errors(term: Object, where: str) -> list[FieldError]:
 def spread_errors(constraints: list[Object], path: str) -> list[FieldError]:
     """How evenly pods are to be spread, each way at most once."""
     errors: list[FieldError] = []
-    for index, (constraint, where) in enumerate(each(constraints, path)):
+    ways = [(text(one, "topologyKey"), text(one, "whenUnsatisfiable")) for one in constraints]
+    left = Counter(ways)
+    for (constraint, where), (key, action) in zip(each(constraints, path), ways, strict=True):
         errors += _constraint_errors(constraint, where)
-        key, action = text(constraint, "topologyKey"), text(constraint, "whenUnsatisfiable")
-        after = [
-            (text(other, "topologyKey"), text(other, "whenUnsatisfiable"))
-            for other in constraints[index + 1 :]
-        ]
-        if (key, action) in after:
+        left[key, action] -= 1
+        if left[key, action]:  # it comes again
             place = f"{where}.{{topologyKey, whenUnsatisfiable}}"
             errors.append(FieldError("FieldValueDuplicate", place, f"{{{key}, {action}}}", ""))
         errors += _refinement_errors(constraint, where)

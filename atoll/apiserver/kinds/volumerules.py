@@ -1,5 +1,6 @@
 """What volumes are made of, and where containers see them: the rules people run into."""
 
+from collections import Counter
 from collections.abc import Callable
 
 from atoll.apiserver.fields.error import (
@@ -248,6 +249,7 @@ def _refined_errors(mount: Object, where: str, container: Object) -> list[FieldE
 
 def _devices_errors(container: Object, path: str, volumes: dict[str, bool]) -> list[FieldError]:
     mounts = {text(m, "name"): text(m, "mountPath") for m in parts(container, "volumeMounts")}
+    points = Counter(mounts.values())
     errors: list[FieldError] = []
     for device, where in each(parts(container, "volumeDevices"), path):
         name, point = text(device, "name"), text(device, "devicePath")
@@ -266,7 +268,7 @@ def _devices_errors(container: Object, path: str, volumes: dict[str, bool]) -> l
         if name in mounts:
             why = "must not already exist in volumeMounts"
             errors.append(invalid(f"{where}.name", name, why))
-        if point in [mount for other, mount in mounts.items() if other != name]:
+        if points[point] > (mounts.get(name) == point):  # of another volume
             why = "must not already exist as a path in volumeMounts"
             errors.append(invalid(f"{where}.devicePath", point, why))
     return errors

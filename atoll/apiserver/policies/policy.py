@@ -159,7 +159,7 @@ def _policy(policy: Object, bindings: tuple[Binding, ...]) -> Policy:
             faults.append(found.fault)
         else:
             variables[name] = found.program
-        scope = scope.with_variable(name, found.program.type if found.program else DYN)
+        scope.add_variable(name, found.program.type if found.program else DYN)
     return Policy(
         name=text(policy, "metadata", "name"),
         constraints=constraints_of(given(spec, "matchConstraints")),
