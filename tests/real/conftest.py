@@ -107,12 +107,12 @@ def _begin(first: pytest.Function) -> None:
     ground = first.callspec.params["world"]
     world: World = first.funcargs["world"]
     pool = ThreadPoolExecutor(AT_ONCE)
+    first.session.config.add_cleanup(lambda: pool.shutdown(cancel_futures=True))
     calm = [each for each in first.session.items if _is_ours(each) and _is_calm(each)]
     for item in calm:
         assert isinstance(item, pytest.Function)
         if item.callspec.params["world"] == ground:
             _begun[item.nodeid] = pool.submit(_happen, item, world)
-    pool.shutdown(wait=False)
 
 
 def _happen(item: pytest.Function, world: World) -> None:

@@ -26,11 +26,13 @@ class Api:
     kubeconfig: Path
     _own: threading.local = field(default_factory=threading.local)
     _made: list[PlainClient] = field(default_factory=list)
+    _over: threading.Event = field(default_factory=threading.Event)
     _known: dict[tuple[str, str], Collection] = field(default_factory=dict)
 
     @property
     def client(self) -> PlainClient:
         """The connection of this thread; a server that moved is found by its file."""
+        assert not self._over.is_set(), "the world is over"
         written = self.kubeconfig.read_bytes()
         if getattr(self._own, "written", None) != written:
             self._own.client = PlainClient(read_kubeconfig(self.kubeconfig))
@@ -40,6 +42,8 @@ class Api:
         return found
 
     def close(self) -> None:
+        """Whoever still waits for something here need not wait any longer."""
+        self._over.set()
         for each in self._made:
             each.close()
 
