@@ -12,6 +12,7 @@ from simulation.losing import losing
 from simulation.pipeline import pipeline
 from simulation.serving import api_under_clients
 from simulation.storing import store_under_faults
+from simulation.succeeding import succeeding
 from simulation.world import simulate
 
 SCENARIOS = {
@@ -21,6 +22,7 @@ SCENARIOS = {
     "losing": losing,
     "exercise": exercise,
     "electing": electing,
+    "succeeding": succeeding,
 }
 
 

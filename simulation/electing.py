@@ -31,7 +31,7 @@ from atoll.runtime.supervisor import Supervisor
 from atoll.store.memory import MemoryLog
 from atoll.store.record import Event
 from atoll.store.store import Store
-from simulation.objects import CONFIGMAPS, DEFAULT
+from simulation.objects import CONFIGMAPS, DEFAULT, NAMESPACES
 from simulation.world import World
 
 ADMIN = Peer("admin", (MASTERS,))
@@ -147,7 +147,7 @@ async def electing(world: World, virtual_s: float = 600.0) -> Tally:
         ):
             for number in range(CANDIDATES):
                 name = f"candidate-{number}"
-                one = _Candidate(world, name, server, tally, on_the_way)
+                one = Contender(world, name, server, tally, on_the_way)
                 all_of_them.start(name, partial(one.live, virtual_s))
             await asyncio.sleep(virtual_s)
             world.note("all is calm")
@@ -161,12 +161,13 @@ async def electing(world: World, virtual_s: float = 600.0) -> Tally:
 
 
 async def _prepare(api: ApiClient) -> None:
-    namespaces = type(CONFIGMAPS)("v1", "Namespace", "namespaces", namespaced=False)
-    await api.create(namespaces, {"apiVersion": "v1", "kind": "Namespace", **_NAMESPACE})
+    await api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", **_NAMESPACE})
 
 
 @dataclass
-class _Candidate:
+class Contender:
+    """One who would lead: lives short lives while it is stormy, and counts while it leads."""
+
     world: World
     name: str
     server: Assembly
@@ -221,10 +222,10 @@ class _Candidate:
     async def _lead(self, road: Road, draws: Random) -> None:
         self.lives += 1
         effects = self.world.effects(self.name, skew_s=draws.uniform(-1e6, 1e6))
-        work = partial(self._count, road, draws)
+        work = partial(self.work, road, draws)
         await lead(ApiClient(road), f"{self.name}_{self.lives}", TIMES, work, effects)
 
-    async def _count(self, road: Road, draws: Random, term: Term) -> None:
+    async def work(self, road: Road, draws: Random, term: Term) -> None:
         """Count up what is there, on what was last seen of it; several writes are on their way."""
         self.tally.terms += 1
         number, api = self.tally.terms, ApiClient(term.guard(road))

@@ -29,6 +29,7 @@ class Relay:
     _delay_s: float = 0.0
     _is_cut: bool = False
     _open: set[asyncio.StreamWriter] = field(default_factory=set)
+    held: int = 0  # bytes that clients have sent and that do not go on for now
 
     def cut(self) -> None:
         """Breaks all connections, and refuses new ones."""
@@ -73,17 +74,28 @@ class Relay:
         self._open.add(far_writer)
         try:
             async with asyncio.TaskGroup() as both:
-                both.create_task(self._pump(reader, far_writer))
+                both.create_task(self._pump(reader, far_writer, is_request=True))
                 both.create_task(self._pump(far_reader, writer))
         finally:
             self._open.discard(far_writer)
             far_writer.transport.abort()
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        is_request: bool = False,
+    ) -> None:
         with suppress(OSError):
             while data := await reader.read(CHUNK):
+                counted = len(data) if is_request else 0
                 await asyncio.sleep(self._delay_s)
-                await self._flowing.wait()
+                self.held += counted
+                try:
+                    await self._flowing.wait()
+                finally:
+                    self.held -= counted
                 writer.write(data)
                 await writer.drain()
         with suppress(OSError, RuntimeError):

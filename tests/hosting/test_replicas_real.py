@@ -23,13 +23,13 @@ from replicas import (
     token_id,
     wait_for,
 )
-from workloads import all_are_ready, deployment, enrolled, path_of, place, replicas_in
+from workloads import BULK, all_are_ready, deployment, enrolled, path_of, place, replicas_in
 
 from testenv.cluster import Cluster
 from testenv.commands import AUDIT
 from testenv.relay import Relay, relaying
 
-pytestmark = pytest.mark.testenv
+pytestmark = [pytest.mark.testenv, pytest.mark.timeout(900)]
 
 Wire = dict[str, Any]
 WRITES = ("create", "update", "patch", "delete")
@@ -90,6 +90,7 @@ def freeze(
     to_member.freeze()
     host.apply(path_of("lost", "web"), deployment("web", "lost", 2))
     wait_for("its decision", lambda: work_of(host, "lost", "web") == 2)
+    wait_for("what it sends", lambda: to_member.held > BULK / 2)
     leader.freeze()
     wait_for("another who leads", lambda: other.terms() > terms)
     wait_for("another way", lambda: host.enrol("m1", member) is None)

@@ -18,7 +18,7 @@ from atoll.hosting.rights import Right, at_home, everywhere, outside
 from atoll.members.agent_rights import agent_user
 from atoll.members.certifying import REQUESTS, ask_for, issued
 
-pytestmark = pytest.mark.testenv
+pytestmark = [pytest.mark.testenv, pytest.mark.timeout(900)]
 
 Wire = dict[str, Any]
 POLICY = "policy.karmada.io/v1alpha1"

@@ -16,7 +16,7 @@ from workloads import all_are_ready, deployment, enrolled, path_of, place, repli
 
 from testenv.cluster import Cluster
 
-pytestmark = pytest.mark.testenv
+pytestmark = [pytest.mark.testenv, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 SPACE = "upgraded"

@@ -8,15 +8,17 @@ from testenv.cluster import Cluster
 
 Wire = dict[str, Any]
 POLICY = "policy.karmada.io/v1alpha1"
+BULK = 12_000  # bytes in each of them: so a write of one is known from other requests
 
 
 def deployment(name: str, space: str, replicas: int) -> Wire:
     labels = {"app": name}
     pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    told = {"bulk": "x" * BULK}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"namespace": space, "name": name},
+        "metadata": {"namespace": space, "name": name, "annotations": told},
         "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": pod},
     }
 
