@@ -2,7 +2,7 @@
 
 Takes an Endpoint and gives a Transport. It caches and interprets nothing, and repeats only what was
 refused for credentials that can be renewed; what goes wrong on the way is Unreachable, whatever the
-library calls it.
+library calls it. Writes, which are many and whose answers are short, go a way of their own.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import os
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 import aiohttp
 from multidict import CIMultiDict
@@ -17,6 +18,7 @@ from yarl import URL
 
 from atoll.client.connecting import connector
 from atoll.client.endpoint import Endpoint
+from atoll.client.exchanging import Answered, Exchanges
 from atoll.client.identity import Identity
 from atoll.client.plugins_aside import ask_aside
 from atoll.client.proxies import read_proxy
@@ -29,6 +31,10 @@ from atoll.exchange import Request, Response
 _SWITCHING = 101
 _WHOLE_MAX = 1024 * 1024  # bytes of a body that is read at once
 # The body is handed on without them.
+_WRITES = frozenset(["POST", "PUT", "PATCH", "DELETE"])
+_OWN_LINES = frozenset(["host", "content-length", "connection", "transfer-encoding"])
+_WRITING_AT_ONCE = 64  # more only wait at the other end, and every connection costs a handshake
+_REPEATABLE = frozenset(["PUT", "DELETE"])
 _UNDONE = frozenset(["content-encoding", "content-length", "transfer-encoding", "connection"])
 
 
@@ -55,6 +61,8 @@ class Https:
         self._tls = client_context(endpoint, self._pair)
         proxy = read_proxy(endpoint.proxy) if endpoint.proxy else None
         self._proxy = proxy if proxy is not None and not proxy.is_socks else None
+        self._address = urlsplit(endpoint.server)
+        self._exchanges = self._make_exchanges() if proxy is None else None
         self._session: aiohttp.ClientSession | None = aiohttp.ClientSession(
             connector=connector(proxy, self._patience.connections_max),
             timeout=aiohttp.ClientTimeout(
@@ -73,6 +81,8 @@ class Https:
             raise Unreachable("the transport is closed")
         try:
             async with asyncio.timeout(self._patience.answer_s):
+                if self._exchanges is not None and self._is_short(request):
+                    return await self._exchange(self._exchanges, request)
                 answer = await self._begin(self._session, request)
                 if answer.status == _SWITCHING:
                     return replace(_response(answer), upgrade=upgrade_of(answer))
@@ -92,6 +102,8 @@ class Https:
 
     async def close(self) -> None:
         session, self._session = self._session, None
+        if self._exchanges is not None:
+            self._exchanges.close()
         if session is not None:
             await session.close()
 
@@ -105,6 +117,51 @@ class Https:
                 raise Unreachable(f"{self._endpoint.server} sent more than {bytes_max} bytes")
         answer.release()
         return _response(answer, body=bytes(body))
+
+    def _make_exchanges(self) -> Exchanges | None:
+        address, at_most = self._address, min(self._patience.connections_max, _WRITING_AT_ONCE)
+        if address.hostname is None:
+            return None
+        port = address.port or (443 if address.scheme == "https" else 80)
+        return Exchanges(address.hostname, port, self._endpoint.server_name, at_most=at_most)
+
+    def _is_short(self, request: Request) -> bool:
+        """Whether it is a write to the server itself, who answers with an object."""
+        headers = request.headers
+        return (
+            request.method in _WRITES
+            and self._patience.bytes_max is None
+            and "/proxy" not in request.path
+            and "upgrade" not in headers
+            and "accept-encoding" not in headers
+            and not any("\r" in value for value in headers.values())
+        )
+
+    async def _exchange(self, exchanges: Exchanges, request: Request) -> Response:
+        answer = await self._answered(exchanges, request)
+        if answer.status == 401 and self._identity.doubt():
+            answer = await self._answered(exchanges, request)
+        headers = {name: answer.headers[name] for name in answer.headers if name not in _UNDONE}
+        return Response(answer.status, headers, answer.body)
+
+    async def _answered(self, exchanges: Exchanges, request: Request) -> Answered:
+        await self._prepare()
+        tls = self._tls if self._address.scheme == "https" else None
+        connect_s, again = self._patience.connect_s, request.method in _REPEATABLE
+        return await exchanges.exchange(self._message(request), tls, connect_s, again=again)
+
+    def _message(self, request: Request) -> bytes:
+        """A write as it goes over the wire."""
+        query = f"?{request.query}" if request.query else ""
+        lines = [
+            f"{request.method} {self._address.path.rstrip('/')}{request.path}{query} HTTP/1.1",
+            f"host: {self._address.netloc}",
+            f"content-length: {len(request.body)}",
+        ]
+        lines += [f"{k}: {v}" for k, v in _each_value(request) if k.lower() not in _OWN_LINES]
+        given = request.headers
+        lines += [f"{k}: {v}" for k, v in self._identity.headers() if k.lower() not in given]
+        return "\r\n".join([*lines, "", ""]).encode() + request.body
 
     async def _begin(
         self, session: aiohttp.ClientSession, request: Request
@@ -157,8 +214,12 @@ def _each_value(request: Request) -> Iterator[tuple[str, str]]:
 
 def _why(error: Exception) -> str:
     """What went wrong, in the words of the system: aiohttp's own repeat the address and more."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+    distrust: Exception | None = None
+    if isinstance(error, ssl.SSLCertVerificationError):
+        distrust = error
+    elif isinstance(error, aiohttp.ClientConnectorCertificateError):
         distrust = error.certificate_error
+    if distrust is not None:
         return f"its certificate cannot be trusted: {getattr(distrust, 'verify_message', distrust)}"
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
     if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError):
