@@ -49,6 +49,7 @@ POLICIES = Collection(
 PREFIX = "bench-"
 _SETTLE_S = 0.3
 _QUIET_S = 1.0
+_CLEARERS = 16
 _MIB = 1024 * 1024
 
 
@@ -209,10 +210,14 @@ async def _unchanged(count: Callable[[], int], pause_s: float) -> None:
 
 async def _clear(user: ApiClient, mirrors: Mapping[str, Mirror]) -> None:
     """Delete what the bench made, and wait until no member has any of it."""
-    for wire in mirrors[""]:
-        if wire["metadata"]["name"].startswith(PREFIX):
+    left = iter([wire for wire in mirrors[""] if wire["metadata"]["name"].startswith(PREFIX)])
+
+    async def client() -> None:
+        for wire in left:
             with suppress(Missing):
                 await user.delete(DEPLOYMENTS, wire)
+
+    await asyncio.gather(*(client() for _ in range(_CLEARERS)))
     policies, _ = await user.list(POLICIES)
     for policy in policies:
         if policy["metadata"]["name"].startswith(PREFIX):

@@ -46,6 +46,7 @@ from bench.planes import (
     remote,
 )
 from bench.scheduling import calibration
+from testenv.errors import StartFailed, Unavailable
 
 T = TypeVar("T")
 
@@ -280,15 +281,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ExitStack() as started:
         servers = None
         if options.real:
-            servers = started.enter_context(real())
+            try:
+                servers = started.enter_context(real())
+            except (Unavailable, StartFailed) as error:
+                raise SystemExit(f"bench: {error}") from None
         elif options.plane is not None:
             servers = Servers(options.plane, dict(options.member), tuple(options.process))
-        _measure(servers, quick=options.quick, as_json=options.output == "json")
+        sizes = (60,) if options.quick else (300,) if servers else (300, 1_000)
+        _measure(servers, sizes, as_json=options.output == "json")
     return 0
 
 
-def _measure(servers: Servers | None, *, quick: bool, as_json: bool) -> None:
-    repeats, sizes, moving = (10, (60,), 60) if quick else (50, (300, 1_000), 300)
+def _measure(servers: Servers | None, sizes: Sequence[int], *, as_json: bool) -> None:
+    repeats, moving = min(50, sizes[0] // 6), sizes[0]
     speed = calibration()
     one = _alone(one_at_a_time, servers, repeats)
     many = [_alone(many_at_once, servers, size) for size in sizes]
