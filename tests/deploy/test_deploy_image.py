@@ -14,6 +14,8 @@ from images import Stage, build, listed_in, steps_of
 from atoll import __version__
 from atoll.members.confining import USER
 
+pytestmark = pytest.mark.timeout(900)  # seconds; whoever comes first waits for the whole build
+
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "deploy" / "Containerfile"
 _READ = tomllib.loads((ROOT / "pyproject.toml").read_text())
