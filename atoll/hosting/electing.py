@@ -188,11 +188,11 @@ class _Election:
             await self._end(task)
 
     async def _end(self, work: asyncio.Task[None]) -> None:
-        """Stop the work, which may take a while: when the term is over it cannot write anyway."""
+        """Stop the work, which may take a while, but writes nothing from now on."""
+        self.term.end()
         await self._crew.cancel()
         if not work.done():
             raise StillWorking(f"the work of a leader still goes on after {_STOP_S:g} s")
-        self.term.end()
         self.term = Term()
         self._candidate = replace(self._candidate, sent=None)
 
