@@ -225,6 +225,8 @@ def test_a_cluster_that_leaves_is_emptied_of_what_is_not_preserved_and_joins_aga
         }
         assert world.members["m2"].find(role) is None, "nothing of the plane is left there"
         world.members["m2"].delete(kept)
+        own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-cluster"}}
+        expect(lambda: world.members["m2"].find(own), None)
         assert "cluster(m2) is joined successfully" in world.join("m2")
         expect(lambda: world.is_open("m2"), True)
         expect(lambda: space.replicas(web), {"m1": 2, "m2": 2})
