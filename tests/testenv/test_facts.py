@@ -266,7 +266,7 @@ def test_delete_options_belong_to_the_version_of_their_document() -> None:
     apps = core | {"group": "apps"}
     assert FACTS.openapi(name)[tag] == [core]
     assert FACTS.openapi(name, "apps", "v1")[tag] == [core, apps]
-    assert FACTS.openapi(DEPLOYMENT, "apps", "v1") is FACTS.openapi(DEPLOYMENT)
+    assert FACTS.openapi(DEPLOYMENT, "apps", "v1") == FACTS.openapi(DEPLOYMENT)
 
 
 def test_the_facts_are_those_of_the_pinned_kubernetes() -> None:
