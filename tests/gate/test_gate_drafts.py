@@ -21,7 +21,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from atoll.apiserver.gate.drafting import TRIED_AGAIN, VAIN_MAX, Drafter
+from atoll.apiserver.gate.drafting import (
+    DRAFTED_BYTES_MAX,
+    TRIED_AGAIN,
+    VAIN_MAX,
+    Drafter,
+)
 from atoll.effects import Chance, Effects
 from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, build
@@ -220,7 +225,16 @@ def test_only_what_creates_an_object_of_a_kind_that_is_built_in_is_drafted() -> 
     ):
         assert drafter.draft(post(path, ORDINARY)) is None, path
     assert drafter.draft(replace(post(CONFIGMAPS, ORDINARY), method="PUT")) is None
-    assert drafter.draft(replace(post(CONFIGMAPS, ORDINARY), body=b"[" * 100_000)) is None
+    assert drafter.draft(replace(post(CONFIGMAPS, ORDINARY), body=b"[" * 10_000)) is None
+
+
+def test_what_takes_long_to_read_waits_until_it_is_known_who_asks() -> None:
+    drafter = Drafter(EFFECTS)
+    room = DRAFTED_BYTES_MAX - len(json.dumps(configmap("x", data={"a": ""})))
+    assert drafter.draft(post(CONFIGMAPS, configmap("x", data={"a": "x" * room}))) is not None
+    assert drafter.draft(post(CONFIGMAPS, configmap("x", data={"a": "x" * (room + 1)}))) is None
+    text = {"content-type": "application/yaml"}
+    assert drafter.draft(post(CONFIGMAPS, ORDINARY, **text)) is None
 
 
 def test_a_draft_for_a_name_that_is_taken_is_refused_like_any_other(pair: Pair) -> None:
