@@ -6,9 +6,12 @@ A client for the member comes in, the tokens go out, and what the plane is to tr
 import base64
 import binascii
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from atoll.client.collection import Collection
 from atoll.client.endpoint import Endpoint
 from atoll.client.plain import PlainClient, Wire
 from atoll.client.refusals import Refused
@@ -51,13 +54,30 @@ def grant(
     member: PlainClient, name: str, space: str, plane: str, wait_s: int
 ) -> tuple[Credentials, Credentials]:
     """Have a plane's accounts in a member: of the impersonator, and of the plane itself."""
-    make(member, NAMESPACES, named("v1", "Namespace", space))
+    _have_namespace(member, space, wait_s)
     accounts = (IMPERSONATOR, account_of(name))
     for account in accounts:
         claim(member, space, account, plane)
     _grant_all(member, name, space)
     impersonator, own = (_credentials(member, space, each, wait_s) for each in accounts)
     return impersonator, own
+
+
+def _have_namespace(member: PlainClient, space: str, wait_s: int) -> None:
+    """Have a namespace; one that is on its way out, as after an unjoin, is waited for."""
+    wire = named("v1", "Namespace", space)
+    make(member, NAMESPACES, wire)
+    stored = member.get(NAMESPACES.path_of(wire))
+    if not stored["metadata"].get("deletionTimestamp"):
+        return
+    with _changes(member, NAMESPACES, stored, wait_s) as changes:
+        is_gone = any(change.get("type") == "DELETED" for change in changes)
+    if not is_gone:
+        raise UsageError(
+            f"namespace {space} of {member.endpoint.server} is being deleted, and was still there "
+            f"after {wait_s} s; try again when it is gone"
+        )
+    make(member, NAMESPACES, wire)
 
 
 def _grant_all(member: PlainClient, name: str, space: str) -> None:
@@ -96,20 +116,29 @@ def _filled(member: PlainClient, secret: Wire, wait_s: int) -> Wire | None:
     data: Wire = stored.get("data") or {}
     if data.get("token"):
         return data
-    query = {
-        "watch": "1",
-        "fieldSelector": f"metadata.name={secret['metadata']['name']}",
-        "resourceVersion": stored["metadata"]["resourceVersion"],
-        "timeoutSeconds": str(wait_s),
-    }
-    place = SECRETS.path(secret["metadata"]["namespace"])
-    # The server ends the watch in time; one that does not has stopped answering.
-    with member.stream(place, urlencode(query), silence_s=2.0 * wait_s + 10) as lines:
-        for line in lines:
-            data = json.loads(line).get("object", {}).get("data") or {}
+    with _changes(member, SECRETS, stored, wait_s) as changes:
+        for change in changes:
+            data = change.get("object", {}).get("data") or {}
             if data.get("token"):
                 return data
     return None
+
+
+@contextmanager
+def _changes(
+    member: PlainClient, collection: Collection, stored: Wire, wait_s: int
+) -> Iterator[Iterator[Wire]]:
+    """What befalls an object from now on, for so long."""
+    query = {
+        "watch": "1",
+        "fieldSelector": f"metadata.name={stored['metadata']['name']}",
+        "resourceVersion": stored["metadata"]["resourceVersion"],
+        "timeoutSeconds": str(wait_s),
+    }
+    place = collection.path(stored["metadata"].get("namespace", ""))
+    # The server ends the watch in time; one that does not has stopped answering.
+    with member.stream(place, urlencode(query), silence_s=2.0 * wait_s + 10) as lines:
+        yield map(json.loads, lines)
 
 
 def _requested(member: PlainClient, space: str, account: str, wait_s: int) -> Credentials:

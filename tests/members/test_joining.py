@@ -1,19 +1,24 @@
 """Joining goes on where it was broken off, and says which side would not have it."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from itertools import count
+from threading import Timer
 
 import pytest
 from pairs import Pair, pair
 
 from atoll.client.endpoint import Endpoint
 from atoll.client.plain import Answer, PlainClient
-from atoll.client.refusals import Refused
+from atoll.client.refusals import Missing, Refused
 from atoll.client.transport import Unreachable
 from atoll.errors import UsageError
 from atoll.members.joining import Description, join
-from atoll.members.objects import CLUSTERS, NAMESPACES, SECRETS, identity
+from atoll.members.objects import CLUSTERS, NAMESPACES, SECRETS, identity, named
 from atoll.members.unjoining import WORKS, Wish, unjoin
+
+_numbers = count()
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +170,50 @@ def test_what_holds_a_cluster_is_said_and_taken_off_only_by_force(
     assert gone.notes[0] == "forgotten without being taken back: 1 delivery"
     assert not any("ClusterRole" in note for note in gone.notes)
     assert plane.request("GET", path).status == 404
+
+
+@pytest.fixture
+def ending(clients: tuple[PlainClient, PlainClient]) -> Iterator[str]:
+    """A namespace of the member that is being deleted, and a Secret that keeps it from going."""
+    _, member = clients
+    name = f"going-{next(_numbers)}"
+    member.create(NAMESPACES, named("v1", "Namespace", name))
+    secret = named("v1", "Secret", "kept", name)
+    secret["metadata"]["finalizers"] = ["example.io/kept"]
+    member.create(SECRETS, secret)
+    member.request("DELETE", NAMESPACES.path(name=name))
+    yield name
+    with suppress(Missing):
+        member.patch(SECRETS.path(name, "kept"), {"metadata": {"finalizers": None}})
+
+
+def test_a_namespace_that_is_on_its_way_out_is_waited_for(
+    clients: tuple[PlainClient, PlainClient], ends: Pair, ending: str
+) -> None:
+    plane, member = clients
+    other = PlainClient(ends.member)
+    letting_go = Timer(
+        0.5, other.patch, (SECRETS.path(ending, "kept"), {"metadata": {"finalizers": None}})
+    )
+    before = member.get(NAMESPACES.path(name=ending))["metadata"]
+    letting_go.start()
+    try:
+        join(plane, member, Description("late", namespace=ending))
+    finally:
+        letting_go.join()
+        other.close()
+    after = member.get(NAMESPACES.path(name=ending))["metadata"]
+    assert before["deletionTimestamp"]
+    assert after["uid"] != before["uid"]
+    assert plane.get(CLUSTERS.path(name="late"))["spec"]["secretRef"]["namespace"] == ending
+    unjoin(plane, member, Wish("late", namespace=ending), no_pause)
+
+
+def test_a_namespace_that_does_not_go_is_told(
+    clients: tuple[PlainClient, PlainClient], ending: str
+) -> None:
+    plane, member = clients
+    with pytest.raises(
+        UsageError, match=f"namespace {ending} of .* is being deleted, and was still"
+    ):
+        join(plane, member, Description("late", namespace=ending), 1)
