@@ -73,7 +73,7 @@ def _announce(plane: Endpoint, errand: Errand, pause: Callable[[float], None]) -
                     log.warning("%s", note)
                 return
             except (Unreachable, Refused) as problem:
-                if isinstance(problem, Refused) and problem.code < 500:
+                if isinstance(problem, Refused) and not problem.may_pass:
                     raise
                 log.warning("%s (again in %g s)", problem, pause_s)
             pause(pause_s)

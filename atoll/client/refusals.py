@@ -9,6 +9,8 @@ from typing import Any
 
 from atoll.errors import AtollError
 
+_TOO_MANY = 429
+
 
 class Refused(AtollError):
     """The server said no, and nothing happened; `status` is what it said."""
@@ -17,6 +19,11 @@ class Refused(AtollError):
         super().__init__(str(status.get("message") or f"the server answered {code}"))
         self.code = code
         self.reason = str(status.get("reason", ""))
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the server may say otherwise soon, without anybody doing anything."""
+        return self.code >= 500 or self.code == _TOO_MANY
 
 
 class Missing(Refused):

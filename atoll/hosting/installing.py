@@ -47,7 +47,6 @@ _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 10.0
 _LOOK_S = 0.1
 _KEEP_S = 60.0
-_TOO_MANY = 429
 
 
 async def patiently(what: str, ask: Callable[[], Awaitable[T]]) -> T:
@@ -57,7 +56,7 @@ async def patiently(what: str, ask: Callable[[], Awaitable[T]]) -> T:
         try:
             return await ask()
         except Refused as refused:
-            if refused.code < 500 and refused.code != _TOO_MANY:
+            if not refused.may_pass:
                 raise UsageError(f"{what}: the host refuses it: {refused}") from refused
             problem: Exception = refused
         except Unreachable as unreachable:

@@ -12,7 +12,7 @@ from typing import Any
 
 from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient, Wire
-from atoll.client.refusals import Missing, Stale
+from atoll.client.refusals import Missing, Refused, Stale
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
 from atoll.hosting.deploying import (
@@ -226,7 +226,7 @@ def _see_them_go(host: PlainClient, wait_s: float, pause: Pause) -> Iterator[Cha
     waited_s = 0.0
     while left := [wire for path, wire in definitions() if find(host, path) is not None]:
         for wire in left:
-            _let_go(host, wire)
+            _try_to_let_go(host, wire)
         if waited_s >= wait_s:
             yield from (
                 Change(title_of(each), "still has objects that others hold") for each in left
@@ -234,6 +234,15 @@ def _see_them_go(host: PlainClient, wait_s: float, pause: Pause) -> Iterator[Cha
             return
         pause(_STEP_S)
         waited_s += _STEP_S
+
+
+def _try_to_let_go(host: PlainClient, definition: Wire) -> None:
+    """Let go of a kind's objects; a host that forgets the kind meanwhile may be at a loss."""
+    try:
+        _let_go(host, definition)
+    except Refused as refused:
+        if not refused.may_pass:
+            raise
 
 
 def _let_go(host: PlainClient, definition: Wire) -> None:
