@@ -20,7 +20,7 @@ TEMPLATES = (
 """What is propagated here: naming it leaves no wide right that others could hide behind."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def setting() -> Iterator[Setting]:
     """A host that notes who asked for what, an account with our rights, and two members.
 
