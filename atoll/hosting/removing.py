@@ -197,6 +197,8 @@ def purge(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
     for path, wire in definitions():
         found = find(host, path)
         if found is not None:
+            # First, for a host that finds objects held comes back for them only after minutes.
+            _try_to_let_go(host, wire)
             yield from _delete(host, path, found, wire)
     yield from _see_them_go(host, wish.wait_s, pause)
     for each in records:
