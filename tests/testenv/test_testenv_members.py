@@ -207,8 +207,8 @@ def test_an_api_server_starts_again_on_the_same_data(member: Cluster) -> None:
 def test_a_frozen_server_answers_when_it_is_resumed(member: Cluster) -> None:
     server = member.parts["kube-apiserver"]
     server.freeze()
-    state = Path(f"/proc/{server.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    assert state == "T"
+    stat = Path(f"/proc/{server.pid}/stat")
+    until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "T")
     server.resume()
     until(member.ready)
 
