@@ -211,6 +211,7 @@ def test_a_frozen_server_answers_when_it_is_resumed(member: Cluster) -> None:
     until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "T")
     server.resume()
     until(member.ready)
+    assert member.answers("/api/v1/namespaces/default")
 
 
 def of(directory: Path) -> list[str]:
