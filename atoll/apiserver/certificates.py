@@ -6,7 +6,6 @@ or the new one, whole. A key or CA that cannot be read is an error, not a reason
 kubeconfigs out there trust the old one.
 """
 
-import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,6 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.authentication import FRONT_PROXY, MASTERS
+from atoll.apiserver.certificate_forms import Key, alternative, draft, key_pem, read_key, usage
 from atoll.apiserver.credentials import (
     ADMIN,
     SERVER_NAMES,
@@ -35,18 +35,15 @@ from atoll.errors import Damaged
 CA_VALID = timedelta(days=3650)
 LEAF_VALID = timedelta(days=365)
 RENEW_BEFORE = timedelta(days=90)
-CLOCK_SKEW = timedelta(hours=1)
 SIGNED_SKEW = timedelta(minutes=5)
 
 AUTHORITY = "atoll-ca"
-
-_Key = ec.EllipticCurvePrivateKey
 
 
 @dataclass(frozen=True, slots=True)
 class _Authority:
     certificate: x509.Certificate
-    key: _Key
+    key: Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ def ensure_credentials(
 def sign_request(signing: Signing, asked: bytes, now: datetime, valid: timedelta) -> bytes:
     """A client certificate (PEM) for the subject and key of this request (PEM)."""
     ca = x509.load_pem_x509_certificate(signing.ca)
-    ca_key = _read_key(signing.ca_key)
+    ca_key = read_key(signing.ca_key)
     request = x509.load_pem_x509_csr(asked)
     until = min(now + valid, ca.not_valid_after_utc)
     issuer = ca_key.public_key()
@@ -105,7 +102,7 @@ def sign_request(signing: Signing, asked: bytes, now: datetime, valid: timedelta
         .not_valid_before(now - SIGNED_SKEW)
         .not_valid_after(until)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signing_certificates=False), critical=True)
+        .add_extension(usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
         .add_extension(subject_key, critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False)
@@ -121,7 +118,7 @@ def sign_client(
     authority = _ensure_authority(credentials.ca, credentials.ca_key, AUTHORITY, now)
     wanted = _Wanted(name, groups, ExtendedKeyUsageOID.CLIENT_AUTH)
     certificate, key = _leaf(authority, now, wanted)
-    return certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key)
+    return certificate.public_bytes(serialization.Encoding.PEM), key_pem(key)
 
 
 def _ensure_authority(path: Path, key_path: Path, name: str, now: datetime) -> _Authority:
@@ -136,16 +133,16 @@ def _ensure_authority(path: Path, key_path: Path, name: str, now: datetime) -> _
     key = key or ec.generate_private_key(ec.SECP256R1())
     subject = _name(name, ())
     certificate = (
-        _draft(subject, subject, key, now, CA_VALID)
+        draft(subject, subject, key, now, CA_VALID)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signing_certificates=True), critical=True)
+        .add_extension(usage(signs=True), critical=True)
         .sign(key, hashes.SHA256())
     )
     _write_pair((certificate, key), path, key_path)
     return _Authority(certificate, key)
 
 
-def _read_authority(path: Path, key_path: Path, key: _Key | None) -> _Authority:
+def _read_authority(path: Path, key_path: Path, key: Key | None) -> _Authority:
     certificate = x509.load_pem_x509_certificate(path.read_bytes())
     if key is None:
         raise Damaged(f"{path} is there, but its key {key_path} is not")
@@ -156,25 +153,18 @@ def _read_authority(path: Path, key_path: Path, key: _Key | None) -> _Authority:
 
 def _ensure_account_key(path: Path) -> None:
     if not path.exists():
-        write_private(path, _key_pem(ec.generate_private_key(ec.SECP256R1())))
+        write_private(path, key_pem(ec.generate_private_key(ec.SECP256R1())))
     try:
         _load_key(path)
     except ValueError as error:
         raise Damaged(f"a key in {path.parent} cannot be read: {error}") from error
 
 
-def _load_key(path: Path) -> _Key:
+def _load_key(path: Path) -> Key:
     try:
-        return _read_key(path.read_bytes())
+        return read_key(path.read_bytes())
     except TypeError as error:  # it wants a password
         raise ValueError(f"{path}: {error}") from error
-
-
-def _read_key(pem: bytes) -> _Key:
-    key = serialization.load_pem_private_key(pem, password=None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError("it is not an elliptic curve key")
-    return key
 
 
 def _ensure_leaf(
@@ -212,13 +202,13 @@ def _names_in(certificate: x509.Certificate) -> set[str]:
     return {str(name.value) for name in extension.value}
 
 
-def _leaf(authority: _Authority, now: datetime, wanted: _Wanted) -> tuple[x509.Certificate, _Key]:
+def _leaf(authority: _Authority, now: datetime, wanted: _Wanted) -> tuple[x509.Certificate, Key]:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _name(wanted.name, wanted.groups)
     builder = (
-        _draft(subject, authority.certificate.subject, key, now, LEAF_VALID)
+        draft(subject, authority.certificate.subject, key, now, LEAF_VALID)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signing_certificates=False), critical=True)
+        .add_extension(usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([wanted.purpose]), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()),
@@ -226,38 +216,9 @@ def _leaf(authority: _Authority, now: datetime, wanted: _Wanted) -> tuple[x509.C
         )
     )
     if wanted.names:
-        alternatives = x509.SubjectAlternativeName([_alternative(name) for name in wanted.names])
+        alternatives = x509.SubjectAlternativeName([alternative(name) for name in wanted.names])
         builder = builder.add_extension(alternatives, critical=False)
     return builder.sign(authority.key, hashes.SHA256()), key
-
-
-def _draft(
-    subject: x509.Name, issuer: x509.Name, key: _Key, now: datetime, valid: timedelta
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - CLOCK_SKEW)
-        .not_valid_after(now + valid)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-    )
-
-
-def _usage(*, signing_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=signing_certificates,
-        crl_sign=signing_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
 
 
 def _name(common: str, organizations: Sequence[str]) -> x509.Name:
@@ -265,23 +226,8 @@ def _name(common: str, organizations: Sequence[str]) -> x509.Name:
     return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
-def _alternative(name: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(name))
-    except ValueError:
-        return x509.DNSName(name)
-
-
-def _key_pem(key: _Key) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-
-
-def _write_pair(pair: tuple[x509.Certificate, _Key], path: Path, key_path: Path) -> None:
+def _write_pair(pair: tuple[x509.Certificate, Key], path: Path, key_path: Path) -> None:
     """The key first: a certificate without its key is noticed and made anew at the next start."""
     certificate, key = pair
-    write_private(key_path, _key_pem(key))
+    write_private(key_path, key_pem(key))
     write_private(path, certificate.public_bytes(serialization.Encoding.PEM))

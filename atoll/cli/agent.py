@@ -104,7 +104,7 @@ def agent(
 ) -> None:
     check_gates(feature_gates)
     announcement = _announcement(said)
-    member = _member(kubeconfig, context)
+    member = named_or_own("cluster", kubeconfig, context)
     from atoll.agent.process import Errand, run
     from atoll.agent.renewing import Kept
     from atoll.cli.logs import log_to_terminal
@@ -150,15 +150,15 @@ def _split(listed: object) -> tuple[str, ...]:
     return tuple(each.strip() for each in ",".join(listed).split(",") if each.strip())
 
 
-def _member(kubeconfig: str | None, context: str | None) -> Endpoint:
-    """The way to the cluster: as said, else as the environment says, else that of a pod in it."""
+def named_or_own(what: str, kubeconfig: str | None, context: str | None) -> Endpoint:
+    """The way to a cluster: as said, else as the environment says, else that of a pod in it."""
     named = kubeconfig or os.environ.get("KUBECONFIG")
     host, port = (os.environ.get(f"KUBERNETES_SERVICE_{each}") for each in ("HOST", "PORT"))
     if not named and host and port:
         return own_cluster(host, port)
     if not named:
         why = "this is no pod of a cluster"
-        raise CommandFailed("which cluster is it?", why, "--kubeconfig FILE", code=USAGE)
+        raise CommandFailed(f"which {what} is it?", why, "--kubeconfig FILE", code=USAGE)
     from atoll.client.kubeconfig import read_kubeconfigs
 
     return read_kubeconfigs(named).endpoint(context, os.environ)

@@ -1,12 +1,11 @@
 """`atoll run`: be a plane on a Kubernetes cluster, its host, or one of several replicas of it."""
 
-import os
 import socket
 from urllib.parse import urlsplit
 
 import click
 
-from atoll.cli.agent import own_cluster
+from atoll.cli.agent import named_or_own
 from atoll.cli.choosing import check_gates
 from atoll.cli.estimating import estimator_options
 from atoll.cli.failing import USAGE, CommandFailed
@@ -102,7 +101,7 @@ def run(
     **said: float,
 ) -> None:
     check_gates(feature_gates)
-    host = _host(kubeconfig, context)
+    host = named_or_own("host", kubeconfig, context)
     lease = LeaseTimes(
         duration_s=said["lease_duration"],
         renew_deadline_s=said["renew_deadline"],
@@ -142,17 +141,3 @@ def _url(serve_at: str | None, host: Endpoint, port: int | None) -> str:
     if urlsplit(host.server).hostname in _LOOPBACK:
         return f"https://127.0.0.1:{port or _PORT}"
     return ""
-
-
-def _host(kubeconfig: str | None, context: str | None) -> Endpoint:
-    """The way to the host: as said, else as the environment says, else that of a pod in it."""
-    named = kubeconfig or os.environ.get("KUBECONFIG")
-    address, port = (os.environ.get(f"KUBERNETES_SERVICE_{each}") for each in ("HOST", "PORT"))
-    if not named and address and port:
-        return own_cluster(address, port)
-    if not named:
-        why = "this is no pod of a cluster"
-        raise CommandFailed("which host is it?", why, "--kubeconfig FILE", code=USAGE)
-    from atoll.client.kubeconfig import read_kubeconfigs
-
-    return read_kubeconfigs(named).endpoint(context, os.environ)

@@ -7,7 +7,6 @@ the keys, which nobody may guess.
 """
 
 import base64
-import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,12 +16,20 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from atoll.apiserver.certificate_forms import (
+    CLOCK_SKEW,
+    alternative,
+    draft,
+    key_pem,
+    read_key,
+    usage,
+)
+
 AUTHORITY_VALID = timedelta(days=3650)
 PAIR_VALID = timedelta(days=365)
 RENEW_AUTHORITY_BEFORE = timedelta(days=730)
 RENEW_PAIR_BEFORE = timedelta(days=90)
 TOLD_BEFORE = timedelta(days=1)
-_SKEW = timedelta(hours=1)
 _NAME = "atoll-serving"
 _FILES = {
     "ca.crt": "authority",
@@ -33,8 +40,6 @@ _FILES = {
     "next-ca.key": "next_key",
     "old-ca.crt": "old_authority",
 }
-
-_Key = ec.EllipticCurvePrivateKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ def kept_in(data: Mapping[str, str]) -> Kept | None:
         for pem in filter(None, (kept.authority, kept.certificate, kept.next_authority)):
             x509.load_pem_x509_certificate(pem)
         for key in filter(None, (kept.authority_key, kept.key, kept.next_key)):
-            _read_key(key)
+            read_key(key)
     except (ValueError, TypeError):
         return None
     return kept if kept.authority and kept.authority_key else None
@@ -101,7 +106,7 @@ def _followed(kept: Kept, now: datetime) -> Kept:
     if not kept.next_authority:
         authority, key = _authority(now)
         return replace(kept, next_authority=authority, next_key=key)
-    told = x509.load_pem_x509_certificate(kept.next_authority).not_valid_before_utc + _SKEW
+    told = x509.load_pem_x509_certificate(kept.next_authority).not_valid_before_utc + CLOCK_SKEW
     if now - told < TOLD_BEFORE:
         return kept
     return replace(
@@ -136,87 +141,35 @@ def _authority(now: datetime) -> tuple[bytes, bytes]:
     key = ec.generate_private_key(ec.SECP256R1())
     # Two authorities of ours are told apart by when they began.
     name = _named(f"{_NAME}-ca@{int(now.timestamp())}")
-    draft = _draft(name, name, key, now, AUTHORITY_VALID)
-    usage = _usage(signs=True)
+    begun = draft(name, name, key, now, AUTHORITY_VALID)
     certificate = (
-        draft.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
+        begun.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage(signs=True), critical=True)
         .sign(key, hashes.SHA256())
     )
-    return _pem(certificate), _key_pem(key)
+    return _pem(certificate), key_pem(key)
 
 
 def _pair(kept: Kept, names: Iterable[str], now: datetime) -> tuple[bytes, bytes]:
     authority = x509.load_pem_x509_certificate(kept.authority)
-    signer, key = _read_key(kept.authority_key), ec.generate_private_key(ec.SECP256R1())
-    draft = _draft(_named(_NAME), authority.subject, key, now, PAIR_VALID)
+    signer, key = read_key(kept.authority_key), ec.generate_private_key(ec.SECP256R1())
+    begun = draft(_named(_NAME), authority.subject, key, now, PAIR_VALID)
     certificate = (
-        draft.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs=False), critical=True)
+        begun.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
         )
-        .add_extension(x509.SubjectAlternativeName(list(map(_alternative, names))), critical=False)
+        .add_extension(x509.SubjectAlternativeName(list(map(alternative, names))), critical=False)
         .sign(signer, hashes.SHA256())
     )
-    return _pem(certificate), _key_pem(key)
-
-
-def _draft(
-    subject: x509.Name, issuer: x509.Name, key: _Key, now: datetime, valid: timedelta
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _SKEW)
-        .not_valid_after(now + valid)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-    )
-
-
-def _usage(*, signs: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=signs,
-        crl_sign=signs,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    return _pem(certificate), key_pem(key)
 
 
 def _named(common: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
-def _alternative(name: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(name))
-    except ValueError:
-        return x509.DNSName(name)
-
-
-def _read_key(pem: bytes) -> _Key:
-    key = serialization.load_pem_private_key(pem, None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError("it is no elliptic curve key")
-    return key
-
-
 def _pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(serialization.Encoding.PEM)
-
-
-def _key_pem(key: _Key) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
