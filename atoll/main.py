@@ -47,6 +47,7 @@ from atoll.runtime.files import raise_file_limit
 from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
+from atoll.runtime.watchdog import Watchdog
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.store.log import Log
 from atoll.store.record import Event
@@ -143,6 +144,9 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         async with AsyncExitStack() as stack:
             _begin_audit(config, plane, effects, stack)
             services = await run(plane, effects, stack)
+            watchdog = Watchdog()
+            plane.server.check("event-loop", watchdog.stuck)
+            services.start("watchdog", watchdog.run)
             control.fleet = fleet = _fleet(config)
             if fleet is not None:
                 services.start("fleet", fleet.run, restart=Restart())

@@ -32,6 +32,7 @@ from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.discovery import Discovery
 from atoll.apiserver.documents import Documents
+from atoll.apiserver.health import Check
 from atoll.apiserver.housekeeping import bootstrap_tokens
 from atoll.apiserver.housekeeping.accounts import Accounts
 from atoll.apiserver.housekeeping.aggregation import Aggregation
@@ -108,6 +109,10 @@ class Assembly:
         server = self.server
         server.audit = Audit(policy, self._roles.decide, self.api.now, sink)
         server.metrics.more = (*server.metrics.more, numbers)
+
+    def check(self, name: str, check: Check) -> None:
+        """Have this a part of the server's health from now on."""
+        self.server.documents.health.checks[name] = check
 
     def limit(self, requests: RequestLimits) -> None:
         """Serve only so much at once."""

@@ -40,6 +40,7 @@ from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
 from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
+from atoll.runtime.watchdog import Watchdog
 from atoll.scheduling.features import PLANE_USUAL, Features
 
 log = logging.getLogger("atoll.hosting")
@@ -106,6 +107,9 @@ class Replica:
         self.refused: UsageError | None = None
         """What only a person can mend."""
         self._serves = asyncio.Event()
+        self._knows_all = asyncio.Event()
+        """Unset from the begin of leading until the controllers know all that there is."""
+        self._knows_all.set()
 
     async def run(self) -> None:
         """Serve and, whenever it is our turn, lead; for ever, unless something is `refused`."""
@@ -126,7 +130,14 @@ class Replica:
         tls = keeping.context()
         callers = Callers(api, tls)
         await patiently("whom to believe", callers.look)
-        health = Health({}, {"serving": self._not_serving})
+        watchdog = Watchdog()
+        health = Health(
+            {"event-loop": watchdog.stuck},
+            {
+                "serving": partial(_not_yet, self._serves),
+                "controllers": partial(_not_yet, self._knows_all),
+            },
+        )
         registry, kinds = HostRegistry(api), plane_kinds(self.effects)
         proxy = ClusterProxy(registry, over_network)
         documents = documents_of(self.effects, health, proxy.branch())
@@ -136,6 +147,7 @@ class Replica:
         await server.start(self._listener(), tls)
         try:
             async with Supervisor("plane", self.effects.chance) as services:
+                services.start("watchdog", watchdog.run)
                 services.start("certificates", keeping.keep_fresh, restart=Restart())
                 services.start("callers", callers.keep_fresh, restart=Restart())
                 services.start("ways to clusters", proxy.keep)
@@ -181,6 +193,7 @@ class Replica:
         installing = Installing(api, hosting.place, lambda: keeping.bundle)
         approving = Approving(api, self.effects)
         informing = Informing(api, hosting.host_for_others, self.effects)
+        self._knows_all.clear()
         try:
             await installing.install()
             async with Supervisor("leader", self.effects.chance) as services:
@@ -191,6 +204,7 @@ class Replica:
                 services.start("controllers", control, restart=Restart())
                 await services.until_stopped()
         finally:
+            self._knows_all.set()  # others lead, and this one need not know
             await way.close()
 
     async def _control(self, term: Term, resources: bytes) -> None:
@@ -208,8 +222,11 @@ class Replica:
             estimators=hosting.estimators,
         ):
             settle_memory()
+            self._knows_all.set()
             log.info("The controllers run")
             await asyncio.Event().wait()
 
-    def _not_serving(self) -> str:
-        return "" if self._serves.is_set() else "not yet"
+
+def _not_yet(event: asyncio.Event) -> str:
+    """A check that is passed once something has come to be."""
+    return "" if event.is_set() else "not yet"
