@@ -156,7 +156,8 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
             await _open(door, way, services, stack)
             _stop_on_signals(services)
             settle_memory()
-            log.info("Serving at %s, with %s", door.url, plane.store.found)
+            said = {"url": door.url, "found": plane.store.found}
+            log.info("Serving at %(url)s, with %(found)s", said)
             found, memory = str(plane.store.found), _memory_bytes(way)
             ready = Ready(door.url, found, started, door.busy_port, memory)
             if fleet is None:

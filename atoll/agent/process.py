@@ -70,12 +70,13 @@ def _announce(plane: Endpoint, errand: Errand, pause: Callable[[float], None]) -
         while True:
             try:
                 for note in announce(*clients, errand.announcement):
-                    log.warning("%s", note)
+                    log.warning("%(note)s", {"note": note})
                 return
             except (Unreachable, Refused) as problem:
                 if isinstance(problem, Refused) and problem.code < 500:
                     raise
-                log.warning("%s (again in %g s)", problem, pause_s)
+                said = {"err": problem, "again_s": pause_s}
+                log.warning("%(err)s (again in %(again_s)g s)", said)
             pause(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
     finally:
@@ -114,7 +115,8 @@ async def _look_after(plane: Endpoint, errand: Errand, effects: Effects) -> None
             Supervisor("certificate", effects.chance) as supervisor,
         ):
             supervisor.start("renewal", renewal.run, restart=Restart())
-            log.info("Attending cluster %s at %s", name, errand.member.server)
+            said = {"cluster": name, "url": errand.member.server}
+            log.info("Attending cluster %(cluster)s at %(url)s", said)
             await _until_removed(hub, name)
     finally:
         await way.close()

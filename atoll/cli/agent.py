@@ -10,9 +10,10 @@ import click
 from atoll.cli.choosing import check_gates
 from atoll.cli.describing import place_options
 from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.log_options import log_options
 from atoll.cli.timing import Span, times_options
 from atoll.client.endpoint import Endpoint
-from atoll.config import Times
+from atoll.config import LogChoice, Times
 from atoll.dialects.karmada import names
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 )
 @click.option("--feature-gates", metavar="NAME=true,...", default="", help="As those of the plane.")
 @times_options
+@log_options
 def agent(
     karmada_kubeconfig: str,
     karmada_context: str | None,
@@ -99,6 +101,7 @@ def agent(
     context: str | None,
     *,
     times: Times,
+    logs: LogChoice,
     feature_gates: str,
     **said: object,
 ) -> None:
@@ -111,7 +114,7 @@ def agent(
     from atoll.effects import system_effects
     from atoll.scheduling.features import PLANE_USUAL, Features
 
-    log_to_terminal()
+    log_to_terminal(logs)
     file = Path(karmada_kubeconfig).expanduser().absolute()
     errand = Errand(
         announcement=announcement,

@@ -105,7 +105,8 @@ class ClusterStatus:
             except LookAgain:
                 await asyncio.sleep(_AGAIN_S)
             except (Refused, Unreachable) as problem:
-                log.info("The status of %s is told later: %s", member, problem)
+                said = {"cluster": member, "err": problem}
+                log.info("The status of %(cluster)s is told later: %(err)s", said)
                 return
 
     async def _write(

@@ -133,7 +133,7 @@ class Estimation:
             try:
                 found, _ = await self._hub.plane.api.list(services)
             except (Refused, Unreachable) as problem:
-                log.info("Where estimators are is looked up later: %s", problem)
+                log.info("Where estimators are is looked up later: %(err)s", {"err": problem})
                 return
             self._looked = self._hub.now
             places = {each["metadata"]["name"]: place(each, self._choice.port) for each in found}

@@ -171,7 +171,7 @@ class Placement:
                     self._deciding[key] = action.object
                 await hub.performer.perform(action)
         except (LookAgain, Unreachable, Refused) as late:
-            log.info("%s is looked at again: %s", key, late)
+            log.info("%(binding)s is looked at again: %(err)s", {"binding": key, "err": late})
             self._ledger.restore(key, held)
             self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
             return
@@ -272,7 +272,8 @@ class Placement:
         try:
             is_now = clusters.decode(after) if after is not None else None
         except Invalid as problem:
-            log.warning("Cluster %s stays as it was: %s", name, problem)
+            said = {"cluster": name, "err": problem}
+            log.warning("Cluster %(cluster)s stays as it was: %(err)s", said)
             return
         self.prices.learn(name, None if is_now is None else is_now.price)
         if is_now is not None:

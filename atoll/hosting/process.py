@@ -154,7 +154,8 @@ class Replica:
                 for name, service in (*kinds.services.items(), *registry.services.items()):
                     services.start(name, service, restart=Restart())
                 self._serves.set()
-                log.info("Serving at %s:%d", hosting.address, hosting.port)
+                said = {"address": hosting.address, "port": hosting.port}
+                log.info("Serving at %(address)s:%(port)d", said)
                 await self._lead(api, keeping, resources_in(documents))
         finally:
             self._serves.clear()

@@ -198,12 +198,13 @@ class Connection:
         if before.is_open == after.is_open:
             return
         if after.is_open:
-            log.warning("Cluster %s does not answer: %s", self._name, after.why)
+            said = {"cluster": self._name, "err": after.why}
+            log.warning("Cluster %(cluster)s does not answer: %(err)s", said)
             broken, self._streams = self._streams, {}
             for each in broken:
                 each.reschedule(_clock())
         else:
-            log.info("Cluster %s answers again", self._name)
+            log.info("Cluster %(cluster)s answers again", {"cluster": self._name})
         self._turned()
 
     def _silence(self, now: float) -> str:

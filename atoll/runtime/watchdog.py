@@ -64,7 +64,7 @@ class Watchdog:
         while not self._ended.wait(self._beat_s):
             wrong = self.stuck()
             if wrong and not is_told:
-                log.error("The event loop is stuck at %s", _place(of))
+                log.error("The event loop is stuck at %(where)s", {"where": _place(of)})
             elif is_told and not wrong:
                 log.warning("The event loop turns again")
             is_told = bool(wrong)

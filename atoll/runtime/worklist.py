@@ -230,7 +230,8 @@ class Worklist(Generic[K]):
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         pause_s = min(_FIRST_PAUSE_S * 2 ** (failures - 1), _LONGEST_PAUSE_S)
         if isinstance(error, self._passing):
-            log.debug("%s: %s (again in %g s): %s", self._name, key, pause_s, error)
+            said = {"worklist": self._name, "key": key, "again_s": pause_s, "err": error}
+            log.debug("%(worklist)s: %(key)s (again in %(again_s)g s): %(err)s", said)
         else:
             report_failure(f"{self._name}: {key} (again in {pause_s:g} s)", error)
         self.add_later(key, pause_s)
