@@ -12,7 +12,7 @@ import logging
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -42,6 +42,7 @@ from atoll.config import (
 )
 from atoll.effects import Effects
 from atoll.exchange import Peer
+from atoll.instruments.families import Family
 from atoll.model.action import Object
 from atoll.runtime.files import raise_file_limit
 from atoll.runtime.loops import fastest_loop
@@ -147,6 +148,8 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
             watchdog = Watchdog()
             plane.server.check("event-loop", watchdog.stuck)
             services.start("watchdog", watchdog.run)
+            plane.server.count(control.numbers)
+            plane.server.count(watchdog.numbers)
             control.fleet = fleet = _fleet(config)
             if fleet is not None:
                 services.start("fleet", fleet.run, restart=Restart())
@@ -264,6 +267,14 @@ class Control:
         from atoll.controllers.answering import answer
 
         return answer(self.hub, question, words)
+
+    def numbers(self) -> Iterable[Family]:
+        """What they count; nothing before they run."""
+        if self.hub is None:
+            return ()
+        from atoll.controllers.states import families
+
+        return families(self.hub)
 
     def status(self) -> dict[str, object]:
         """Whether they run, and how many clusters there are and are ready."""

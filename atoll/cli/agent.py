@@ -91,6 +91,13 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     show_default=True,
     help="It is renewed when this part of its time is left.",
 )
+@click.option(
+    "--metrics-bind-address",
+    metavar="HOST:PORT",
+    default="0",
+    help="Where /metrics, /healthz, /livez and /readyz are to be had by HTTP, such as :8080, which"
+    " is at every address of this machine; 0: nowhere [default: 0].",
+)
 @click.option("--feature-gates", metavar="NAME=true,...", default="", help="As those of the plane.")
 @times_options
 @log_options
@@ -106,6 +113,7 @@ def agent(
     **said: object,
 ) -> None:
     check_gates(feature_gates)
+    show_at = _address(str(said["metrics_bind_address"]))
     announcement = _announcement(said)
     member = _member(kubeconfig, context)
     from atoll.agent.process import Errand, run
@@ -124,8 +132,18 @@ def agent(
         times=times,
         check_s=float(str(said["cert_rotation_checking_interval"])),
         left=float(str(said["cert_rotation_remaining_time_threshold"])),
+        show_at=show_at,
     )
     run(errand, system_effects(), time.sleep)
+
+
+def _address(written: str) -> tuple[str, int] | None:
+    """Where to listen: a host, which may be left out, and a port; nowhere at port 0."""
+    host, _, port = written.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        what = f'"{written}" is no address to listen at'
+        raise CommandFailed(what, "", "--metrics-bind-address 127.0.0.1:8080", code=USAGE)
+    return (host.strip("[]") or "0.0.0.0", int(port)) if int(port) else None
 
 
 def _announcement(said: dict[str, object]) -> "Announcement":

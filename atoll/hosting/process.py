@@ -10,8 +10,10 @@ import logging
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from atoll.apiserver.health import Health
 from atoll.apiserver.http.limits import Limits
@@ -35,6 +37,7 @@ from atoll.hosting.keeping import Keeping
 from atoll.hosting.place import Place
 from atoll.hosting.registry import HostRegistry
 from atoll.hosting.serving import Serving, documents_of, resources_in
+from atoll.instruments.families import Family
 from atoll.members.ways import over_network
 from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
 from atoll.runtime.loops import fastest_loop
@@ -42,6 +45,9 @@ from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.runtime.watchdog import Watchdog
 from atoll.scheduling.features import PLANE_USUAL, Features
+
+if TYPE_CHECKING:
+    from atoll.controllers.hub import Hub
 
 log = logging.getLogger("atoll.hosting")
 
@@ -110,6 +116,8 @@ class Replica:
         self._knows_all = asyncio.Event()
         """Unset from the begin of leading until the controllers know all that there is."""
         self._knows_all.set()
+        self._leads = False
+        self._hub: Hub | None = None
 
     async def run(self) -> None:
         """Serve and, whenever it is our turn, lead; for ever, unless something is `refused`."""
@@ -140,7 +148,9 @@ class Replica:
         )
         registry, kinds = HostRegistry(api), plane_kinds(self.effects)
         proxy = ClusterProxy(registry, over_network)
-        documents = documents_of(self.effects, health, proxy.branch())
+        documents = documents_of(
+            self.effects, health, proxy.branch(), (watchdog.numbers, self._numbers)
+        )
         admitting = Admitting(api, kinds)
         serving = Serving(host, documents, callers.identity, admitting, proxy.branch())
         server = HttpServer(serving.handle, self.effects.now, limits=_LIMITS)
@@ -195,6 +205,7 @@ class Replica:
         approving = Approving(api, self.effects)
         informing = Informing(api, hosting.host_for_others, self.effects)
         self._knows_all.clear()
+        self._leads = True
         try:
             await installing.install()
             async with Supervisor("leader", self.effects.chance) as services:
@@ -205,6 +216,7 @@ class Replica:
                 services.start("controllers", control, restart=Restart())
                 await services.until_stopped()
         finally:
+            self._leads = False
             self._knows_all.set()  # others lead, and this one need not know
             await way.close()
 
@@ -221,11 +233,28 @@ class Replica:
             reach=term.guard_reach(over_network),
             times=hosting.times,
             estimators=hosting.estimators,
-        ):
+        ) as self._hub:
             settle_memory()
             self._knows_all.set()
             log.info("The controllers run")
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self._hub = None
+
+    def _numbers(self) -> Iterator[Family]:
+        """Whether this one leads, and what its controllers count if it does."""
+        yield from election(leads=self._leads)
+        if self._hub is not None:
+            from atoll.controllers.states import families  # loaded by now
+
+            yield from families(self._hub)
+
+
+def election(*, leads: bool) -> list[Family]:
+    """Whether a replica leads, as Kubernetes' own parts tell it."""
+    told, seat = "Whether this replica leads (1) or not (0).", (("name", SEAT.name),)
+    return [("leader_election_master_status", "gauge", told, [("", seat, float(leads))])]
 
 
 def _not_yet(event: asyncio.Event) -> str:

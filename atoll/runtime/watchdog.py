@@ -12,6 +12,7 @@ import threading
 import traceback
 
 from atoll.effects import stopwatch
+from atoll.instruments.families import Family
 
 log = logging.getLogger("atoll.runtime")
 
@@ -53,6 +54,11 @@ class Watchdog:
         if silent_s < self._stuck_s:
             return ""
         return f"the event loop has not turned for {silent_s:.1f} s"
+
+    def numbers(self) -> list[Family]:
+        """How late the loop is."""
+        told = "By how much the last beat of the event loop was late."
+        return [("atoll_event_loop_lag_seconds", "gauge", told, [("", (), self.lag_s)])]
 
     def _silent_s(self) -> float:
         """For how long a beat is due."""
