@@ -11,6 +11,7 @@ from atoll.instruments.families import Family
 from atoll.model.action import Action, Create, Delete, Ref, Tell, Update
 
 SUCCESS, ERROR = "success", "error"
+LATE = "late"  # of a write that was decided on a state that is gone: no harm, it is decided anew
 _SHORT = doubling(0.001, 12)
 _LONG = doubling(0.001, 15)
 _USUAL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -146,7 +147,8 @@ class Numbers:
         if not at_member or isinstance(action, Tell):
             return
         ref = action.ref if isinstance(action, Delete) else Ref.of(action.object)
-        labels = (result, ref.api_version, ref.kind, action.at)
+        known = SUCCESS if result == SUCCESS else ERROR
+        labels = (known, ref.api_version, ref.kind, action.at)
         match action:
             case Create():
                 self.creates.add(*labels, "false")

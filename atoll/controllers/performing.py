@@ -13,7 +13,7 @@ from datetime import datetime
 from atoll.client.api import Missing, Refused, Stale, Taken, Wire
 from atoll.client.transport import Unreachable
 from atoll.controllers.levels import Level
-from atoll.controllers.numbers import ERROR, SUCCESS, Numbers
+from atoll.controllers.numbers import ERROR, LATE, SUCCESS, Numbers
 from atoll.controllers.site import Site
 from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.effects import Chance
@@ -59,8 +59,8 @@ class Performer:
         """
         try:
             stored = await self._perform(action)
-        except Exception:
-            self._count(action, ERROR)
+        except Exception as error:
+            self._count(action, LATE if isinstance(error, LookAgain) else ERROR)
             raise
         self._count(action, SUCCESS)
         return stored

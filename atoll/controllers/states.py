@@ -95,6 +95,11 @@ def _ways(hub: Hub) -> Iterator[Family]:
         for (method, code), count in way.answers.items():
             labels = (("code", code), ("host", name), ("method", method))
             asked.append(("", labels, count))
+    lags: list[Sample] = [
+        ("", ((_MEMBER, name),), site.lag_s()) for name, site in hub.sites.items()
+    ]
+    told = "How long it took to be told of what was written there, or takes; no name: the plane."
+    yield "atoll_mirror_lag_seconds", "gauge", told, lags
     told = "Whether a member does not answer (1), so that it is asked by one at a time only."
     yield "atoll_cluster_silent", "gauge", told, silent
     told = "Requests to members, by method and code; the host is the name of the member."
