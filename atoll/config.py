@@ -75,6 +75,17 @@ class RequestLimits:
 USUAL_REQUESTS = RequestLimits()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogChoice:
+    """How a log is written (text, json or logfmt), and how much is."""
+
+    format: str = "text"
+    verbosity: int = 0
+
+
+USUAL_LOGGING = LogChoice()
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One instance: where its data is, and where it listens.
@@ -94,6 +105,7 @@ class Config:
     times: Times = USUAL_TIMES
     estimators: EstimatorChoice = NO_ESTIMATORS
     audit: AuditChoice = NO_AUDIT
+    logs: LogChoice = USUAL_LOGGING
     gates: int | None = None
     """How many processes speak TLS and HTTP to clients; 0: the server itself does. None: as many
     as there are processors for."""

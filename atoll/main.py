@@ -12,7 +12,7 @@ import logging
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -42,11 +42,13 @@ from atoll.config import (
 )
 from atoll.effects import Effects
 from atoll.exchange import Peer
+from atoll.instruments.families import Family
 from atoll.model.action import Object
 from atoll.runtime.files import raise_file_limit
 from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
+from atoll.runtime.watchdog import Watchdog
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.store.log import Log
 from atoll.store.record import Event
@@ -143,6 +145,11 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         async with AsyncExitStack() as stack:
             _begin_audit(config, plane, effects, stack)
             services = await run(plane, effects, stack)
+            watchdog = Watchdog()
+            plane.server.check("event-loop", watchdog.stuck)
+            services.start("watchdog", watchdog.run)
+            plane.server.count(control.numbers)
+            plane.server.count(watchdog.numbers)
             control.fleet = fleet = _fleet(config)
             if fleet is not None:
                 services.start("fleet", fleet.run, restart=Restart())
@@ -152,7 +159,8 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
             await _open(door, way, services, stack)
             _stop_on_signals(services)
             settle_memory()
-            log.info("Serving at %s, with %s", door.url, plane.store.found)
+            said = {"url": door.url, "found": plane.store.found}
+            log.info("Serving at %(url)s, with %(found)s", said)
             found, memory = str(plane.store.found), _memory_bytes(way)
             ready = Ready(door.url, found, started, door.busy_port, memory)
             if fleet is None:
@@ -259,6 +267,14 @@ class Control:
         from atoll.controllers.answering import answer
 
         return answer(self.hub, question, words)
+
+    def numbers(self) -> Iterable[Family]:
+        """What they count; nothing before they run."""
+        if self.hub is None:
+            return ()
+        from atoll.controllers.states import families
+
+        return families(self.hub)
 
     def status(self) -> dict[str, object]:
         """Whether they run, and how many clusters there are and are ready."""

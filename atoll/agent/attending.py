@@ -72,6 +72,7 @@ async def _start(hub: Hub, cluster: str) -> dict[str, Callable[[], Awaitable[Non
         *(hub.plane, hub.performer, hub.effects, hub.times),
         observations=hub.observations,
         models=hub.features.CustomizedClusterResourceModeling,
+        took=lambda name, seconds: hub.numbers.statuses.note(seconds, name),
     )
     hub.accompany("status", status.watch)
     await hub.start()

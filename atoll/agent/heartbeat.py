@@ -38,7 +38,8 @@ class Heartbeat:
             try:
                 await self.renew()
             except (Refused, Unreachable) as problem:
-                log.warning("The Lease of %s is renewed later: %s", self.cluster, problem)
+                said = {"cluster": self.cluster, "err": problem}
+                log.warning("The Lease of %(cluster)s is renewed later: %(err)s", said)
                 await asyncio.sleep(min(_AGAIN_S, pause_s))
             else:
                 await asyncio.sleep(pause_s)

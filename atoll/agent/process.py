@@ -8,8 +8,9 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 
 from atoll.agent.announcing import Announcement, announce
 from atoll.agent.attending import attending
@@ -21,10 +22,13 @@ from atoll.client.plain import PlainClient
 from atoll.client.transport import Unreachable
 from atoll.config import USUAL_TIMES, Times
 from atoll.controllers.hub import Hub
+from atoll.controllers.states import families
 from atoll.effects import Effects
 from atoll.errors import UsageError
+from atoll.instruments.families import Family
 from atoll.members.objects import CLUSTERS
 from atoll.runtime.supervisor import Restart, Supervisor
+from atoll.runtime.watchdog import Watchdog
 from atoll.scheduling.features import PLANE_USUAL, Features
 
 log = logging.getLogger("atoll.agent")
@@ -44,6 +48,8 @@ class Errand:
     times: Times = USUAL_TIMES
     check_s: float = CHECK_S
     left: float = LEFT
+    show_at: tuple[str, int] | None = None
+    """Where health and numbers are to be had; None: nowhere."""
 
 
 def run(errand: Errand, effects: Effects, pause: Callable[[float], None]) -> None:
@@ -70,12 +76,13 @@ def _announce(plane: Endpoint, errand: Errand, pause: Callable[[float], None]) -
         while True:
             try:
                 for note in announce(*clients, errand.announcement):
-                    log.warning("%s", note)
+                    log.warning("%(note)s", {"note": note})
                 return
             except (Unreachable, Refused) as problem:
                 if isinstance(problem, Refused) and not problem.may_pass:
                     raise
-                log.warning("%s (again in %g s)", problem, pause_s)
+                said = {"err": problem, "again_s": pause_s}
+                log.warning("%(err)s (again in %(again_s)g s)", said)
             pause(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
     finally:
@@ -83,26 +90,51 @@ def _announce(plane: Endpoint, errand: Errand, pause: Callable[[float], None]) -
             client.close()
 
 
+@dataclass(slots=True)
+class _State:
+    """What can be told of an agent while it runs."""
+
+    watchdog: Watchdog = field(default_factory=Watchdog)
+    hub: Hub | None = None
+
+    def not_yet(self) -> str:
+        """What is wrong until all that the plane has for the cluster is known."""
+        return "" if self.hub is not None else "not yet"
+
+    def numbers(self) -> Iterator[Family]:
+        yield from self.watchdog.numbers()
+        if self.hub is not None:
+            yield from families(self.hub)
+
+
 async def _attend(plane: Endpoint, errand: Errand, effects: Effects) -> bool:
     """Look after the cluster until stopped, or until it is removed, which is told."""
-    removed = asyncio.Event()
-    async with Supervisor("agent", effects.chance) as supervisor:
+    removed, state = asyncio.Event(), _State()
+    async with AsyncExitStack() as stack:
+        if errand.show_at is not None:
+            from atoll.agent.showing import shown  # most agents show nothing
+            from atoll.apiserver.health import Health
+
+            health = Health({"event-loop": state.watchdog.stuck}, {"plane": state.not_yet})
+            await stack.enter_async_context(shown(errand.show_at, health, state.numbers, effects))
+        supervisor = await stack.enter_async_context(Supervisor("agent", effects.chance))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, supervisor.stop)
 
         async def attend() -> None:
-            await _look_after(plane, errand, effects)
+            await _look_after(plane, errand, effects, state)
             removed.set()
             supervisor.stop()
 
+        supervisor.start("watchdog", state.watchdog.run)
         supervisor.start("attending", attend)
         await supervisor.until_stopped()
         log.info("Stopping")
     return removed.is_set()
 
 
-async def _look_after(plane: Endpoint, errand: Errand, effects: Effects) -> None:
+async def _look_after(plane: Endpoint, errand: Errand, effects: Effects, state: "_State") -> None:
     """Look after the cluster until it is removed from the plane."""
     name, way, member = errand.announcement.name, Way(plane), Https(errand.member)
     renewal = Renewal(name, errand.kept, way, member, effects.now, errand.check_s, errand.left)
@@ -110,13 +142,15 @@ async def _look_after(plane: Endpoint, errand: Errand, effects: Effects) -> None
         async with (
             attending(
                 name, way, member, effects, features=errand.features, times=errand.times
-            ) as hub,
+            ) as state.hub,
             Supervisor("certificate", effects.chance) as supervisor,
         ):
             supervisor.start("renewal", renewal.run, restart=Restart())
-            log.info("Attending cluster %s at %s", name, errand.member.server)
-            await _until_removed(hub, name)
+            said = {"cluster": name, "url": errand.member.server}
+            log.info("Attending cluster %(cluster)s at %(url)s", said)
+            await _until_removed(state.hub, name)
     finally:
+        state.hub = None
         await way.close()
         await member.close()
 

@@ -46,7 +46,8 @@ class Publishing:
             except (Refused, Unreachable) as problem:
                 trouble = f"they are published later: {problem}"
             if trouble and trouble != self._trouble:
-                log.warning("The nodes of %s: %s", self._cluster, trouble)
+                said = {"cluster": self._cluster, "err": trouble}
+                log.warning("The nodes of %(cluster)s: %(err)s", said)
             self._trouble = trouble
             every_s = self._hub.times.cluster_status_update_frequency
             await asyncio.sleep(every_s if self._last or trouble else min(_SOON_S, every_s))

@@ -96,7 +96,8 @@ class Renewal:
             try:
                 await self.look()
             except (Refused, Unreachable, UsageError) as problem:
-                log.warning("The certificate for the plane is renewed later: %s", problem)
+                said = {"err": problem}
+                log.warning("The certificate for the plane is renewed later: %(err)s", said)
 
     async def look(self) -> None:
         """Take what somebody else renewed; renew it if it is time."""
@@ -118,7 +119,8 @@ class Renewal:
             log.warning("The new certificate is kept nowhere, and lost when the agent ends")
         await self.way.exchange(replace(before, certificate=certificate, key=asked.key))
         ends = x509.load_pem_x509_certificate(certificate).not_valid_after_utc
-        log.info("The certificate for the plane is renewed; it is good until %s", ends.isoformat())
+        said = {"until": ends.isoformat()}
+        log.info("The certificate for the plane is renewed; it is good until %(until)s", said)
 
     async def _certified(self, asked: Asked) -> bytes:
         plane = ApiClient(self.way)
@@ -135,7 +137,8 @@ class Renewal:
             write_privately(self.kept.file, text)
         except OSError as error:
             # In a pod the file is the Secret's, and follows it.
-            log.info("%s is left as it is: %s", self.kept.file, error.strerror)
+            said = {"file": self.kept.file, "err": error.strerror}
+            log.info("%(file)s is left as it is: %(err)s", said)
             return False
         return True
 
@@ -146,7 +149,8 @@ class Renewal:
             there = await member.get(SECRETS.path(self.kept.space, KUBECONFIG))
             await member.replace(SECRETS, {**there, "data": data})
         except (Refused, Unreachable) as error:
-            log.info("Secret %s/%s is left as it is: %s", self.kept.space, KUBECONFIG, error)
+            said = {"secret": f"{self.kept.space}/{KUBECONFIG}", "err": error}
+            log.info("Secret %(secret)s is left as it is: %(err)s", said)
             return False
         return True
 

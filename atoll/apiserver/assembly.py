@@ -32,6 +32,7 @@ from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.discovery import Discovery
 from atoll.apiserver.documents import Documents
+from atoll.apiserver.health import Check
 from atoll.apiserver.housekeeping import bootstrap_tokens
 from atoll.apiserver.housekeeping.accounts import Accounts
 from atoll.apiserver.housekeeping.aggregation import Aggregation
@@ -49,7 +50,7 @@ from atoll.apiserver.housekeeping.quotas import QuotaStatus
 from atoll.apiserver.housekeeping.root_ca import RootCa
 from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.kubelets import Unreached
-from atoll.apiserver.metrics import Metrics, More
+from atoll.apiserver.metrics import Metrics
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.policies.following import AdmissionPolicies
 from atoll.apiserver.resource import Branch, Resource
@@ -65,6 +66,7 @@ from atoll.client.posting import Posting
 from atoll.config import RequestLimits
 from atoll.effects import Effects
 from atoll.exchange import Handler
+from atoll.instruments.families import More
 from atoll.store.record import Event
 from atoll.store.store import Store
 
@@ -107,7 +109,16 @@ class Assembly:
         """Record from now on who asks for what, and tell how much was recorded."""
         server = self.server
         server.audit = Audit(policy, self._roles.decide, self.api.now, sink)
-        server.metrics.more = (*server.metrics.more, numbers)
+        self.count(numbers)
+
+    def count(self, numbers: More) -> None:
+        """Have these among the server's numbers from now on."""
+        metrics = self.server.metrics
+        metrics.more = (*metrics.more, numbers)
+
+    def check(self, name: str, check: Check) -> None:
+        """Have this a part of the server's health from now on."""
+        self.server.documents.health.checks[name] = check
 
     def limit(self, requests: RequestLimits) -> None:
         """Serve only so much at once."""

@@ -13,7 +13,7 @@ from atoll.apiserver.access.issuing import KEPT, KEYS_TYPE, PATHS, configuration
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.discovery import Discovery, Document
 from atoll.apiserver.health import ENDPOINTS, Health
-from atoll.apiserver.metrics import CONTENT_TYPE, Metrics
+from atoll.apiserver.metrics import Metrics
 from atoll.apiserver.negotiation import accepts_gzip, wants_aggregated_discovery
 from atoll.apiserver.openapi import OpenApi
 from atoll.apiserver.options import first, parse_query
@@ -21,6 +21,7 @@ from atoll.apiserver.responding import json_response, text_response
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.status import method_not_allowed, unknown_resource
 from atoll.exchange import Request, Response
+from atoll.instruments.families import CONTENT_TYPE
 
 _COUNTED = frozenset([*ENDPOINTS, "metrics", "version", "api", "apis", "openapi"])
 _GO_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}

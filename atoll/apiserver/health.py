@@ -28,7 +28,7 @@ class Health:
     `ready` are those that only say whether it can be used yet, or still.
     """
 
-    checks: Mapping[str, Check]
+    checks: dict[str, Check]
     ready: Mapping[str, Check]
 
     def of(self, endpoint: str) -> dict[str, Check]:

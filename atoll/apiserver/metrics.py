@@ -4,15 +4,14 @@ A request is counted under what is served rather than under what was asked for, 
 make up names to fill the memory. The text is made when somebody asks for it.
 """
 
-import resource as limits
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from atoll.apiserver.trail import Trail
+from atoll.instruments.families import Family, Labels, More, histogram, text_of
+from atoll.instruments.process import process
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0),
     *(10.0, 15.0, 20.0, 30.0, 45.0, 60.0),
@@ -25,12 +24,6 @@ _VERBS = {
 }
 _METHODS = frozenset(["GET", "POST", "PUT", "PATCH", "DELETE"])
 _READING = frozenset(["GET", "HEAD"])
-_TICKS = 100  # per second, on every Linux there is
-
-Labels = tuple[tuple[str, str], ...]
-Sample = tuple[str, Labels, float]  # what is added to the name, the labels, the value
-Family = tuple[str, str, str, Iterable[Sample]]  # name, kind, help, samples
-More = Callable[[], Iterable[Family]]
 
 Key = tuple[str, str, str, str, str, str, str]  # verb, group, version, resource, sub, scope, dry
 
@@ -84,8 +77,8 @@ class Metrics:
 
     def text(self) -> str:
         """All of it, as Prometheus reads it."""
-        families = [*self._own(), *(family for more in self.more for family in more()), *_process()]
-        return "".join(_written(family) for family in sorted(families, key=lambda one: one[0]))
+        more = (family for more in self.more for family in more())
+        return text_of([*self._own(), *more, *process()])
 
     def _own(self) -> Iterator[Family]:
         yield (
@@ -111,7 +104,10 @@ class Metrics:
             "apiserver_request_duration_seconds",
             "histogram",
             "How long answers took, by verb, dry run, resource and scope.",
-            _histogram({_labels(key): each for key, each in self._series.items()}),
+            histogram(
+                {_labels(key): (one.slots, one.total_s) for key, one in self._series.items()},
+                BUCKETS,
+            ),
         )
 
 
@@ -127,75 +123,3 @@ def _labels(key: Key) -> Labels:
         ("verb", verb),
         ("version", version),
     )
-
-
-def _histogram(series: Mapping[Labels, Series]) -> Iterator[Sample]:
-    for labels, each in series.items():
-        so_far = 0
-        for bound, count in zip((*BUCKETS, None), each.slots, strict=True):
-            so_far += count
-            shown = "+Inf" if bound is None else f"{bound:g}"
-            yield "_bucket", (*labels, ("le", shown)), so_far
-        yield "_sum", labels, each.total_s
-        yield "_count", labels, so_far
-
-
-def _written(family: Family) -> str:
-    name, kind, told, samples = family
-    lines = [f"# HELP {name} {told}", f"# TYPE {name} {kind}"]
-    for added, labels, value in samples:
-        shown = ",".join(f'{key}="{_quoted(text)}"' for key, text in labels)
-        braces = f"{{{shown}}}" if shown else ""
-        lines.append(f"{name}{added}{braces} {value:.17g}")
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _process() -> Iterator[Family]:
-    """How the process is, as far as the system says."""
-    used = limits.getrusage(limits.RUSAGE_SELF)
-    known: list[tuple[str, str, str, float]] = [
-        (
-            "process_cpu_seconds_total",
-            "counter",
-            "Time on processors, in seconds.",
-            used.ru_utime + used.ru_stime,
-        ),
-        (
-            "process_max_fds",
-            "gauge",
-            "How many files may be open.",
-            limits.getrlimit(limits.RLIMIT_NOFILE)[0],
-        ),
-        *_from_proc(),
-    ]
-    for name, kind, told, value in known:
-        yield name, kind, told, [("", (), value)]
-
-
-def _from_proc() -> Sequence[tuple[str, str, str, float]]:
-    own = Path("/proc/self")
-    try:
-        fields = (own / "stat").read_text().rpartition(")")[2].split()
-        open_files = sum(1 for _ in (own / "fd").iterdir())
-        booted = _booted()
-    except (OSError, ValueError, IndexError):
-        return []  # another system, which has no such files
-    page = limits.getpagesize()
-    started = booted + int(fields[19]) / _TICKS
-    return [
-        ("process_open_fds", "gauge", "How many files are open.", open_files),
-        ("process_resident_memory_bytes", "gauge", "Memory held.", int(fields[21]) * page),
-        ("process_start_time_seconds", "gauge", "When the process started.", started),
-        ("process_virtual_memory_bytes", "gauge", "Addresses taken.", int(fields[20])),
-    ]
-
-
-def _booted() -> int:
-    for line in Path("/proc/stat").read_text().splitlines():
-        if line.startswith("btime "):
-            return int(line.split()[1])
-    raise ValueError("there is no btime in /proc/stat")

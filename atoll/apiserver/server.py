@@ -96,7 +96,8 @@ class ApiServer:
         except NotDurable as error:
             return status_response(unavailable(str(error)), accept)
         except Exception as error:
-            log.exception("%s %s failed", request.method, request.path)
+            said = {"method": request.method, "path": request.path}
+            log.exception("%(method)s %(path)s failed", said)
             return status_response(internal_error(f"{type(error).__name__}: {error}"), accept)
 
     async def _answered(self, request: Request, trail: Trail) -> Response:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from atoll.apiserver.aggregation.aggregator import Aggregator
 from atoll.apiserver.health import Health
-from atoll.apiserver.metrics import Family, Sample
 from atoll.apiserver.verbs.call import Api
+from atoll.instruments.families import Family, Sample
 from atoll.store.store import Store
 
 

@@ -10,9 +10,10 @@ import click
 from atoll.cli.choosing import check_gates
 from atoll.cli.describing import place_options
 from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.log_options import log_options
 from atoll.cli.timing import Span, times_options
 from atoll.client.endpoint import Endpoint
-from atoll.config import Times
+from atoll.config import LogChoice, Times
 from atoll.dialects.karmada import names
 
 if TYPE_CHECKING:
@@ -90,8 +91,16 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     show_default=True,
     help="It is renewed when this part of its time is left.",
 )
+@click.option(
+    "--metrics-bind-address",
+    metavar="HOST:PORT",
+    default="0",
+    help="Where /metrics, /healthz, /livez and /readyz are to be had by HTTP, such as :8080, which"
+    " is at every address of this machine; 0: nowhere [default: 0].",
+)
 @click.option("--feature-gates", metavar="NAME=true,...", default="", help="As those of the plane.")
 @times_options
+@log_options
 def agent(
     karmada_kubeconfig: str,
     karmada_context: str | None,
@@ -99,10 +108,12 @@ def agent(
     context: str | None,
     *,
     times: Times,
+    logs: LogChoice,
     feature_gates: str,
     **said: object,
 ) -> None:
     check_gates(feature_gates)
+    show_at = _address(str(said["metrics_bind_address"]))
     announcement = _announcement(said)
     member = named_or_own("cluster", kubeconfig, context)
     from atoll.agent.process import Errand, run
@@ -111,7 +122,7 @@ def agent(
     from atoll.effects import system_effects
     from atoll.scheduling.features import PLANE_USUAL, Features
 
-    log_to_terminal()
+    log_to_terminal(logs)
     file = Path(karmada_kubeconfig).expanduser().absolute()
     errand = Errand(
         announcement=announcement,
@@ -121,8 +132,18 @@ def agent(
         times=times,
         check_s=float(str(said["cert_rotation_checking_interval"])),
         left=float(str(said["cert_rotation_remaining_time_threshold"])),
+        show_at=show_at,
     )
     run(errand, system_effects(), time.sleep)
+
+
+def _address(written: str) -> tuple[str, int] | None:
+    """Where to listen: a host, which may be left out, and a port; nowhere at port 0."""
+    host, _, port = written.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        what = f'"{written}" is no address to listen at'
+        raise CommandFailed(what, "", "--metrics-bind-address 127.0.0.1:8080", code=USAGE)
+    return (host.strip("[]") or "0.0.0.0", int(port)) if int(port) else None
 
 
 def _announcement(said: dict[str, object]) -> "Announcement":

@@ -6,10 +6,12 @@ from decimal import Decimal
 import click
 
 from atoll.cli.choosing import chosen, data_dir_option
+from atoll.cli.log_options import log_options
 from atoll.cli.notifying import notifying
 from atoll.cli.output import show_table
 from atoll.cli.printing import show
 from atoll.cli.tables import Column
+from atoll.config import LogChoice
 from atoll.dialects.karmada.annotations import PRICE
 from atoll.model.quantity import parse
 from atoll.simulated.choosing_fleet import PRESETS, find_fleet, fleet_text
@@ -57,13 +59,16 @@ def validate(file: str) -> None:
 @click.option("--host")
 @click.option("--life-fd", type=int, required=True)
 @click.option("--notify-fd", type=int, required=True)
-def serve(data_dir: str | None, host: str | None, life_fd: int, notify_fd: int) -> None:
+@log_options
+def serve(
+    data_dir: str | None, host: str | None, life_fd: int, notify_fd: int, *, logs: LogChoice
+) -> None:
     config = chosen(data_dir, host=host)
     from atoll.cli.logs import log_to_file
     from atoll.effects import system_effects
     from atoll.simulated.process import run_process
 
-    log_to_file(config.fleet_log)
+    log_to_file(config.fleet_log, logs)
     with notifying(notify_fd) as notify:
         run_process(config, system_effects(), life_fd, lambda facts: notify({"ready": facts}))
 

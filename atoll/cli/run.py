@@ -9,9 +9,10 @@ from atoll.cli.agent import named_or_own
 from atoll.cli.choosing import check_gates
 from atoll.cli.estimating import estimator_options
 from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.log_options import log_options
 from atoll.cli.timing import Span, times_options
 from atoll.client.endpoint import Endpoint
-from atoll.config import EstimatorChoice, Times
+from atoll.config import EstimatorChoice, LogChoice, Times
 from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
 
 _HELP = """Be a plane on a Kubernetes cluster, its host, until stopped.
@@ -86,6 +87,7 @@ _PORT = 8443
     help="Open or close feature gates, by Karmada's names.",
 )
 @times_options
+@log_options
 @estimator_options
 def run(
     kubeconfig: str | None,
@@ -96,6 +98,7 @@ def run(
     *,
     feature_gates: str,
     times: Times,
+    logs: LogChoice,
     estimators: EstimatorChoice,
     leader_elect: bool,
     **said: float,
@@ -117,7 +120,7 @@ def run(
     from atoll.scheduling.features import PLANE_USUAL, Features
 
     place = Place(namespace, _url(serve_at, host, port))
-    log_to_terminal()
+    log_to_terminal(logs)
     effects = system_effects()
     hosting = Hosting(
         host=host,

@@ -52,11 +52,11 @@ def serve(order: Order) -> int:
     from atoll.cli.logs import log_to_file, log_to_terminal
 
     if order.notify_fd is not None:
-        log_to_file(order.config.log_file)
+        log_to_file(order.config.log_file, order.config.logs)
         with notifying(order.notify_fd) as notify:
             _be_server(order.config, lambda facts: notify({"ready": facts}))
     else:
-        log_to_terminal()
+        log_to_terminal(order.config.logs)
         _be_server(order.config, partial(_say_ready, order))
     return 0
 

@@ -22,6 +22,7 @@ from atoll.cli.estimating import estimator_options
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, running
 from atoll.cli.limiting import request_options
+from atoll.cli.log_options import log_options
 from atoll.cli.printing import show, tell
 from atoll.cli.readiness import say_ready
 from atoll.cli.serving import Order, program
@@ -29,11 +30,13 @@ from atoll.cli.timing import times_options
 from atoll.config import (
     NO_AUDIT,
     NO_ESTIMATORS,
+    USUAL_LOGGING,
     USUAL_REQUESTS,
     USUAL_TIMES,
     AuditChoice,
     Config,
     EstimatorChoice,
+    LogChoice,
     RequestLimits,
     Times,
 )
@@ -64,6 +67,7 @@ GATES_MAX = 16
 @estimator_options
 @audit_options
 @request_options
+@log_options
 @click.option(
     "--gates",
     type=click.IntRange(0, GATES_MAX),
@@ -89,13 +93,14 @@ def up(
     estimators: EstimatorChoice,
     audit: AuditChoice,
     requests: RequestLimits,
+    logs: LogChoice,
     gates: int | None,
     foreground: bool,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
     config = replace(config, times=times, estimators=estimators, audit=audit, requests=requests)
-    config = replace(config, gates=gates)
+    config = replace(config, gates=gates, logs=logs)
     begun = time.monotonic()
     if (note := running(config)) is not None:
         _say_running(config, note)
@@ -143,11 +148,12 @@ def _say_running(config: Config, note: Note) -> None:
         )
     usual = config.times == USUAL_TIMES and config.estimators == NO_ESTIMATORS
     usual = usual and config.audit == NO_AUDIT and config.requests == USUAL_REQUESTS
-    usual = usual and config.gates is None
+    usual = usual and config.gates is None and config.logs == USUAL_LOGGING
     if config.feature_gates or not usual:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
-            "so its feature gates, times, estimators, audit, limits and gates cannot be changed",
+            "so its feature gates, times, estimators, log, audit, limits and gates cannot"
+            " be changed",
             command(config, "down"),
         )
     where = f"at {note.url} (process {note.pid})"

@@ -35,6 +35,15 @@ class Mirror:
         self._gone: set[str] = set()
         """The uids of what is known to be gone although the watch has yet to tell of it."""
         self._shelves: dict[Sorter, dict[Hashable, dict[Key, Wire]]] = {}
+        self._ahead: tuple[int, float] | None = None
+        """A version that was written, and when: the watch has yet to come to it."""
+        self._lag_s = 0.0
+
+    def lag_s(self) -> float:
+        """How long the watch took, or takes by now, to come to something that was written."""
+        if self._ahead is None:
+            return self._lag_s
+        return max(self._lag_s, _clock() - self._ahead[1])
 
     def get(self, namespace: str, name: str) -> Wire | None:
         return self._objects.get((namespace, name))
@@ -73,7 +82,10 @@ class Mirror:
 
         One that the watch has passed already and that is not here is gone by now.
         """
-        if _key(wire) in self._objects or _version(wire) > self._reached:
+        version = _version(wire)
+        if self._ahead is None and version > self._reached:
+            self._ahead = version, _clock()
+        if _key(wire) in self._objects or version > self._reached:
             self._take(wire)
 
     def forget(self, known: Wire) -> None:
@@ -108,7 +120,8 @@ class Mirror:
         while rest is None or rest:
             page = await self._api.page(self.collection, rest or "")
             # All pages are of one version. Others have their turn between them.
-            self._reached, rest = int(page.version), page.rest
+            self._reach(int(page.version))
+            rest = page.rest
             present.update(map(_key, page.items))
             for item in page.items:
                 self._take(item)
@@ -124,9 +137,14 @@ class Mirror:
         async with self._api.watch(self.collection, version) as changes:
             async for change in changes:
                 version = change.head.resource_version
-                self._reached = int(version)
+                self._reach(int(version))
                 self._follow(change)
         return version
+
+    def _reach(self, version: int) -> None:
+        self._reached = version
+        if self._ahead is not None and self._ahead[0] <= version:
+            self._lag_s, self._ahead = _clock() - self._ahead[1], None
 
     def _follow(self, change: Change) -> None:
         if change.kind == "DELETED":
@@ -185,6 +203,10 @@ def _file(
             shelves.pop(value, None)
     for value in sorter(after) if after is not None else ():
         shelves.setdefault(value, {})[_key(after or {})] = after or {}
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _namespace(wire: Wire) -> tuple[str]:

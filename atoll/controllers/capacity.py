@@ -76,7 +76,10 @@ class NodeCapacity:
         try:
             return None if wire is None else _Published(cluster_nodes.columns_of(wire), now)
         except Invalid as problem:
-            log.warning("The nodes of cluster %s are not known: %s", name, problem)
+            log.warning(
+                "The nodes of cluster %(cluster)s are not known: %(err)s",
+                {"cluster": name, "err": problem},
+            )
             return None
 
     def _ready_rooms(self, fleet: Fleet, now: float) -> dict[str, NodeRoom]:
@@ -104,7 +107,10 @@ class NodeCapacity:
             try:
                 told.room = NodeRoom(cluster_nodes.decode(told.columns, told.alike))
             except Invalid as problem:
-                log.warning("The nodes of cluster %s are not known: %s", name, problem)
+                log.warning(
+                    "The nodes of cluster %(cluster)s are not known: %(err)s",
+                    {"cluster": name, "err": problem},
+                )
                 told.bad = True
         return told.room
 

@@ -7,7 +7,7 @@ is seen of nodes and pods is kept for others to look at for as long as it is fol
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from atoll.config import Times
 from atoll.controllers.hub import CLUSTER
 from atoll.controllers.performing import LookAgain, Performer
 from atoll.controllers.site import Site
-from atoll.effects import Effects
+from atoll.effects import Effects, stopwatch
 from atoll.members.observing import Observation
 from atoll.members.probing import Discovery, health, version
 from atoll.model.action import Ref
@@ -56,7 +56,9 @@ class ClusterStatus:
         *,
         observations: dict[str, Observation] | None = None,
         models: bool = True,
+        took: Callable[[str, float], None] = lambda _name, _seconds: None,
     ) -> None:
+        self._took = took
         self.observations = {} if observations is None else observations
         """Nodes and pods of the members that are watched, by name."""
         self._plane = plane
@@ -78,7 +80,9 @@ class ClusterStatus:
                     children.spawn(each.run(), each.name) for each in watched.observation.followings
                 ]
                 while True:
+                    begun = stopwatch()
                     await self._tell(watched)
+                    self._took(member.name, stopwatch() - begun)
                     await asyncio.sleep(pause_s)
                     pause_s = every_s
                     _check(tasks)
@@ -105,7 +109,8 @@ class ClusterStatus:
             except LookAgain:
                 await asyncio.sleep(_AGAIN_S)
             except (Refused, Unreachable) as problem:
-                log.info("The status of %s is told later: %s", member, problem)
+                said = {"cluster": member, "err": problem}
+                log.info("The status of %(cluster)s is told later: %(err)s", said)
                 return
 
     async def _write(

@@ -19,9 +19,10 @@ from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.refusals import tell_owner
 from atoll.dialects.karmada import names
+from atoll.effects import stopwatch
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
-from atoll.model.action import Object, Ref
+from atoll.model.action import Object, Plan, Ref
 from atoll.planning.detecting import plan as templates
 from atoll.planning.detecting import policies
 from atoll.planning.detecting.binding import Interpreted
@@ -34,11 +35,19 @@ PRIORITY_CLASS = ("scheduling.k8s.io/v1", "PriorityClass")
 
 def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     """The loops of templates and of policies."""
+
+    def matched(seen: templates.SeenTemplate) -> Plan:
+        begun = stopwatch()
+        plan = templates.plan(seen)
+        hub.numbers.matched.note(stopwatch() - begun)
+        return plan
+
     detector = Controller(
         "detector",
         partial(_observe_template, hub),
-        templates.plan,
+        matched,
         tell_owner(hub, templates.NOT_APPLIED, template_behind),
+        took=hub.numbers.apply_took,
     )
     releaser = Controller("policies", partial(_observe_policy, hub), policies.plan)
     looking = Loop(detector, hub.performer, hub.turns)

@@ -16,6 +16,7 @@ from atoll.client.collection import Collection
 from atoll.client.transport import Unreachable
 from atoll.config import EstimatorChoice
 from atoll.controllers.hub import CLUSTER, Hub
+from atoll.controllers.numbers import ERROR, SUCCESS
 from atoll.dialects.karmada.demand import encode, encode_components
 from atoll.estimator.asking import UNKNOWN, Address, Estimators
 from atoll.estimator.grpc import Trust
@@ -95,6 +96,8 @@ class Estimation:
         count = UNKNOWN
         try:
             count = await self._ask(inquiry, key[0], taken)
+            result = ERROR if count == UNKNOWN else SUCCESS
+            self._hub.numbers.estimates.add(result, key[0])
         finally:
             self._asking.pop(key).set()
             self._note(key, count, taken)
@@ -133,7 +136,7 @@ class Estimation:
             try:
                 found, _ = await self._hub.plane.api.list(services)
             except (Refused, Unreachable) as problem:
-                log.info("Where estimators are is looked up later: %s", problem)
+                log.info("Where estimators are is looked up later: %(err)s", {"err": problem})
                 return
             self._looked = self._hub.now
             places = {each["metadata"]["name"]: place(each, self._choice.port) for each in found}

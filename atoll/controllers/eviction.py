@@ -60,6 +60,7 @@ class Eviction:
             self._observe,
             lambda seen: evicting.plan(seen, hub.now),
             tell_owner(hub, evicting.FAILED, template_of),
+            took=hub.numbers.eviction_took,
         )
         self.loop: Loop[Ref] = Loop(controller, hub.performer, hub.turns)
         for kind in BINDING_KINDS:

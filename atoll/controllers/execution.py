@@ -50,6 +50,7 @@ class Execution:
             self._refused,
             self._done,
             self._answers,
+            hub.numbers.workload_took,
         )
         hub.hear("Work", self._work_changed)
         hub.hear("Cluster", self._cluster_changed)

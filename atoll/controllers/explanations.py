@@ -71,7 +71,7 @@ class Explanations:
             await self._write(key, binding, notes)
         except (Stale, Taken, Missing, Unreachable) as late:
             # It may have happened, or someone else wrote: look, and tell what is still untold.
-            log.info("%s is explained again: %s", key, late)
+            log.info("%(binding)s is explained again: %(err)s", {"binding": key, "err": late})
             self._known.pop(key, None)
             self._unsure.add(key)
             self._notes[key] = (notes + self._notes.get(key, []))[-KEPT:]
@@ -79,7 +79,7 @@ class Explanations:
                 raise  # again after a pause that grows: the server may be away for long
             self._waiting.add_later(key, _AGAIN_S)
         except Refused as refusal:
-            log.info("%s is not explained: %s", key, refusal)
+            log.info("%(binding)s is not explained: %(err)s", {"binding": key, "err": refusal})
 
     async def _write(self, key: Ref, binding: Wire, notes: list[Note]) -> None:
         hub, ref = self._hub, explanation_of(key)

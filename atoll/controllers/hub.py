@@ -17,10 +17,12 @@ from atoll.config import USUAL_TIMES, Times
 from atoll.controllers.capacity import NodeCapacity
 from atoll.controllers.directory import Scope, all_of
 from atoll.controllers.insisting import insist
+from atoll.controllers.numbers import Numbers
 from atoll.controllers.performing import Performer
 from atoll.controllers.site import Site
 from atoll.dialects import prices
 from atoll.effects import Effects
+from atoll.instruments.families import More
 from atoll.interpreting.builtin import BUILT_IN
 from atoll.interpreting.operations import Interpreters
 from atoll.members.connection import USUAL_LIMITS, Connection, Limits
@@ -121,7 +123,11 @@ class Hub:
         self.sites: dict[str, Site] = {PLANE: self.plane}
         """The plane, and every member that has said what it serves."""
         self.turns = Turns()
-        self.performer = Performer(self.sites, effects.now, effects.chance, self.turns)
+        self.numbers = Numbers()
+        self.more_numbers: list[More] = []
+        """What others know of how things stand."""
+        chance = effects.chance
+        self.performer = Performer(self.sites, effects.now, chance, self.turns, self.numbers)
         self.fleet = Fleet.of([])
         self.observations: dict[str, Observation] = {}
         """Nodes and pods of the members that are watched, by name."""
@@ -231,8 +237,13 @@ class Hub:
             kept.keeping.cancel()
             # Also of one that was let go of before it began.
             self.children.spawn(kept.site.close(), f"the end of {kept.site}")
+            self.numbers.forget(name)
         if self.sites.pop(name, None) is not None:
             self._reached(name)
+
+    def ways(self) -> dict[str, Connection]:
+        """The ways to members there are, by name."""
+        return {name: each.connection for name, each in self._kept.items()}
 
     def is_silent(self, name: str) -> bool:
         """Whether a member that there is a way to does not answer."""

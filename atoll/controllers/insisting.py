@@ -32,6 +32,7 @@ async def insist(
         try:
             return await ask()
         except despite as failed:
-            log.info("%s: %s (again in %g s)", what, failed, pause_s)
+            said = {"what": what, "err": failed, "again_s": pause_s}
+            log.info("%(what)s: %(err)s (again in %(again_s)g s)", said)
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

@@ -12,7 +12,9 @@ from typing import Any, Generic, TypeVar
 from atoll.client.api import Refused, Wire
 from atoll.client.transport import Unreachable
 from atoll.controllers.levels import Level
+from atoll.controllers.numbers import ERROR, SUCCESS
 from atoll.controllers.performing import LookAgain, Performer
+from atoll.effects import stopwatch
 from atoll.errors import AtollError
 from atoll.interpreting.asking import Known, Unanswered
 from atoll.model.action import NOTHING, Action, Plan, Tell
@@ -42,6 +44,10 @@ def _need_not_know(action: Action, stored: Wire | None) -> None:
     return
 
 
+def _count_nothing(seconds: float, result: str) -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True)
 class Controller(Generic[K]):
     """`observe` gathers what is known of a key from the mirrors; `plan` is pure.
@@ -49,7 +55,8 @@ class Controller(Generic[K]):
     A plan for what is not there any more is nothing: `observe` then returns None. `refused` is told
     what an API server refused, and says whether that is news worth planning for at once; `done` is
     told what was done, and what was stored. `answers` says whether the place of an action may be
-    asked how that went; while not, plans must do without.
+    asked how that went; while not, plans must do without. `took` is told how long each round took
+    that did something or failed, and with which result.
     """
 
     name: str
@@ -58,6 +65,7 @@ class Controller(Generic[K]):
     refused: Callable[[Action, Refused], bool] = _is_no_news
     done: Callable[[Action, Wire | None], None] = _need_not_know
     answers: Callable[[Action], bool] = _is_answered
+    took: Callable[[float, str], None] = _count_nothing
 
 
 class Loop(Generic[K]):
@@ -91,6 +99,17 @@ class Loop(Generic[K]):
         await self._keys.run(self._reconcile)
 
     async def _reconcile(self, key: K) -> None:
+        begun = stopwatch()
+        try:
+            result = await self._round(key)
+        except Exception:
+            self._controller.took(stopwatch() - begun, ERROR)
+            raise
+        if result:
+            self._controller.took(stopwatch() - begun, result)
+
+    async def _round(self, key: K) -> str:
+        """Look at a key once, and do what is to be done; the result, if something was."""
         unsure = self._unsure.get(key)
         if unsure is not None and self._controller.answers(unsure):
             await self._performer.look(unsure)
@@ -108,7 +127,7 @@ class Loop(Generic[K]):
                 pause_s = self._late.get(key, _AGAIN_S)
                 self._late[key] = min(2 * pause_s, _AGAIN_AT_MOST_S)
                 self._keys.add_later(key, pause_s)
-                return
+                return ""
             except Unreachable:
                 # It may have happened: what is planned next must know.
                 self._unsure[key] = action
@@ -117,10 +136,11 @@ class Loop(Generic[K]):
                 if not self._controller.refused(action, refusal):
                     raise
                 self._keys.add(key)
-                return
+                return ERROR
         self._late.pop(key, None)
         if plan.again_in is not None:
             self._keys.add_later(key, plan.again_in)
+        return SUCCESS if plan.actions else ""
 
     async def _planned(self, key: K) -> Plan:
         """What is to be done now: nothing, if the key has to wait for its turn to ask."""

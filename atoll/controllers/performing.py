@@ -13,6 +13,7 @@ from datetime import datetime
 from atoll.client.api import Missing, Refused, Stale, Taken, Wire
 from atoll.client.transport import Unreachable
 from atoll.controllers.levels import Level
+from atoll.controllers.numbers import ERROR, LATE, SUCCESS, Numbers
 from atoll.controllers.site import Site
 from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.effects import Chance
@@ -40,8 +41,10 @@ class Performer:
         now: Callable[[], datetime],
         chance: Chance,
         turns: Turns | None = None,
+        numbers: Numbers | None = None,
     ) -> None:
         self._sites = sites
+        self._numbers = numbers or Numbers()
         self._now = now
         self._chance = chance
         self._told: OrderedDict[Told, None] = OrderedDict()
@@ -54,6 +57,19 @@ class Performer:
 
         Raises LookAgain if it was decided on a state that is gone.
         """
+        try:
+            stored = await self._perform(action)
+        except Exception as error:
+            self._count(action, LATE if isinstance(error, LookAgain) else ERROR)
+            raise
+        self._count(action, SUCCESS)
+        return stored
+
+    def _count(self, action: Action, result: str) -> None:
+        at = PLANE if isinstance(action, Tell) else action.at
+        self._numbers.wrote(action, result, at_member=at != PLANE and at in self._sites)
+
+    async def _perform(self, action: Action) -> Wire | None:
         match action:
             case Create():
                 return await self._create(action)

@@ -21,7 +21,9 @@ from atoll.controllers.prices import Prices
 from atoll.dialects.karmada import cluster as clusters
 from atoll.dialects.karmada.binding import neighbour
 from atoll.dialects.wire import instant
+from atoll.effects import stopwatch
 from atoll.errors import Invalid
+from atoll.instruments.families import Family
 from atoll.model.action import Object, Ref, Tell, Update
 from atoll.model.assumed import Assumed
 from atoll.model.decision import Verdict
@@ -38,6 +40,7 @@ from atoll.runtime.children import report_failure
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
+from atoll.scheduling.trigger import Trigger
 
 if TYPE_CHECKING:
     from atoll.controllers.estimation import Estimation
@@ -77,6 +80,7 @@ class Placement:
         """Bindings as they are being written, for those who look at their neighbours meanwhile."""
         self.prices = Prices(hub, self._more.set)
         self.explanations = Explanations(hub)
+        hub.more_numbers.append(self._pending)
         hub.hear("Cluster", self._cluster_changed)
         for kind in BINDING_KINDS:
             hub.hear(kind, self._binding_changed)
@@ -136,7 +140,7 @@ class Placement:
             self._queue.failed(key, Verdict.SCHEDULER_ERROR, self._hub.now)
 
     async def _place(self, key: Ref) -> None:
-        hub, now = self._hub, self._hub.now
+        hub, now, begun = self._hub, self._hub.now, stopwatch()
         if now >= self._expired_at + _EXPIRE_EVERY_S:
             self._expire(now)
         wire = hub.plane.find(key)
@@ -152,6 +156,8 @@ class Placement:
             ),
         )
         placed = placing.plan(seen, now)
+        if placed.decision is not None:
+            hub.numbers.decided.note(stopwatch() - begun, "All")
         if self._estimation is not None:
             asked = self._with_estimates(self._estimation, key, seen, placed)
             if asked is None:
@@ -171,12 +177,14 @@ class Placement:
                     self._deciding[key] = action.object
                 await hub.performer.perform(action)
         except (LookAgain, Unreachable, Refused) as late:
-            log.info("%s is looked at again: %s", key, late)
+            log.info("%(binding)s is looked at again: %(err)s", {"binding": key, "err": late})
             self._ledger.restore(key, held)
             self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
+            self._count(placed, begun, written=False)
             return
         finally:
             self._deciding.pop(key, None)
+        self._count(placed, begun, written=True)
         if placed.decision is not None and placed.plan.actions:
             self.explanations.note(key, placed.decision, placed.trigger, placed.gives)
         if placed.retry and placed.verdict is not None:
@@ -188,6 +196,27 @@ class Placement:
         elif placed.plan.again_in is not None:
             due = now + placed.plan.again_in
             self._queue.add_later(key, self._priority(key), due, now)
+
+    def _count(self, placed: placing.Placing, begun: float, *, written: bool) -> None:
+        """Count a decision, if there was one to make."""
+        if placed.decision is None or not placed.plan.actions:
+            return
+        numbers = self._hub.numbers
+        verdict = (placed.verdict if written else None) or Verdict.SCHEDULER_ERROR
+        numbers.schedule_took(
+            stopwatch() - begun,
+            ok=verdict is Verdict.SUCCESS,
+            scaled=placed.trigger is Trigger.REPLICAS_CHANGED,
+            outcome=verdict,
+        )
+        if verdict is not Verdict.SUCCESS:
+            numbers.incoming.add("ScheduleAttemptFailure")
+
+    def _pending(self) -> list[Family]:
+        waiting = self._queue.counts(self._hub.now)
+        told = "Bindings that wait for a decision, that back off, and that wait for room."
+        samples = [("", (("queue", each),), float(count)) for each, count in waiting.items()]
+        return [("scheduler_pending_bindings", "gauge", told, samples)]
 
     def _with_estimates(
         self, estimation: "Estimation", key: Ref, seen: placing.SeenBinding, placed: placing.Placing
@@ -261,6 +290,7 @@ class Placement:
             self._recover(key, after)
         self._ledger.seen_healthy(key, healthy_in(after), self._hub.now)
         if _asks_otherwise(before, after):
+            self._hub.numbers.incoming.add("BindingAdd" if before is None else "BindingUpdate")
             self._add(key)
         elif meant_otherwise(before, after):
             self._placed.add(key, Level.REPORT)
@@ -272,7 +302,8 @@ class Placement:
         try:
             is_now = clusters.decode(after) if after is not None else None
         except Invalid as problem:
-            log.warning("Cluster %s stays as it was: %s", name, problem)
+            said = {"cluster": name, "err": problem}
+            log.warning("Cluster %(cluster)s stays as it was: %(err)s", said)
             return
         self.prices.learn(name, None if is_now is None else is_now.price)
         if is_now is not None:
@@ -338,6 +369,7 @@ class Placement:
         self._queue.cluster_changed(waiting, self._hub.now)
         self._more.set()
         for key in keys:
+            self._hub.numbers.incoming.add("ClusterChanged")
             if key not in waiting:
                 self._woken.add(key, Level.SUM)
 

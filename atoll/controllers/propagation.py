@@ -41,6 +41,7 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
             partial(observe_binding, hub),
             lambda seen: works.plan(seen, hub.now),
             tell_owner(hub, works.NOT_SENT, partial(_template_behind, hub)),
+            took=hub.numbers.works_took,
         ),
         hub.performer,
         hub.turns,

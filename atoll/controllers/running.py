@@ -81,6 +81,7 @@ async def start(
         *(hub.plane, hub.performer, hub.effects, hub.times),
         observations=hub.observations,
         models=hub.features.CustomizedClusterResourceModeling,
+        took=lambda name, seconds: hub.numbers.statuses.note(seconds, name),
     )
     hub.accompany("status", status.watch)
     loops: list[Loop[Any]] = [

@@ -71,6 +71,10 @@ class Site:
     def __str__(self) -> str:
         return f"cluster {self.name}" if self.name else "the plane"
 
+    def lag_s(self) -> float:
+        """By how much the mirror lags that lags most."""
+        return max((each.lag_s() for each in self._mirrors.values()), default=0.0)
+
     async def all_ready(self) -> None:
         """Wait until every mirror has what was there, also those that begin meanwhile."""
         while late := [each for each in self._mirrors.values() if not each.ready.is_set()]:

@@ -127,7 +127,10 @@ class Callers:
         except Missing:
             found = None
         if found is None:
-            log.warning("The host names no front proxy (%s), so nobody is let in yet", TRUST)
+            said = {"configmap": TRUST}
+            log.warning(
+                "The host names no front proxy (%(configmap)s), so nobody is let in yet", said
+            )
         elif self._trust is None or found.authority != self._trust.authority:
             self._tls.load_verify_locations(cadata=found.authority)
         self._trust = found
@@ -139,4 +142,4 @@ class Callers:
             try:
                 await self.look()
             except (Refused, Unreachable) as problem:
-                log.info("Whom to believe is not known anew: %s", problem)
+                log.info("Whom to believe is not known anew: %(err)s", {"err": problem})

@@ -153,7 +153,7 @@ class _Election:
         self._candidate = replace(known, sight=sight)
         self._changed.set()
         if holder not in (known.me, holder_of(before)):
-            log.info("%s leads", holder or "Nobody")
+            log.info("%(leader)s leads", {"leader": holder or "Nobody"})
 
     def _plan(self) -> Move:
         return plan(self._candidate, self._clock(), self._effects.now(), self._times)
@@ -169,14 +169,15 @@ class _Election:
 
     async def serve(self, work: Work) -> bool:
         """Keep the Lease while the work is done; whether that has come to its end."""
-        log.info("%s leads from now on", self._candidate.me)
+        log.info("%(leader)s leads from now on", {"leader": self._candidate.me})
         task = self._crew.spawn(work(self.term), "a leader's work")
         task.add_done_callback(lambda _: self._changed.set())
         try:
             while not task.done():
                 match self._plan():
                     case StepDown(why):
-                        log.warning("%s leads no more: %s", self._candidate.me, why)
+                        said = {"leader": self._candidate.me, "err": why}
+                        log.warning("%(leader)s leads no more: %(err)s", said)
                         return False
                     case Take(lease):
                         await self._take(lease)
@@ -222,7 +223,8 @@ class _Election:
             await self._look_if_told()
         except (Refused, Unreachable, TimeoutError) as problem:
             why = str(problem) or "no answer in time"
-            log.warning("The Lease %s was not written: %s", self._candidate.seat.name, why)
+            said = {"lease": self._candidate.seat.name, "err": why}
+            log.warning("The Lease %(lease)s was not written: %(err)s", said)
             await self._pause(sent + self._times.retry_s - self._clock())
         else:
             if self._clock() < until:

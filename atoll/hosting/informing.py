@@ -72,7 +72,10 @@ class Informing:
 
     async def _make(self) -> None:
         if self._host is None or self._host.ca is None:
-            log.info("The host has no %s, so clusters cannot register by themselves", INFO)
+            said = {"configmap": INFO}
+            log.info(
+                "The host has no %(configmap)s, so clusters cannot register by themselves", said
+            )
             return
         wire: Wire = {
             "apiVersion": "v1",

@@ -61,7 +61,8 @@ async def patiently(what: str, ask: Callable[[], Awaitable[T]]) -> T:
             problem: Exception = refused
         except Unreachable as unreachable:
             problem = unreachable
-        log.warning("%s: %s (again in %g s)", what, problem, pause_s)
+        said = {"what": what, "err": problem, "again_s": pause_s}
+        log.warning("%(what)s: %(err)s (again in %(again_s)g s)", said)
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
@@ -90,7 +91,8 @@ class Installing:
         await _apply(api, late)
         await patiently("definitions", lambda: _established(api, late))
         await _apply(api, registrations(wanted))
-        log.info("The host has our definitions, and finds us at %s", self._place)
+        said = {"place": self._place}
+        log.info("The host has our definitions, and finds us at %(place)s", said)
 
     async def keep(self) -> None:
         """Put back what was changed or removed, for ever; certificates change, too."""
@@ -102,7 +104,7 @@ class Installing:
                 for path, wire in (*await _outdated(self._api, wanted), *registrations(wanted)):
                     await self._api.apply(path, wire, MANAGER)
             except (Refused, Unreachable) as problem:
-                log.warning("The host could not be told of us again: %s", problem)
+                log.warning("The host could not be told of us again: %(err)s", {"err": problem})
 
     def _wanted(self) -> Registration:
         return Registration(self._place, base64.b64encode(self._bundle()).decode(), self._me)
@@ -115,8 +117,8 @@ class Installing:
         except UsageError as refused:
             log.warning(
                 "Clusters may not be able to register by themselves; an administrator gives the"
-                " roles that are missing with: atoll install (%s)",
-                refused,
+                " roles that are missing with: atoll install (%(err)s)",
+                {"err": refused},
             )
 
     async def _is_there(self, path: str) -> bool:
@@ -199,7 +201,7 @@ async def _established(api: ApiClient, defined: Iterable[Applied]) -> None:
     """Wait until the host serves all these kinds."""
     for path, wire in defined:
         while not _is_established(await api.get(path)):
-            log.debug("%s is not served yet", wire["metadata"]["name"])
+            log.debug("%(name)s is not served yet", {"name": wire["metadata"]["name"]})
             await asyncio.sleep(_LOOK_S)
 
 

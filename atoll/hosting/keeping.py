@@ -64,7 +64,8 @@ class Keeping:
                 if await self.ensure():
                     log.info("The serving certificate was renewed")
             except (Refused, Unreachable) as problem:
-                log.warning("The serving certificate could not be looked at: %s", problem)
+                said = {"err": problem}
+                log.warning("The serving certificate could not be looked at: %(err)s", said)
 
     async def _agreed(self) -> Kept:
         """What is kept, after all that is due was done to it."""

@@ -10,8 +10,10 @@ import logging
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from atoll.apiserver.health import Health
 from atoll.apiserver.http.limits import Limits
@@ -35,12 +37,17 @@ from atoll.hosting.keeping import Keeping
 from atoll.hosting.place import Place
 from atoll.hosting.registry import HostRegistry
 from atoll.hosting.serving import Serving, documents_of, resources_in
+from atoll.instruments.families import Family
 from atoll.members.ways import over_network
 from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
 from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
+from atoll.runtime.watchdog import Watchdog
 from atoll.scheduling.features import PLANE_USUAL, Features
+
+if TYPE_CHECKING:
+    from atoll.controllers.hub import Hub
 
 log = logging.getLogger("atoll.hosting")
 
@@ -106,6 +113,11 @@ class Replica:
         self.refused: UsageError | None = None
         """What only a person can mend."""
         self._serves = asyncio.Event()
+        self._knows_all = asyncio.Event()
+        """Unset from the begin of leading until the controllers know all that there is."""
+        self._knows_all.set()
+        self._leads = False
+        self._hub: Hub | None = None
 
     async def run(self) -> None:
         """Serve and, whenever it is our turn, lead; for ever, unless something is `refused`."""
@@ -126,23 +138,34 @@ class Replica:
         tls = keeping.context()
         callers = Callers(api, tls)
         await patiently("whom to believe", callers.look)
-        health = Health({}, {"serving": self._not_serving})
+        watchdog = Watchdog()
+        health = Health(
+            {"event-loop": watchdog.stuck},
+            {
+                "serving": partial(_not_yet, self._serves),
+                "controllers": partial(_not_yet, self._knows_all),
+            },
+        )
         registry, kinds = HostRegistry(api), plane_kinds(self.effects)
         proxy = ClusterProxy(registry, over_network)
-        documents = documents_of(self.effects, health, proxy.branch())
+        documents = documents_of(
+            self.effects, health, proxy.branch(), (watchdog.numbers, self._numbers)
+        )
         admitting = Admitting(api, kinds)
         serving = Serving(host, documents, callers.identity, admitting, proxy.branch())
         server = HttpServer(serving.handle, self.effects.now, limits=_LIMITS)
         await server.start(self._listener(), tls)
         try:
             async with Supervisor("plane", self.effects.chance) as services:
+                services.start("watchdog", watchdog.run)
                 services.start("certificates", keeping.keep_fresh, restart=Restart())
                 services.start("callers", callers.keep_fresh, restart=Restart())
                 services.start("ways to clusters", proxy.keep)
                 for name, service in (*kinds.services.items(), *registry.services.items()):
                     services.start(name, service, restart=Restart())
                 self._serves.set()
-                log.info("Serving at %s:%d", hosting.address, hosting.port)
+                said = {"address": hosting.address, "port": hosting.port}
+                log.info("Serving at %(address)s:%(port)d", said)
                 await self._lead(api, keeping, resources_in(documents))
         finally:
             self._serves.clear()
@@ -181,6 +204,8 @@ class Replica:
         installing = Installing(api, hosting.place, lambda: keeping.bundle)
         approving = Approving(api, self.effects)
         informing = Informing(api, hosting.host_for_others, self.effects)
+        self._knows_all.clear()
+        self._leads = True
         try:
             await installing.install()
             async with Supervisor("leader", self.effects.chance) as services:
@@ -191,6 +216,8 @@ class Replica:
                 services.start("controllers", control, restart=Restart())
                 await services.until_stopped()
         finally:
+            self._leads = False
+            self._knows_all.set()  # others lead, and this one need not know
             await way.close()
 
     async def _control(self, term: Term, resources: bytes) -> None:
@@ -206,10 +233,30 @@ class Replica:
             reach=term.guard_reach(over_network),
             times=hosting.times,
             estimators=hosting.estimators,
-        ):
+        ) as self._hub:
             settle_memory()
+            self._knows_all.set()
             log.info("The controllers run")
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self._hub = None
 
-    def _not_serving(self) -> str:
-        return "" if self._serves.is_set() else "not yet"
+    def _numbers(self) -> Iterator[Family]:
+        """Whether this one leads, and what its controllers count if it does."""
+        yield from election(leads=self._leads)
+        if self._hub is not None:
+            from atoll.controllers.states import families  # loaded by now
+
+            yield from families(self._hub)
+
+
+def election(*, leads: bool) -> list[Family]:
+    """Whether a replica leads, as Kubernetes' own parts tell it."""
+    told, seat = "Whether this replica leads (1) or not (0).", (("name", SEAT.name),)
+    return [("leader_election_master_status", "gauge", told, [("", seat, float(leads))])]
+
+
+def _not_yet(event: asyncio.Event) -> str:
+    """A check that is passed once something has come to be."""
+    return "" if event.is_set() else "not yet"

@@ -30,18 +30,21 @@ from atoll.hosting.admitting import Admitting
 from atoll.hosting.definitions import cluster_definition
 from atoll.hosting.hosted import translated
 from atoll.hosting.translating import SHOWN
+from atoll.instruments.families import More
 
 _FOR_ALL = frozenset([*ENDPOINTS, "metrics", "version"])
 _FOR_HOST = frozenset(["apis", "openapi"])
 
 
-def documents_of(effects: Effects, health: Health, way: Branch) -> Documents:
+def documents_of(
+    effects: Effects, health: Health, way: Branch, more: tuple[More, ...] = ()
+) -> Documents:
     """What our API says of itself: one group, one version, one kind, and the way to clusters."""
     facts = load()
     (resource,) = resources_of(cluster_definition())
     catalog = Catalog([replace(resource, branches=(way,))], facts)
     signing = Signing.by_chance(effects.chance)  # nothing is signed here
-    return Documents(Discovery(catalog), OpenApi(catalog, facts), health, Metrics(()), signing)
+    return Documents(Discovery(catalog), OpenApi(catalog, facts), health, Metrics(more), signing)
 
 
 def resources_in(documents: Documents) -> bytes:

@@ -24,6 +24,7 @@ log = logging.getLogger("atoll.members")
 
 _PROBES = ("/readyz", "/healthz", "/livez", "/version")
 _TRIES = 3
+_NO_CODE = "<error>"  # as Kubernetes' clients count what was not answered
 _SPREAD_S = 1.0
 _IMPATIENT_S = 5.0
 """Whoever goes away after so long went because there was no answer."""
@@ -94,6 +95,8 @@ class Connection:
         self._heard_at: datetime | None = None
         self._news = asyncio.Event()
         self._streams: dict[asyncio.Timeout, None] = {}
+        self.answers: dict[tuple[str, str], int] = {}
+        """How often a method was answered with a code."""
 
     @property
     def is_silent(self) -> bool:
@@ -162,12 +165,15 @@ class Connection:
             async with asyncio.timeout(self._limits.answer_s):
                 response = await self._inner.send(request)
             is_told = True
+            self._count(request.method, str(response.status))
         except TimeoutError:
             is_told, why = True, f"no answer within {self._limits.answer_s:g} s"
+            self._count(request.method, _NO_CODE)
             self._note_failure(why)
             raise Unreachable(f"cluster {self._name}: {why}") from None
         except Unreachable as failed:
             is_told = True
+            self._count(request.method, _NO_CODE)
             self._note_failure(str(failed))
             raise
         finally:
@@ -188,6 +194,9 @@ class Connection:
         elif is_trial:
             self._turn(self._breaker.given_up())
 
+    def _count(self, method: str, code: str) -> None:
+        self.answers[method, code] = self.answers.get((method, code), 0) + 1
+
     def _note_failure(self, why: str) -> None:
         self._turn(self._breaker.failed(_clock(), why, self._draws.random()))
 
@@ -198,12 +207,13 @@ class Connection:
         if before.is_open == after.is_open:
             return
         if after.is_open:
-            log.warning("Cluster %s does not answer: %s", self._name, after.why)
+            said = {"cluster": self._name, "err": after.why}
+            log.warning("Cluster %(cluster)s does not answer: %(err)s", said)
             broken, self._streams = self._streams, {}
             for each in broken:
                 each.reschedule(_clock())
         else:
-            log.info("Cluster %s answers again", self._name)
+            log.info("Cluster %(cluster)s answers again", {"cluster": self._name})
         self._turned()
 
     def _silence(self, now: float) -> str:

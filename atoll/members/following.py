@@ -91,7 +91,8 @@ class Following:
             except Expired:
                 self._version = ""
             except Unreachable as problem:
-                log.debug("The %s of %s are out of reach: %s", self.name, self._of, problem)
+                said = {"what": self.name, "of": self._of, "err": problem}
+                log.debug("The %(what)s of %(of)s are out of reach: %(err)s", said)
             except (Refused, msgspec.DecodeError) as problem:
                 self._tell(str(problem))
             if self._version != reached:
@@ -103,7 +104,8 @@ class Following:
         """Say why nothing is told of the collection; the same is said once."""
         if trouble != self._trouble:
             self._trouble = trouble
-            log.warning("The %s of %s cannot be counted: %s", self.name, self._of, trouble)
+            said = {"what": self.name, "of": self._of, "err": trouble}
+            log.warning("The %(what)s of %(of)s cannot be counted: %(err)s", said)
 
     async def _list(self) -> None:
         present: set[str] = set()

@@ -79,9 +79,11 @@ def report_failure(task: str, error: BaseException) -> None:
     """Say in one line of the log which task failed, how and where; the rest at debug level."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    log.error("%s failed: %s: %s%s", task, type(error).__name__, error, where)
-    log.debug("%s failed", task, exc_info=error)
+    said = {"task": task, "kind": type(error).__name__, "err": error, "where": where}
+    log.error("%(task)s failed: %(kind)s: %(err)s%(where)s", said)
+    log.debug("%(task)s failed", said, exc_info=error)
 
 
 def report_immortal(task: str, waited_s: float) -> None:
-    log.error("%s was cancelled and still runs after %g s; it is left behind", task, waited_s)
+    said = {"task": task, "waited_s": waited_s}
+    log.error("%(task)s was cancelled and still runs after %(waited_s)g s; it is left behind", said)

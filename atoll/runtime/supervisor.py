@@ -122,7 +122,8 @@ class Supervisor:
         else:
             error = task.exception()
         if error is None:
-            log.debug("%s: %s has ended", self._name, task.get_name())
+            said = {"owner": self._name, "task": task.get_name()}
+            log.debug("%(owner)s: %(task)s has ended", said)
             return
         report_failure(f"{self._name}: {task.get_name()}", error)
         if self._failure is None:

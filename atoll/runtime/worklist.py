@@ -13,7 +13,9 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
+from atoll.effects import stopwatch
 from atoll.runtime.children import report_failure
+from atoll.runtime.tallies import Tallies
 
 K = TypeVar("K", bound=Hashable)
 
@@ -29,6 +31,13 @@ _TURN_AFTER_S = 1.0
 
 class _Sharing(Protocol):
     """A list as those who share turns with it see it."""
+
+    @property
+    def name(self) -> str:
+        """By which it is counted; several may have the same."""
+
+    def __len__(self) -> int:
+        """How many keys wait."""
 
     def at_ease(self) -> None:
         """Nothing waits at some level any more."""
@@ -48,6 +57,14 @@ class Turns:
         self._waiting = [0] * _LEVELS
         self._in_hand: list[dict[object, float]] = [{} for _ in range(_LEVELS)]
         self._lists: list[_Sharing] = []
+        self.tallies = Tallies()
+
+    def depths(self) -> dict[str, int]:
+        """How many keys wait now, by the names of the lists."""
+        found: dict[str, int] = {}
+        for each in self._lists:
+            found[each.name] = found.get(each.name, 0) + len(each)
+        return found
 
     def join(self, one: _Sharing) -> None:
         self._lists.append(one)
@@ -97,11 +114,12 @@ class Worklist(Generic[K]):
         *,
         passing: tuple[type[Exception], ...] = (),
     ) -> None:
-        self._name = name
+        self.name = name
         self._passing = passing
         self._turns = turns or Turns()
         self._turns.join(self)
-        self._waiting: list[dict[K, None]] = [{} for _ in range(_LEVELS)]
+        self._waiting: list[dict[K, float]] = [{} for _ in range(_LEVELS)]
+        """Keys by level, and since when they wait."""
         self._busy: set[K] = set()
         self._workers = 0
         self._got_on_at = 0.0
@@ -130,13 +148,15 @@ class Worklist(Generic[K]):
         """Have a key looked at; one that waits already does so at the more pressing level."""
         if self._is_closed:
             return
+        since = _clock()
         for each, waiting in enumerate(self._waiting):
             if key in waiting:
                 if each <= level:
                     return
-                del waiting[key]
+                since = waiting.pop(key)
                 self._turns.count(each, -1)
-        self._waiting[level][key] = None
+        self._waiting[level][key] = since
+        self._turns.tallies.adds.add(self.name)
         self._turns.count(level, 1)
         self._wake()
 
@@ -158,6 +178,7 @@ class Worklist(Generic[K]):
 
     async def _work_once(self, work: Callable[[K], Awaitable[None]]) -> None:
         key, level = await self._next()
+        begun = stopwatch()
         try:
             with self._turns.holding(level):
                 await work(key)
@@ -169,6 +190,7 @@ class Worklist(Generic[K]):
         finally:
             self._busy.discard(key)
             self._got_on_at = _clock()
+            self._turns.tallies.worked.note(stopwatch() - begun, self.name)
 
     async def _next(self) -> tuple[K, int]:
         """The most pressing key that is with nobody, and its level; now it is with the caller.
@@ -181,9 +203,10 @@ class Worklist(Generic[K]):
             if key is not None:
                 if self._turns.has(level) or (self._due is not None and self._due <= _clock()):
                     self._due = None
-                    del self._waiting[level][key]
-                    self._busy.add(key)
                     self._got_on_at = _clock()
+                    since = self._waiting[level].pop(key)
+                    self._turns.tallies.waited.note(self._got_on_at - since, self.name)
+                    self._busy.add(key)
                     self._turns.count(level, -1)
                     self._wake()
                     return key, level
@@ -230,9 +253,11 @@ class Worklist(Generic[K]):
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         pause_s = min(_FIRST_PAUSE_S * 2 ** (failures - 1), _LONGEST_PAUSE_S)
         if isinstance(error, self._passing):
-            log.debug("%s: %s (again in %g s): %s", self._name, key, pause_s, error)
+            said = {"worklist": self.name, "key": key, "again_s": pause_s, "err": error}
+            log.debug("%(worklist)s: %(key)s (again in %(again_s)g s): %(err)s", said)
         else:
-            report_failure(f"{self._name}: {key} (again in {pause_s:g} s)", error)
+            report_failure(f"{self.name}: {key} (again in {pause_s:g} s)", error)
+        self._turns.tallies.retries.add(self.name)
         self.add_later(key, pause_s)
 
 

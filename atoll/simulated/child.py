@@ -104,6 +104,7 @@ class FleetProcess:
         config = self.config
         words = ["fleet", "serve", "--data-dir", str(config.data_dir), "--host", config.host]
         words += ["--life-fd", str(life), "--notify-fd", str(told)]
+        words += ["--logging-format", config.logs.format, "-v", str(config.logs.verbosity)]
         with config.fleet_log.open("ab") as log:
             config.fleet_log.chmod(0o600)
             return await asyncio.create_subprocess_exec(

@@ -42,7 +42,8 @@ async def enrol(
             async with limit:
                 await insist(f"joining {name}", partial(asyncio.to_thread, attempt))
         except UsageError as problem:
-            log.error("The simulated cluster %s is left out: %s", name, problem)
+            said = {"cluster": name, "err": problem}
+            log.error("The simulated cluster %(cluster)s is left out: %(err)s", said)
 
     async with Children("joining") as children:
         for task in [children.spawn(one(each), each.name) for each in descriptions]:
@@ -63,7 +64,8 @@ def _join(description: Description, url: str, config: Config) -> None:
             # Its directory was moved away, and it began anew.
             plane.patch(CLUSTERS.path(name=name), {"spec": {"id": identity}})
         joining.join(plane, member, joining.Description(name), TOKEN_WITHIN_S)
-        log.info("The simulated cluster %s has joined from %s", name, url)
+        said = {"cluster": name, "url": url}
+        log.info("The simulated cluster %(cluster)s has joined from %(url)s", said)
     finally:
         plane.close()
         member.close()

@@ -71,7 +71,8 @@ async def _host(config: Config, effects: Effects, on_ready: OnReady) -> None:
             note = {"pid": os.getpid(), "url": door.url}
             write_private(config.fleet_note, json.dumps(note).encode())
             settle_memory()
-            log.info("%d members run, for process %d", len(gates), os.getppid())
+            said = {"members": len(gates), "plane": os.getppid()}
+            log.info("%(members)d members run, for process %(plane)d", said)
             on_ready({**note, "members": {name: gate.door.url for name, gate in gates.items()}})
             try:
                 await asyncio.Event().wait()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.cli.serving import Order, program, read_order
-from atoll.config import AuditChoice, Config, EstimatorChoice, RequestLimits, Times
+from atoll.config import AuditChoice, Config, EstimatorChoice, LogChoice, RequestLimits, Times
 
 PATHS = st.sampled_from([Path("/somewhere"), Path("/some where/else"), Path("/\u00fcber/uns")])
 MAYBE = st.none() | PATHS
@@ -24,6 +24,7 @@ CONFIGS = st.builds(
     estimators=st.builds(
         EstimatorChoice, enabled=st.booleans(), timeout=SPANS, ca=MAYBE, certificate=MAYBE
     ),
+    logs=st.builds(LogChoice, format=st.sampled_from(["text", "json"])),
     audit=st.builds(AuditChoice, log=MAYBE, policy=MAYBE, maxage=st.integers(0, 30)),
 )
 

@@ -2,7 +2,9 @@
 
 import shlex
 import signal
+import socket
 import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -184,8 +186,10 @@ def test_a_cluster_registers_pulls_is_missed_comes_back_and_leaves(
     refused = told(*invited, *where, "--cluster-name", "near")[2]
     assert 'this cluster has an agent as "far" already' in refused
 
-    with agent(plane, *words) as process:
+    address = f"127.0.0.1:{free_port()}"
+    with agent(plane, *words, "--metrics-bind-address", address) as process:
         until(lambda: ready(plane, "far") == "True", "the cluster is ready", 120)
+        check_shown(address)
         spec = get(plane, f"{CLUSTERS}/far")["spec"]
         assert (spec["syncMode"], spec["region"]) == ("Pull", "eu")
         check_secrets(plane, spec)
@@ -207,6 +211,25 @@ def test_a_cluster_registers_pulls_is_missed_comes_back_and_leaves(
             assert process.end() == 0, process.said
             assert "Stopped in good order" in process.said
     check_leaving(plane, told, words, members["far"])
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port: int = held.getsockname()[1]
+        return port
+
+
+def check_shown(address: str) -> None:
+    """The agent tells how it is, and what it counts."""
+
+    def read(path: str) -> str:
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=60) as answer:
+            return str(answer.read().decode())
+
+    assert read("/livez?verbose").endswith("livez check passed\n")
+    assert "[+]plane ok" in read("/readyz?verbose")
+    is_ready = 'cluster_ready_state{member_cluster="far"} 1'
+    until(lambda: is_ready in read("/metrics"), "the agent counts")
 
 
 def check_secrets(plane: Shell, spec: Any) -> None:

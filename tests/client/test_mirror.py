@@ -255,3 +255,20 @@ def test_who_owns_which_field_is_left_out_and_not_lost_by_writing_back() -> None
             assert "f:data" in stored["metadata"]["managedFields"][0]["fieldsV1"]
 
     asyncio.run(story())
+
+
+def test_it_lags_from_a_write_until_the_watch_has_come_to_it() -> None:
+    async def story() -> None:
+        async with plane() as api, Children("test") as children:
+            mirror = Mirror(api, CONFIGMAPS)
+            assert mirror.lag_s() == 0.0
+            mirror.learn(await api.create(CONFIGMAPS, configmap("ahead")))
+            await until(lambda: mirror.lag_s() >= 0.05)
+            children.spawn(mirror.run(), "mirror")
+            await mirror.ready.wait()
+            known = mirror.lag_s()
+            assert known >= 0.05
+            await asyncio.sleep(0.01)
+            assert mirror.lag_s() == known, "it is over, and does not grow"
+
+    asyncio.run(story())

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from planes import CLUSTERS, SECRET, asked, cluster, serving, write
@@ -46,7 +47,9 @@ def test_two_that_start_at_once_agree_on_one_certificate_authority(setting: Sett
         for each in (one, two):
             wait_for("a replica that serves", lambda each=each: "Serving at" in each.said())
         for each in (one, two):
-            assert asked(host, f"{place(each)}/readyz") == 200
+            ready = partial(asked, host, f"{place(each)}/readyz")
+            wait_for("a replica that is ready", lambda ready=ready: ready() == 200)
+            assert ready() == 200
 
 
 def place(one: Replica) -> str:

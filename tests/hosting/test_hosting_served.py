@@ -27,7 +27,13 @@ def served(setting: Setting) -> Iterator[tuple[Host, str]]:
         yield setting.host, url
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/metrics", "/version"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/healthz", "/livez", "/readyz", "/metrics", "/version"),
+        *("/livez/event-loop", "/readyz/serving", "/readyz/controllers", "/readyz?verbose"),
+    ],
+)
 def test_anybody_may_ask_how_it_is(served: tuple[Host, str], path: str):
     host, url = served
     assert asked(host, f"{url}{path}") == 200

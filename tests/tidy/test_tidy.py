@@ -124,6 +124,9 @@ BROKEN_LINES = [
     ("unordered_iteration", "atoll/apiserver/kinds/a.py", "','.join(set(y))", "','.join(y)"),
     ("unordered_iteration", "atoll/model/a.py", "list({x for x in y})", "{x for x in y}"),
     ("printing", "atoll/store/a.py", "print(1)", "log.info(1)"),
+    ("log_wording", "atoll/a.py", "log.info('At %s', url)", "log.info('At %(url)s', said)"),
+    ("log_wording", "atoll/a.py", "log.error('it ended')", "log.error('It ended')"),
+    ("log_wording", "atoll/a.py", "log.error('It ended.')", "log.error('It ended', {})"),
     ("skip_without_reason", "tests/test_a.py", "pytest.mark.skip", "pytest.mark.skip('no disk')"),
     (
         "skip_without_reason",

@@ -158,10 +158,25 @@ def printing(source: Source) -> Found:
             yield node.lineno, "only commands print; return it, or log it in the shell"
 
 
+def log_wording(source: Source) -> Found:
+    """An event is a sentence without a full stop, and what it is about has names."""
+    for node in source.each(ast.Call):
+        if not re.fullmatch(r"log\.(debug|info|warning|error|exception)", source.dotted(node.func)):
+            continue
+        sentence = node.args[0]
+        if isinstance(sentence, ast.Constant) and isinstance(sentence.value, str):
+            text = sentence.value
+            if re.search(r"%[sdrgf]", text):
+                yield node.lineno, "a value has a name: %(cluster)s, and a mapping with it"
+            if not re.match(r"[A-Z]|%\(", text) or text.endswith("."):
+                yield node.lineno, "an event begins with a capital and ends without a full stop"
+
+
 CODE_RULES = (
     *(function_length, file_length, positional_parameters, task_calls, clock_and_chance),
     *(module_name, swallowed_cancellation, unfinished, unordered_iteration, module_docstring),
     printing,
+    log_wording,
 )
 
 

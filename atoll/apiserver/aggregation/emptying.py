@@ -68,10 +68,12 @@ class Emptying:
                 request = Request("DELETE", path, headers=headers_of(AGGREGATOR))
                 answer = await whole(await transport.send(request))
             except (Unreachable, UsageError) as error:
-                log.warning("%s keeps what it has in %s: %s", remote.name, namespace, error)
+                said = {"apiservice": remote.name, "namespace": namespace, "err": error}
+                log.warning("%(apiservice)s keeps what it has in %(namespace)s: %(err)s", said)
                 return
             if answer.status >= 300:
-                log.warning("%s refused to delete %s: %d", remote.name, path, answer.status)
+                refused = {"apiservice": remote.name, "path": path, "status": answer.status}
+                log.warning("%(apiservice)s refused to delete %(path)s: %(status)d", refused)
 
 
 def _has_ended(event: Event) -> bool:

@@ -135,11 +135,11 @@ class LogFile:
     def _say_failing(self, error: OSError) -> None:
         if not self._is_failing:
             self._is_failing = True
-            log.error("The audit log %s cannot be written: %s; events are lost", self._path, error)
+            said = {"file": self._path, "err": error}
+            log.error("The audit log %(file)s cannot be written: %(err)s; events are lost", said)
 
     def _say_mended(self) -> None:
         if self._is_failing:
             self._is_failing = False
-            log.warning(
-                "The audit log %s is written again; %d events are lost", self._path, self.lost
-            )
+            said = {"file": self._path, "lost": self.lost}
+            log.warning("The audit log %(file)s is written again; %(lost)d events are lost", said)

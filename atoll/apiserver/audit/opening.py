@@ -5,9 +5,9 @@ from datetime import datetime
 
 from atoll.apiserver.audit.log_file import LogFile, Rotation
 from atoll.apiserver.audit.policy import USUAL, Policy, read_policy
-from atoll.apiserver.metrics import Family
 from atoll.config import AuditChoice
 from atoll.errors import UsageError
+from atoll.instruments.families import Family
 
 MEGABYTE = 1024 * 1024
 USUAL_MAXSIZE = 100

@@ -52,7 +52,7 @@ class Core:
             elif what == frames.READY:
                 self.ready.set()
             elif what == frames.LOG:
-                logging.getLogger(message[2]).log(message[1], "%s", message[3])
+                logging.getLogger(message[2]).log(message[1], message[3])
             elif (flow := self._flows.get(message[1])) is not None:
                 flow.hear(message)
 
@@ -90,7 +90,8 @@ class Core:
         try:
             return await self._handler(request)
         except Exception as error:
-            log.exception("Failed to answer %s %s", request.method, request.path)
+            said = {"method": request.method, "path": request.path}
+            log.exception("Failed to answer %(method)s %(path)s", said)
             return refusals.broken(type(error).__name__)
 
     async def _go_on(self, number: int, response: Response) -> None:

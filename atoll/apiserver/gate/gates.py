@@ -147,7 +147,8 @@ class Gates:
             core.line.say((frames.PING,))
             await asyncio.sleep(self._ping_s)
             unanswered = 0 if core.answers_ping else unanswered + 1
-        log.error("A gate (process %d) does not answer any more, and is killed", process.pid)
+        said = {"gate": process.pid}
+        log.error("A gate (process %(gate)d) does not answer any more, and is killed", said)
         process.kill()
 
     async def stop(self) -> None:

@@ -328,7 +328,8 @@ class Connection(asyncio.Protocol):
         try:
             return await self._shared.handler(request)
         except Exception as error:
-            log.exception("Failed to answer %s %s", request.method, request.path)
+            said = {"method": request.method, "path": request.path}
+            log.exception("Failed to answer %(method)s %(path)s", said)
             return refusals.broken(type(error).__name__)
 
     async def _write_whole(self, response: Response, arrival: Arrival, *, method: str) -> None:

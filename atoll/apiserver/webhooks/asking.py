@@ -160,7 +160,7 @@ class Webhooks:
         told = f'failed calling webhook "{webhook.name}": {error}'
         if not webhook.fails_open:
             raise internal_error(told) from error
-        log.warning("%s; its policy is to go on without it", told)
+        log.warning("%(err)s; its policy is to go on without it", {"err": told})
         kind, which = ("mutation", 0) if mutating else ("validating", 1)
         place = f"round_0_index_{self._configured.every[which].index(webhook)}"
         annotate(f"failed-open.{kind}.webhook.admission.k8s.io/{place}", webhook.name)

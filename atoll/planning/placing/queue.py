@@ -152,6 +152,14 @@ class Queue(Generic[K]):
         """Who would be glad of room in a cluster."""
         return [key for key, entry in self._waiting.items() if entry.for_room]
 
+    def counts(self, now: float) -> dict[str, int]:
+        """How many wait to be looked at now, back off, and wait for room, by Karmada's words."""
+        found = {"active": 0, "backoff": 0, "unschedulable": 0}
+        for entry in self._waiting.values():
+            late = "unschedulable" if entry.for_room else "backoff"
+            found["active" if entry.due <= now else late] += 1
+        return found
+
     def _wait(self, entry: _Entry[K], now: float) -> None:
         before = self._waiting.pop(entry.key, None)
         if before is not None:
