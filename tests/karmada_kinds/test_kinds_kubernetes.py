@@ -33,10 +33,10 @@ def installed(kubernetes: Cluster, kubectl: Path) -> Iterator[Cluster]:
     kubectl_on(kubernetes, kubectl, "apply", "--server-side", "-f", "-", given=printed)
     names = [line for line in printed.splitlines() if line.startswith("  name: ")]
     crds = [f"crd/{line.removeprefix('  name: ')}" for line in names]
-    waiting = ("wait", "--for=condition=Established", "--timeout=30s")
+    waiting = ("wait", "--for=condition=Established", "--timeout=3m")
     kubectl_on(kubernetes, kubectl, *waiting, *crds)
     yield kubernetes
-    kubectl_on(kubernetes, kubectl, "delete", "--timeout=30s", *crds)
+    kubectl_on(kubernetes, kubectl, "delete", "--timeout=3m", *crds)
 
 
 @pytest.mark.parametrize("sample", ALL, ids=[sample.kind for sample in ALL])

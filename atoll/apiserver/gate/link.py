@@ -13,13 +13,8 @@ from typing import NamedTuple, Protocol
 from atoll.apiserver.gate import frames
 from atoll.apiserver.gate.flow import Flow
 from atoll.apiserver.gate.frames import Line, Message
-from atoll.errors import AtollError
 from atoll.exchange import Draft, Duplex, Request, Response
 from atoll.runtime.children import Children
-
-
-class CoreGone(AtollError):
-    """The core has ended, so nobody is there who could answer."""
 
 
 class Drafting(Protocol):
@@ -66,10 +61,10 @@ class Link:
         self._say((frames.LOG, level, logger, text))
 
     async def ask(self, request: Request) -> Response:
-        """What the core answers; CoreGone if it has ended."""
+        """What the core answers; cancelled if it cannot, for then a connection has to break."""
         line = self._line
         if line is None:
-            raise CoreGone("the core has ended")
+            raise asyncio.CancelledError("the core has ended")
         await line.room()
         if self.count() != self._counted:
             self._say_count(frames.COUNT)
