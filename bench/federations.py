@@ -1,8 +1,8 @@
 """A plane on real Kubernetes, for the propagation bench: a host, members with nodes, `atoll run`.
 
-In: how many members. Out: their kubeconfigs, and the process of the plane, whose CPU is counted:
-API servers, etcd and the members' own controllers stand for other machines. The plane has the
-account and the rights of an installed one. All of it runs on loopback and is gone after the block.
+In: how many members. Out: their kubeconfigs, and the processes: the plane's own, whose CPU counts;
+API servers, etcd and the members' own controllers, which stand for other machines. The plane has
+the account and the rights of an installed one. All of it runs on loopback and is gone afterwards.
 """
 
 import json
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.planes import Servers
+from bench.planes import CONTROLLERS, Servers
 from testenv.cluster import Cluster
 from testenv.errors import StartFailed
-from testenv.federation import federation
+from testenv.federation import Federation, federation
 from testenv.process import free_ports, running
 
 # All share one machine: who leads must not be given up for being short of time.
@@ -41,7 +41,18 @@ def real(members: int = 3, nodes: int = 3, atoll: Sequence[str] = _ATOLL) -> Ite
                 there = f"--cluster-kubeconfig={cluster.kubeconfig}"
                 _said([*_ATOLL, "join", name, as_administrator, there])
             kubeconfigs = {name: each.kubeconfig for name, each in clusters.members.items()}
-            yield Servers(host.kubeconfig, kubeconfigs, (plane.pid,))
+            yield Servers(host.kubeconfig, kubeconfigs, _processes(plane.pid, clusters))
+
+
+def _processes(controllers: int, clusters: Federation) -> dict[str, tuple[int, ...]]:
+    """What runs, by name; the parts of all members together, for they are other machines."""
+    found = {CONTROLLERS: (controllers,)}
+    for name, part in clusters.host.parts.items():
+        found[f"the host's {name}"] = (part.pid,)
+    found["members"] = tuple(
+        part.pid for each in clusters.members.values() for part in each.parts.values()
+    )
+    return found
 
 
 def _account(host: Cluster) -> Path:

@@ -19,7 +19,7 @@ from pathlib import Path
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.placement.kinds import plane_kinds
-from atoll.client.api import ApiClient, Collection, Missing, Wire
+from atoll.client.api import ApiClient, Collection, Missing
 from atoll.client.https import Https
 from atoll.client.inprocess import InProcess
 from atoll.client.kubeconfig import read_kubeconfig
@@ -36,11 +36,12 @@ from atoll.simulated.member import build, running
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from bench.processes import usage
-from bench.requests import Written, writes
+from bench.requests import Written, writes, written
 from simulation.enrolling import enrol
 
 ADMINISTRATOR = Peer("bench", (MASTERS,))
 PLANE, EVENTS, MEMBERS = "plane", "events", "members"
+CONTROLLERS = "controllers"
 EMBEDDED = ("member-1", "member-2", "member-3")
 DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
 POLICIES = Collection(
@@ -55,10 +56,13 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was used so far; None where it is not known."""
+    """What was used so far, as far as it is known.
+
+    Writes by where they went, verb and resource: `plane PUT works/status`; CPU by process.
+    """
 
     writes: Mapping[str, int]
-    cpu_s: float | None
+    cpu_s: Mapping[str, float]
     peak_mib: float | None
 
 
@@ -75,11 +79,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Kubeconfigs of a plane and its members, and the processes whose CPU and memory count."""
+    """Kubeconfigs of a plane and its members, and processes, whose CPU is looked at, by name."""
 
     plane: Path
     members: Mapping[str, Path] = field(default_factory=dict)
-    processes: tuple[int, ...] = ()
+    processes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 class Counted:
@@ -92,8 +96,7 @@ class Counted:
 
     async def send(self, request: Request) -> Response:
         if request.method != "GET":
-            is_event = request.method == "POST" and request.path.endswith("/events")
-            self._writes[EVENTS if is_event else self._name] += 1
+            self._writes[written(request, self._name)] += 1
         return await self._inner.send(request)
 
     async def close(self) -> None:
@@ -103,20 +106,23 @@ class Counted:
 @asynccontextmanager
 async def embedded() -> AsyncIterator[Setting]:
     """A plane in memory with simulated members, ready for templates."""
-    effects, written = system_effects(), Counter[str]()
+    effects, made = system_effects(), Counter[str]()
     members = {name: build(name, effects) for name in EMBEDDED}
 
     async def spent() -> Spent:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return Spent(dict(written), time.process_time(), peak)
+        return Spent(dict(made), {CONTROLLERS: time.process_time()}, peak)
+
+    async def total() -> int:
+        return made.total()
 
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(*members.values()))
         handler = await _served(effects, stack)
-        plane = Counted(handler, PLANE, written)
+        plane = Counted(handler, PLANE, made)
 
         def reach(cluster: Object, _secret: Object | None) -> Transport:
-            return Counted(members[cluster["metadata"]["name"]].transport, MEMBERS, written)
+            return Counted(members[cluster["metadata"]["name"]].transport, MEMBERS, made)
 
         hub = await stack.enter_async_context(controlling(plane, effects, reach=reach))
         for name, member in members.items():
@@ -131,7 +137,7 @@ async def embedded() -> AsyncIterator[Setting]:
             plane=hub.plane.mirror(DEPLOYMENTS),
             members={name: hub.sites[name].mirror(DEPLOYMENTS) for name in members},
             spent=spent,
-            calm=partial(_unchanged, written.total, _SETTLE_S),
+            calm=partial(_unchanged, total, _SETTLE_S),
         )
 
 
@@ -150,11 +156,6 @@ async def _served(effects: Effects, stack: AsyncExitStack) -> Transport:
 @asynccontextmanager
 async def remote(servers: Servers) -> AsyncIterator[Setting]:
     """Servers that run elsewhere; what the bench made there is deleted in the end."""
-    seen = Counter[str]()
-
-    def note(_before: Wire | None, _after: Wire | None) -> None:
-        seen["events"] += 1
-
     async with AsyncExitStack() as stack:
         children = await stack.enter_async_context(Children("bench"))
         transports: dict[str, Transport] = {}
@@ -165,12 +166,15 @@ async def remote(servers: Servers) -> AsyncIterator[Setting]:
             stack.push_async_callback(transports[name].close)
             apis[name] = ApiClient(transports[name])
             mirrors[name] = Mirror(apis[name], DEPLOYMENTS)
-            mirrors[name].listen(note)
             children.spawn(mirrors[name].run(), f"Deployments of {name or 'the plane'}")
             await mirrors[name].ready.wait()
         members = {name: mirror for name, mirror in mirrors.items() if name}
         spent = partial(_of_servers, transports, servers.processes)
-        calm = partial(_unchanged, seen.total, _QUIET_S)
+
+        async def total() -> int:
+            return sum((await _written(transports)).values())
+
+        calm = partial(_unchanged, total, _QUIET_S)
         try:
             yield Setting(apis[""], mirrors[""], members, spent, calm)
         finally:
@@ -178,33 +182,40 @@ async def remote(servers: Servers) -> AsyncIterator[Setting]:
             await children.cancel()
 
 
-async def _of_servers(transports: Mapping[str, Transport], processes: Sequence[int]) -> Spent:
+async def _of_servers(
+    transports: Mapping[str, Transport], processes: Mapping[str, Sequence[int]]
+) -> Spent:
+    used = {name: usage(each) for name, each in processes.items()}
+    held = used[CONTROLLERS].resident_bytes / _MIB if CONTROLLERS in used else None
+    cpu_s = {name: each.cpu_s for name, each in used.items()}
+    return Spent(await _written(transports), cpu_s, held)
+
+
+async def _written(transports: Mapping[str, Transport]) -> Counter[str]:
+    """What was written to servers, by what they counted."""
     counted = Counter[str]()
     for name, transport in transports.items():
         metrics = await whole(await transport.send(Request("GET", "/metrics")))
         for each in writes(metrics.body.decode()):
             if where := _where(each, is_member=bool(name)):
-                counted[where] += each.count
-    if not processes:
-        return Spent(counted, None, None)
-    used = usage(processes)
-    return Spent(counted, used.cpu_s, used.resident_bytes / _MIB)
+                counted[f"{where} {each}"] += each.count
+    return counted
 
 
-def _where(written: Written, *, is_member: bool) -> str:
+def _where(made: Written, *, is_member: bool) -> str:
     """As what a write counts; not at all if it is the user's, or of a member's own controllers."""
     if is_member:
-        ours = written.resource == "deployments" and not written.subresource
-        return MEMBERS if ours and written.verb != "PUT" else ""
-    if written.resource == "events":
+        ours = made.resource == "deployments" and not made.subresource
+        return MEMBERS if ours and made.verb != "PUT" else ""
+    if made.resource == "events":
         return EVENTS
-    return "" if (written.verb, written.resource) == ("POST", "deployments") else PLANE
+    return "" if (made.verb, made.resource) == ("POST", "deployments") else PLANE
 
 
-async def _unchanged(count: Callable[[], int], pause_s: float) -> None:
+async def _unchanged(count: Callable[[], Awaitable[int]], pause_s: float) -> None:
     """Until nothing was counted for a while."""
     before = -1
-    while before != (before := count()):
+    while before != (before := await count()):
         await asyncio.sleep(pause_s)
 
 

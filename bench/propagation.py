@@ -6,23 +6,22 @@ and the policy of many moved from one cluster to another. The figures beside our
 two cores with its default flags. CPU, memory and time are of plane, members and clients together.
 
 With --real the plane runs on a real kube-apiserver, with three real members whose nodes kwok plays,
-and the figures beside ours are Karmada's with flags tuned for speed. CPU and memory are then of
-the plane's process alone. With --plane and --member any servers are measured whose controllers run
-already: the bench posts, watches and counts. Their CPU and memory are known for the processes
-given by --process.
+and the figures beside ours are Karmada's with flags tuned for speed. CPU and memory are then of the
+plane's process; what the servers beside it use is told too. With --plane and --member any servers
+are measured whose controllers run already: the bench posts, watches and counts. CPU and memory are
+known for the processes given by --process.
 """
 
 import argparse
 import asyncio
 import multiprocessing
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any, TypeVar
 
 import orjson
@@ -30,14 +29,12 @@ import uvloop
 
 from atoll.client.api import Wire
 from atoll.runtime.memory import settle_memory
-from bench.arithmetic import percentile, rate
+from bench.deliveries import KARMADA, KARMADA_TUNED, Many, Move, One, told
 from bench.federations import real
 from bench.planes import (
+    CONTROLLERS,
     DEPLOYMENTS,
     EMBEDDED,
-    EVENTS,
-    MEMBERS,
-    PLANE,
     POLICIES,
     PREFIX,
     Servers,
@@ -52,25 +49,8 @@ T = TypeVar("T")
 
 CLIENTS = 32
 POLICY = f"{PREFIX}policy"
-_POLL_S = 0.002
-
-
-@dataclass(frozen=True, slots=True)
-class Karmada:
-    """What Karmada v1.18.2 took: one, in milliseconds at the median; 300 at once, and moved."""
-
-    first_ms: float
-    everywhere_ms: float
-    told_ms: float
-    rate: float
-    seconds: float
-    cpu_s: float
-    moved_s: float
-    writes: float = 35.0
-
-
-KARMADA = Karmada(180.0, 390.0, 770.0, 1.5, 202.0, 0.57, 105.0)
-KARMADA_TUNED = Karmada(115.0, 277.0, 467.0, 2.4, 125.0, 0.43, 67.0)
+_POLL_S = 0.005
+_IDLE_S = 0.1
 
 
 @dataclass(slots=True)
@@ -108,37 +88,6 @@ class Sightings:
                     self.everywhere.setdefault(name, now)
 
         return hear
-
-
-@dataclass(frozen=True, slots=True)
-class One:
-    """Milliseconds of single Deployments in an idle plane."""
-
-    first: list[float]
-    everywhere: list[float]
-    told: list[float]
-
-
-@dataclass(frozen=True, slots=True)
-class Many:
-    """What a burst of Deployments took, until they existed everywhere and until all was told."""
-
-    count: int
-    exist_s: float
-    told_s: float
-    exist_cpu_s: float | None
-    cpu_s: float | None
-    writes: dict[str, int]
-    peak_mib: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """How long a policy's new cluster took to have everything, and its old one to have nothing."""
-
-    count: int
-    arrived_s: float
-    moved_s: float
 
 
 def deployment(name: str) -> Wire:
@@ -182,7 +131,7 @@ async def one_at_a_time(servers: Servers | None, repeats: int) -> One:
             found.first.append((when[0] - start) * 1e3)
             found.everywhere.append((when[-1] - start) * 1e3)
             found.told.append((seen.told[name] - start) * 1e3)
-            await asyncio.sleep(_POLL_S * 10)
+            await asyncio.sleep(_IDLE_S)
     return found
 
 
@@ -194,7 +143,7 @@ async def many_at_once(servers: Servers | None, count: int) -> Many:
         await _until(lambda: len(seen.everywhere) == count)
         exist = await setting.spent()
         await _until(lambda: len(seen.told) == count)
-        told = await setting.spent()
+        summed = await setting.spent()
         await setting.calm()
         after = await setting.spent()
         return Many(
@@ -202,7 +151,7 @@ async def many_at_once(servers: Servers | None, count: int) -> Many:
             exist_s=max(seen.everywhere.values()) - start,
             told_s=max(seen.told.values()) - start,
             exist_cpu_s=_less(exist.cpu_s, before.cpu_s),
-            cpu_s=_less(told.cpu_s, before.cpu_s),
+            cpu_s=_less(summed.cpu_s, before.cpu_s),
             writes={key: after.writes[key] - before.writes.get(key, 0) for key in after.writes},
             peak_mib=after.peak_mib,
         )
@@ -228,8 +177,8 @@ async def moved(servers: Servers | None, count: int) -> Move:
         return Move(count, arrived - start, gone - start)
 
 
-def _less(after: float | None, before: float | None) -> float | None:
-    return None if after is None or before is None else after - before
+def _less(after: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
+    return {process: spent - before[process] for process, spent in after.items()}
 
 
 def _clusters(servers: Servers | None) -> Sequence[str]:
@@ -286,7 +235,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except (Unavailable, StartFailed) as error:
                 raise SystemExit(f"bench: {error}") from None
         elif options.plane is not None:
-            servers = Servers(options.plane, dict(options.member), tuple(options.process))
+            processes = {CONTROLLERS: tuple(options.process)} if options.process else {}
+            servers = Servers(options.plane, dict(options.member), processes)
         sizes = (60,) if options.quick else (300,) if servers else (300, 1_000)
         _measure(servers, sizes, as_json=options.output == "json")
     return 0
@@ -304,8 +254,7 @@ def _measure(servers: Servers | None, sizes: Sequence[int], *, as_json: bool) ->
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
         return
     theirs = KARMADA if servers is None else KARMADA_TUNED
-    lines = [*_of_one(one, theirs), "", *_of_many(many, theirs), "", *_of_move(move, theirs)]
-    print("\n".join(lines))
+    print("\n".join(told(one, many, move, theirs)))
     print(f"\ncalibration: {speed:.2f} million steps per CPU-second")
 
 
@@ -331,74 +280,6 @@ def _run(case: Case[T], servers: Servers | None, size: int) -> T:
     settle_memory()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(case(servers, size))
-
-
-def _of_one(one: One, karmada: Karmada) -> list[str]:
-    lines = [f"{'one Deployment, ms to':28}{'median':>10}{'p99':>10}{'Karmada':>10}{'ratio':>8}"]
-    cases = [
-        ("first member", karmada.first_ms, one.first),
-        ("all members", karmada.everywhere_ms, one.everywhere),
-        ("summed status", karmada.told_ms, one.told),
-    ]
-    for what, theirs, ours in cases:
-        middle, most = median(ours), percentile(ours, 0.99)
-        lines.append(
-            f"{what:28}{middle:>10.1f}{most:>10.1f}{theirs:>10.0f}{theirs / middle:>7.0f}x"
-        )
-    return lines
-
-
-def _of_many(found: Sequence[Many], karmada: Karmada) -> list[str]:
-    heads = [f"{each.count:,}" for each in found]
-    lines = [_line("Deployments at once", heads, "Karmada, 300")]
-
-    def add(what: str, read: Callable[[Many], float | None], theirs: str = "") -> None:
-        values = [read(each) for each in found]
-        if None not in values:
-            lines.append(_line(what, [f"{value:,.3g}" for value in values], theirs))
-
-    add("items/s to existence in all", lambda each: rate(each.count, each.exist_s))
-    add("  and per CPU-second", _per_cpu_second)
-    add(
-        "items/s to summed status",
-        lambda each: rate(each.count, each.told_s),
-        f"{karmada.rate:g}",
-    )
-    add("seconds", lambda each: each.told_s, f"{karmada.seconds:g}")
-    add("CPU-s/item", _cpu_each, f"{karmada.cpu_s:g}")
-    add(
-        "writes/item",
-        lambda each: sum(each.writes.values()) / each.count,
-        f"{karmada.writes:g}",
-    )
-    for where in (PLANE, MEMBERS, EVENTS):
-        add(f"  {where}", partial(_written, where))
-    add("peak MiB, members included", lambda each: each.peak_mib)
-    return lines
-
-
-def _per_cpu_second(found: Many) -> float | None:
-    return None if found.exist_cpu_s is None else rate(found.count, found.exist_cpu_s)
-
-
-def _cpu_each(found: Many) -> float | None:
-    return None if found.cpu_s is None else found.cpu_s / found.count
-
-
-def _written(where: str, found: Many) -> float | None:
-    return found.writes[where] / found.count if where in found.writes else None
-
-
-def _of_move(move: Move, karmada: Karmada) -> list[str]:
-    return [
-        _line(f"{move.count:,} moved, seconds until", ["ours"], "Karmada, 300"),
-        _line("all in the new cluster", [f"{move.arrived_s:.2f}"], ""),
-        _line("none in the old one", [f"{move.moved_s:.2f}"], f"{karmada.moved_s:g}"),
-    ]
-
-
-def _line(what: str, ours: Sequence[str], theirs: str) -> str:
-    return f"{what:28}" + "".join(f"{each:>10}" for each in ours) + f"{theirs:>14}"
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def test_an_interrupted_run_leaves_neither_processes_nor_files(tmp_path):
                 break
         assert processes_naming(tmp_path)
         running.send_signal(signal.SIGINT)
-        output, _ = running.communicate(timeout=30)
+        output, _ = running.communicate(timeout=120)
     assert running.returncode == 130
     assert output == ""
     assert processes_naming(tmp_path) == []
