@@ -16,7 +16,7 @@ from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.propagation import work_bindings
 from atoll.controllers.site import Site
 from atoll.dialects.karmada import names
-from atoll.model.action import Action, Create, Delete, Object, Ref, Tell, Update
+from atoll.model.action import Action, Create, Delete, Object, Plan, Ref, Tell, Update
 from atoll.planning import working
 from atoll.planning.applying import Attempt, version_of
 from atoll.planning.membership import is_leaving, is_pulled
@@ -26,6 +26,8 @@ from atoll.runtime.children import Children
 Key = tuple[str, str]
 
 WORKERS = 4  # for each member
+_REMEMBERED_S = 1800.0  # longer than any system goes on sending what is not acknowledged
+_REMEMBERED_MAX = 4096
 
 
 class Execution:
@@ -40,13 +42,15 @@ class Execution:
         self._loops: dict[str, Loop[Key]] = {}
         self._waiting: dict[str, dict[Key, None]] = {}
         """Works that wait until their cluster answers again."""
+        self._over: dict[Key, tuple[Object, float]] = {}
+        """What remains of Works that were let end here, oldest first, and when that was."""
         self._late: dict[Mirror, dict[Key, None]] = {}
         """Works that wait until what their cluster has is known."""
         self._more = asyncio.Event()
         self._controller = Controller(
             "execution",
             self._observe,
-            lambda seen: working.plan(seen, hub.now),
+            self._plan,
             self._refused,
             self._done,
             self._answers,
@@ -103,12 +107,14 @@ class Execution:
 
     def _observe(self, key: Key) -> working.SeenWork | None:
         hub = self._hub
-        work = hub.plane.find(Ref(WORK, "Work", *key))
-        name = names.cluster_of(key[0])
-        if work is None or name is None:
+        known = hub.plane.find(Ref(WORK, "Work", *key))
+        work, name = known or self._remembered(key), names.cluster_of(key[0])
+        if known is None:
             self._planned.pop(key, None)
+        else:
+            self._planned[key] = known
+        if work is None or name is None:
             return None
-        self._planned[key] = work
         site, cluster = hub.sites.get(name), hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
         if cluster is not None and name != self._agent_of and _is_served_there(cluster):
             return None
@@ -130,10 +136,27 @@ class Execution:
             observed={ref: each for ref, each in found.items() if each is not None},
             attempts={ref: each for ref, each in attempts.items() if each is not None},
             leaving=cluster is not None and is_leaving(cluster),
+            is_over=known is None,
             owners=partial(self._owners, work),
         )
 
-    def _owners(self, work: Wire) -> list[Wire]:
+    def _plan(self, seen: working.SeenWork) -> Plan:
+        plan, work = working.plan(seen, self._hub.now), seen.work
+        if seen.ready and any(map(working.is_last, plan.actions)):
+            self._over[_key(work)] = working.remains(work), self._hub.now
+            if len(self._over) > _REMEMBERED_MAX:
+                del self._over[next(iter(self._over))]
+        return plan
+
+    def _remembered(self, key: Key) -> Object | None:
+        """What remains of a Work that was let end here not long ago."""
+        work, at = self._over.get(key, (None, 0.0))
+        if work is not None and self._hub.now - at > _REMEMBERED_S:
+            del self._over[key]
+            return None
+        return work
+
+    def _owners(self, work: Object) -> list[Wire]:
         """The bindings that a Work is of, and their templates."""
         plane = self._hub.plane
         bindings = [each for each in map(plane.find, work_bindings(work)) if each is not None]
@@ -213,13 +236,13 @@ class Execution:
                 # New, or told again since its kind means something else: what was sent before
                 # does not say any more what should be there.
                 self._forget_attempts(after)
+                self._over.pop(_key(after), None)
             level = Level.ARRIVE if meant_otherwise(before, after) else Level.REPORT
-            self._wake((after["metadata"]["namespace"], after["metadata"]["name"]), level)
+            self._wake(_key(after), level)
         elif before is not None:
             self._forget_attempts(before)
-            namespace = before["metadata"]["namespace"]
-            self._planned.pop((namespace, before["metadata"]["name"]), None)
-            self._retire(names.cluster_of(namespace) or "")
+            self._planned.pop(_key(before), None)
+            self._retire(names.cluster_of(before["metadata"]["namespace"]) or "")
 
     def _forget_attempts(self, work: Wire) -> None:
         cluster = names.cluster_of(work["metadata"]["namespace"]) or ""
@@ -231,16 +254,25 @@ class Execution:
         if _standing(before) != _standing(after):
             self._wake_all(name)
         if after is None:
+            for key in self._ended(name):
+                del self._over[key]
             self._retire(name)
+
+    def _ended(self, name: str) -> list[Key]:
+        """The Works of a cluster that were let end here."""
+        space = names.execution_namespace(name)
+        return [key for key in self._over if key[0] == space]
 
     def _wake_waiting(self, name: str) -> None:
         for key in self._waiting.pop(name, ()):
             self._wake(key)
 
     def _wake_all(self, name: str) -> None:
-        """Look at all Works of a cluster again."""
+        """Look at all Works of a cluster again, also at those that are over."""
         for work in self._works(name):
-            self._wake((work["metadata"]["namespace"], work["metadata"]["name"]))
+            self._wake(_key(work))
+        for key in self._ended(name):
+            self._wake(key, Level.REPORT)
 
     def _member_changed(self, before: Wire | None, after: Wire | None) -> None:
         for wire in (before, after):
@@ -254,7 +286,11 @@ class Execution:
         """Something that is not ours came, changed or went: it may no longer be in the way."""
         mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
         for work in mirror.by(_wanted, ref):
-            self._wake((work["metadata"]["namespace"], work["metadata"]["name"]))
+            self._wake(_key(work))
+
+
+def _key(work: Object) -> Key:
+    return work["metadata"]["namespace"], work["metadata"]["name"]
 
 
 def _wanted(work: Wire) -> list[Ref]:

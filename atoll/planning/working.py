@@ -44,12 +44,17 @@ class SeenWork:
     observed: Mapping[Ref, Object] = field(default_factory=dict)
     attempts: Mapping[Ref, Attempt] = field(default_factory=dict)
     leaving: bool = False
+    is_over: bool = False
+    """The Work is gone, and is known by its `remains`."""
     owners: Callable[[], Sequence[Object]] = tuple
     """Where else people look: the binding and the template behind the Work."""
 
 
 def plan(seen: SeenWork, now: float) -> Plan:
     """What to do next for a Work."""
+    if seen.is_over:
+        # A creation that was on its way for long came after all.
+        return Plan(tuple(_withdraw(seen))) if seen.ready else NOTHING
     if seen.work["metadata"].get("deletionTimestamp"):
         return _plan_end(seen)
     if names.cluster_of(seen.work["metadata"]["namespace"]) is None:
@@ -84,6 +89,33 @@ def is_object(manifest: Any) -> bool:
     ref = Ref.of(manifest)
     names = (ref.api_version, ref.kind, ref.name)
     return all(isinstance(each, str) for each in (*names, ref.namespace)) and all(names)
+
+
+def is_last(action: Action) -> bool:
+    """Whether an action lets a Work end."""
+    if not isinstance(action, Update) or action.at or action.subresource:
+        return False
+    return bool(action.object["metadata"].get("deletionTimestamp"))
+
+
+def remains(work: Object) -> Object:
+    """What is to be known of a Work that is gone: what was to go with it, and how."""
+    spec, metadata = work.get("spec") or {}, work["metadata"]
+    named = [
+        {
+            "apiVersion": each["apiVersion"],
+            "kind": each["kind"],
+            "metadata": {key: each["metadata"].get(key, "") for key in ("namespace", "name")},
+        }
+        for each in objects(work)
+    ]
+    return {
+        "metadata": {key: metadata[key] for key in ("namespace", "name")},
+        "spec": {
+            "workload": {"manifests": named},
+            "preserveResourcesOnDeletion": spec.get("preserveResourcesOnDeletion"),
+        },
+    }
 
 
 def _is_suspended(work: Object) -> bool:

@@ -20,7 +20,7 @@ from working_plane import (
 
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
-from atoll.model.action import NOTHING, Create, Delete, Ref, Update
+from atoll.model.action import NOTHING, Create, Delete, Plan, Ref, Update
 from atoll.planning import working
 from atoll.planning.applying import Attempt, version_of
 from atoll.planning.reflecting import Questions
@@ -395,3 +395,48 @@ def test_preserved_objects_lose_our_marks_and_nothing_else() -> None:
     assert plane.object["metadata"]["annotations"] == {}
     assert plane.object["spec"] == {"replicas": 2}
     assert plane.world.get(WORK) is None
+
+
+def over(observed: Wire, **spec: Any) -> Plan:
+    """What is done about an object in a member whose Work has ended."""
+    known = working.remains(work(**spec))
+    seen = working.SeenWork(
+        known, True, retain, QUESTIONS, {Ref.of(observed): observed}, is_over=True
+    )
+    return working.plan(seen, NOW)
+
+
+def there(**metadata: Any) -> Wire:
+    """What the Work asks for, as a member has it."""
+    plane = Plane()
+    plane.settle()
+    assert plane.object is not None
+    return {**plane.object, "metadata": {**plane.object["metadata"], **metadata}}
+
+
+def test_what_comes_after_the_end_of_its_work_is_taken_back_by_uid() -> None:
+    observed = there()
+    assert over(observed).actions == (Delete.of(observed, at="m1"),)
+
+
+def test_what_comes_after_the_end_of_a_work_that_preserves_is_let_go_of() -> None:
+    (action,) = over(there(), preserveResourcesOnDeletion=True).actions
+    assert isinstance(action, Update)
+    assert names.MANAGED not in action.object["metadata"]["labels"]
+
+
+@pytest.mark.parametrize(
+    "observed",
+    [
+        pytest.param(there(labels={}), id="not managed"),
+        pytest.param(there(annotations={}), id="of no Work"),
+        pytest.param(there(name="other"), id="not asked for"),
+        pytest.param(there(deletionTimestamp="2026-01-01T00:00:00Z"), id="on its way out"),
+        pytest.param(
+            there(annotations={names.WORK_NAMESPACE: "karmada-es-m1", names.WORK_NAME: "other"}),
+            id="of another Work",
+        ),
+    ],
+)
+def test_nothing_else_is_touched_after_the_end_of_a_work(observed: Wire) -> None:
+    assert over(observed) == NOTHING
