@@ -5,8 +5,10 @@ import json
 import os
 import signal
 import ssl
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -277,6 +279,61 @@ def test_what_a_gate_logs_is_in_our_log(
 
     run(main())
     assert sorted(told()) == ["atoll.gate", "atoll.http"]
+
+
+CORE = """
+import asyncio
+import sys
+from pathlib import Path
+
+from atoll.apiserver.gate.gates import Gates
+from atoll.apiserver.http.serving import listen
+
+
+async def answer(request):
+    raise AssertionError("nobody asks")
+
+
+async def main():
+    gates = Gates(answer, 1, 100)
+    with listen("127.0.0.1", 0) as listener:
+        gates.open(listener, [Path(each) for each in sys.argv[1:]])
+        gate = asyncio.create_task(gates.run())
+        await gates.started()
+        print(listener.getsockname()[1], *gates.pids, flush=True)
+        await gate
+
+
+asyncio.run(main())
+"""
+
+
+def is_free(port: int) -> bool:
+    try:
+        listen("127.0.0.1", port).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+def test_a_gate_that_is_frozen_does_not_keep_the_port_of_a_core_that_was_killed(
+    credentials: Credentials,
+) -> None:
+    known = credentials
+    files = (known.server, known.server_key, known.ca, known.front_ca)
+    command = [sys.executable, "-c", CORE, *map(str, files)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as core:
+        assert core.stdout is not None
+        port, gate = map(int, core.stdout.readline().split())
+        os.kill(gate, signal.SIGSTOP)
+        assert not is_free(port)
+        core.kill()
+    try:
+        run(until(lambda: is_free(port)))
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(gate, signal.SIGKILL)
 
 
 def test_a_gate_that_cannot_start_is_told_of_at_once(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ REQUEST = 1  # number, method, path, query, headers, body, peer, source, draft
 CANCEL = 2  # number: nobody is there any more to be told
 COUNT = 3  # how many clients are connected
 PONG = 4  # the same
-LOG = 5  # level, logger, text
+LOG = 5  # what is to be logged, as `telling` has it
 # From the core.
 ANSWER = 6  # number, status, headers, body
 DRAFTED = 7  # number, status, headers, what belongs into the gap of the draft

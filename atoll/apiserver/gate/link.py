@@ -56,9 +56,9 @@ class Link:
         """Tell the core that clients are let in."""
         self._say((frames.READY,))
 
-    def tell(self, level: int, logger: str, text: str) -> None:
+    def tell(self, record: Message) -> None:
         """Have this written into the core's log."""
-        self._say((frames.LOG, level, logger, text))
+        self._say((frames.LOG, record))
 
     async def ask(self, request: Request) -> Response:
         """What the core answers; cancelled if it cannot, for then a connection has to break."""

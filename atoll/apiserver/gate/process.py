@@ -2,7 +2,8 @@
 
 The core starts it with two sockets of its own: the one that listens, which stays the core's, so
 that clients wait in it while a gate is started anew; and the line. It ends when the core says so,
-or when the line does, however that came; signals are for the core.
+or when the line does, however that came; frozen, it is killed with the core. Signals are for the
+core.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import sys
 from pathlib import Path
 
 from atoll.apiserver.gate.link import Link
+from atoll.apiserver.gate.telling import told
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer
 from atoll.apiserver.http.tls import server_context
@@ -23,6 +25,7 @@ from atoll.exchange import Request
 from atoll.runtime.children import Children
 from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
+from atoll.runtime.programs import end_with_parent
 
 # What drafting takes, in pieces that each load in a tenth of a second.
 DRAFTING = (
@@ -66,7 +69,7 @@ class _Told(logging.Handler):
         self._link = link
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._link.tell(record.levelno, record.name, self.format(record))
+        self._link.tell(told(record))
 
 
 async def serve(
@@ -97,6 +100,7 @@ async def serve(
 
 def main(listener: str, line: str, connections_max: str, *files: str) -> None:
     """Be the process; descriptors and numbers are as the command line has them."""
+    end_with_parent()
     gc.disable()  # starting makes many objects and no garbage; `settle_memory` ends this
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
