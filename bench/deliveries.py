@@ -6,6 +6,7 @@ Writes are told by where they went, and one by one by verb and resource; CPU by 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 from bench.arithmetic import percentile, rate
@@ -117,10 +118,10 @@ def _of_many(found: Sequence[Many], karmada: Karmada) -> list[str]:
             add_cpu(f"  beside: {process}", process)
     add("writes/item", lambda each: sum(each.writes.values()) / each.count, f"{karmada.writes:g}")
     for where in (PLANE, MEMBERS, EVENTS):
-        add(f"  {where}", lambda each, where=where: each.written(where) / each.count)
+        add(f"  {where}", partial(_written_each, where))
         for what in _kinds(found, where):
             name = what.partition(" ")[2]
-            add(f"    {name}", lambda each, what=what: each.writes.get(what, 0) / each.count)
+            add(f"    {name}", partial(_made_each, what))
     add("MiB", lambda each: each.peak_mib)
     return lines
 
@@ -135,6 +136,14 @@ def _kinds(found: Sequence[Many], where: str) -> list[str]:
 def _per_cpu_second(found: Many) -> float | None:
     used = found.exist_cpu_s.get(CONTROLLERS)
     return None if used is None else rate(found.count, used)
+
+
+def _written_each(where: str, found: Many) -> float:
+    return found.written(where) / found.count
+
+
+def _made_each(what: str, found: Many) -> float:
+    return found.writes.get(what, 0) / found.count
 
 
 def _each(found: Many, total: float | None) -> float | None:

@@ -46,7 +46,7 @@ def real(members: int = 3, nodes: int = 3, atoll: Sequence[str] = _ATOLL) -> Ite
 
 def _processes(controllers: int, clusters: Federation) -> dict[str, tuple[int, ...]]:
     """What runs, by name; the parts of all members together, for they are other machines."""
-    found = {CONTROLLERS: (controllers,)}
+    found: dict[str, tuple[int, ...]] = {CONTROLLERS: (controllers,)}
     for name, part in clusters.host.parts.items():
         found[f"the host's {name}"] = (part.pid,)
     found["members"] = tuple(

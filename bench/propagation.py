@@ -15,6 +15,7 @@ known for the processes given by --process.
 import argparse
 import asyncio
 import multiprocessing
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -270,9 +271,12 @@ Case = Callable[[Servers | None, int], Coroutine[Any, Any, T]]
 
 def _alone(case: Case[T], servers: Servers | None, size: int) -> T:
     """Run a case in a process of its own, so that its memory is its own."""
-    spawn = multiprocessing.get_context("spawn")
+    spawn, begun = multiprocessing.get_context("spawn"), time.perf_counter()
     with ProcessPoolExecutor(1, mp_context=spawn) as processes:
-        return processes.submit(_run, case, servers, size).result()
+        found = processes.submit(_run, case, servers, size).result()
+    took_s = time.perf_counter() - begun
+    print(f"bench: {case.__name__} with {size} took {took_s:.0f} s", file=sys.stderr)
+    return found
 
 
 def _run(case: Case[T], servers: Servers | None, size: int) -> T:

@@ -233,7 +233,7 @@ def _part(name: str, command: commands.Command, site: Site, ready: Callable[[], 
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=5) as response:
+        with urllib.request.urlopen(url, timeout=30) as response:
             return bool(response.status == 200)
     except OSError:
         return False

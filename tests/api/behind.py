@@ -110,7 +110,7 @@ def _handler(server: BehindServer) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        timeout = 60
+        timeout = 120
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -207,7 +207,7 @@ def _handler(server: BehindServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("content-type", "application/json")
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
-            while (event := server.events.get(timeout=60)) is not None:
+            while (event := server.events.get(timeout=120)) is not None:
                 line = json.dumps(event).encode() + b"\n"
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
             self.wfile.write(b"0\r\n\r\n")

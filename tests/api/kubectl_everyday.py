@@ -177,7 +177,7 @@ EVERYDAY: dict[str, Session] = {
     ],
     "explaining kinds of the users": [
         ("apply -f -", CRD.replace("gadget", "widget").replace("Gadget", "Widget")),
-        ("wait --for=condition=Established crd/widgets.kubectl.example.com --timeout=20s", ""),
+        ("wait --for=condition=Established crd/widgets.kubectl.example.com --timeout=120s", ""),
         ("explain widget --recursive", ""),
         ("explain widget.spec.size", ""),
         ("explain widget.spec.nope", ""),

@@ -82,10 +82,10 @@ SESSIONS: dict[str, Session] = {
     ],
     "waiting and deleting": [
         ("apply -f -", CONFIGMAP),
-        ("wait --for=jsonpath={.data.color}=red cm/settings --timeout=10s", ""),
+        ("wait --for=jsonpath={.data.color}=red cm/settings --timeout=120s", ""),
         ("wait --for=jsonpath={.data.color}=blue cm/settings --timeout=1s", ""),
         ("delete cm settings --cascade=background", ""),
-        ("wait --for=delete cm/settings --timeout=10s", ""),
+        ("wait --for=delete cm/settings --timeout=120s", ""),
         ("apply -f -", CONFIGMAP),
         ("delete cm -l app=shop", ""),
         ("get cm -l app=shop", ""),
@@ -93,7 +93,7 @@ SESSIONS: dict[str, Session] = {
     ],
     "definitions and their objects": [
         ("apply -f -", CRD),
-        ("wait --for=condition=Established crd/gadgets.kubectl.example.com --timeout=20s", ""),
+        ("wait --for=condition=Established crd/gadgets.kubectl.example.com --timeout=120s", ""),
         ("apply -f -", GADGET),
         ("apply -f -", GADGET.replace("3", "4")),
         ("get gd", ""),

@@ -24,7 +24,7 @@ from atoll.store.history import Limits
 from atoll.store.sqlite import SqliteLog
 from atoll.store.store import Store
 
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 120.0
 CONNECTIONS_MAX = 4096
 TOKEN = "the-administrator"
 

@@ -12,7 +12,7 @@ from behind import BehindServer
 GROUP = "apiregistration.k8s.io"
 SERVICES = f"/apis/{GROUP}/v1/apiservices"
 TRUST = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 def until(found: Callable[[], Any]) -> Any:

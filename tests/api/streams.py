@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Event = dict[str, Any]
-EVENT_TIMEOUT_S = 10.0
+EVENT_TIMEOUT_S = 120.0
 
 
 class Watch(ABC):

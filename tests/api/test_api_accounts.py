@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from backends import Answer, Backend, Object
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 KIND = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
 
 

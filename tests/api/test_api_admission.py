@@ -13,7 +13,7 @@ STORAGE = "/apis/storage.k8s.io/v1/storageclasses"
 RUNTIMES = "/apis/node.k8s.io/v1/runtimeclasses"
 NETWORKING = "/apis/networking.k8s.io/v1"
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 _numbers = itertools.count(1)
 

@@ -8,7 +8,7 @@ from backends import Backend, Object
 from ours import running
 from transports import ProcessBackend
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def wait_for(look: Callable[[], Object | None]) -> Object:

@@ -16,7 +16,7 @@ from transports import HttpBackend
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
 INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 SECRET = "0123456789abcdef"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 @pytest.fixture

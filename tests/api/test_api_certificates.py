@@ -17,7 +17,7 @@ from atoll.apiserver.access.default_roles import GROUP as RBAC
 PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CLIENT = "kubernetes.io/kube-apiserver-client"
 KUBELET = "kubernetes.io/kube-apiserver-client-kubelet"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 KEY = ec.derive_private_key(7, ec.SECP256R1())
 USAGES = ["client auth", "digital signature"]
 

@@ -41,7 +41,7 @@ def configuration(name: str, namespace: str, *conditions: str, policy: str = "Fa
 
 
 def until_it_is_asked(api: Backend, path: str, obj: Object) -> Answer:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         answer = api.request("POST", f"{path}?dryRun=All", body=obj)
         if answer.status >= 400:

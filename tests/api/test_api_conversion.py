@@ -12,7 +12,7 @@ Object = dict[str, Any]
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-READY_S = 30
+READY_S = 120.0
 
 
 def version(name: str, *, storage: bool = False) -> Object:

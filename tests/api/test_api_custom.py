@@ -64,7 +64,7 @@ def widgets_root(api: Backend) -> Iterator[str]:
     )
     api.create(CRDS, made)
     root = f"/apis/{GROUP}/v1"
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 120
     while api.request("GET", f"{root}/widgets").status != 200:
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -55,7 +55,7 @@ def served(api: Backend, made: Object) -> str:
     names = made["spec"]["names"]
     path = f"/apis/{GROUP}/v1/{names['plural']}"
     probe = {"apiVersion": f"{GROUP}/v1", "kind": names["kind"], "metadata": {"name": "probe"}}
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while api.request("GET", path).status != 200 or api.request(
         "POST", f"{path}?dryRun=All", body=probe
     ).status not in (201, 422):

@@ -17,7 +17,7 @@ from testenv.cluster import Cluster
 
 TRUST = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def trust(api: Backend) -> dict[str, str]:

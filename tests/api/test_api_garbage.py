@@ -32,8 +32,8 @@ def owned(name: str, *owners: Object, blocking: bool = False) -> Object:
 
 
 def wait_for(api: Backend, path: str, names: list[str]) -> list[str]:
-    """The names in the collection, as soon as they are these, or after ten seconds."""
-    deadline = time.monotonic() + 10
+    """The names in the collection, as soon as they are these, or when patience ends."""
+    deadline = time.monotonic() + 120
     while True:
         found = [item["metadata"]["name"] for item in api.read(path)["items"]]
         if found == names or time.monotonic() > deadline:
@@ -46,7 +46,7 @@ def settle(api: Backend, configmaps: str) -> None:
     probe = api.create(configmaps, configmap("probe"))
     api.create(configmaps, owned("probe-child", probe))
     api.delete(f"{configmaps}/probe")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while api.request("GET", f"{configmaps}/probe-child").status == 200:
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -19,8 +19,8 @@ def api(request: pytest.FixtureRequest) -> Backend:
 
 
 def gone(api: Backend, path: str) -> bool:
-    """Say if the object goes away within ten seconds."""
-    deadline = time.monotonic() + 10
+    """Say if the object goes away, however slow the machine is."""
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if api.request("GET", path).status == 404:
             return True

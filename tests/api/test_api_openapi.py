@@ -114,7 +114,7 @@ def silent(value: Any) -> Any:
 
 def published(api: Backend, path: str, holds: Callable[[Object], bool]) -> Object:
     """A document once it says what it is to say: the real server publishes a little later."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         document = api.read(path)
         if holds(document):

@@ -9,7 +9,7 @@ from backends import Backend, Object
 from atoll.apiserver.admitting.pod_standards import faults
 
 PREFIX = "pod-security.kubernetes.io/"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 PLAIN: Object = {"containers": [{"name": "c", "image": "i"}]}
 WRONG: Object = {
     "hostNetwork": True,

@@ -72,7 +72,7 @@ def enforce(api: Backend, namespace: str, unique: str) -> Iterator[Enforce]:
 
 def until(ask: Callable[[], Answer], holds: Callable[[Answer], bool]) -> Answer:
     """Ask again until a policy is in force: a real server learns of it only after a while."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         answer = ask()
         if holds(answer):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from backends import OURS, Backend, Object
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def allow(api: Backend, namespace: str, hard: Object, **spec: Any) -> str:

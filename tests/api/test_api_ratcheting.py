@@ -94,7 +94,7 @@ def old_things(api: Backend) -> Iterator[tuple[str, dict[str, Object]]]:
 
 
 def _await_tightness(api: Backend, path: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while api.request("POST", f"{path}?dryRun=All", body=thing("probe", {"size": 1})).status != 422:
         assert time.monotonic() < deadline
         time.sleep(0.1)

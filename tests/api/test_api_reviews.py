@@ -8,7 +8,7 @@ from backends import Answer, Backend, Object
 AUTHENTICATION = "authentication.k8s.io/v1"
 AUTHORIZATION = "authorization.k8s.io/v1"
 RBAC = "rbac.authorization.k8s.io"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def ask(

@@ -11,7 +11,7 @@ from atoll.apiserver.access.rules import rules_of, uncovered
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 GROUP = "rbac.authorization.k8s.io"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def settled(ask: Callable[[], Answer], status: int) -> Answer:

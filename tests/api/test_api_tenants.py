@@ -8,7 +8,7 @@ import pytest
 from backends import Answer, Backend, Object
 
 RBAC = "rbac.authorization.k8s.io"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 METHODS = ("GET", "PUT", "PATCH", "DELETE")
 
 

@@ -20,7 +20,7 @@ def serve(api: Backend, made: Object) -> dict[str, str]:
     api.create(CRDS, made)
     group = made["spec"]["group"]
     roots = {one["name"]: f"/apis/{group}/{one['name']}" for one in made["spec"]["versions"]}
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 120
     for root in roots.values():
         while api.request("GET", f"{root}/things").status != 200:
             assert time.monotonic() < deadline

@@ -69,7 +69,7 @@ def test_changes_are_watched(core: client.CoreV1Api, namespace: str) -> None:
     core.create_namespaced_secret(namespace, configmap("a"))
     seen = []
     stream = watch.Watch()
-    for event in stream.stream(core.list_namespaced_secret, namespace, timeout_seconds=60):
+    for event in stream.stream(core.list_namespaced_secret, namespace, timeout_seconds=120):
         seen.append((event["type"], event["object"].metadata.name))
         if len(seen) == 1:
             core.create_namespaced_secret(namespace, configmap("b"))
@@ -88,7 +88,7 @@ def test_a_watch_goes_on_where_another_ended(core: client.CoreV1Api, namespace: 
     stream = watch.Watch()
     since = made.metadata.resource_version
     for event in stream.stream(
-        core.list_namespaced_secret, namespace, resource_version=since, timeout_seconds=60
+        core.list_namespaced_secret, namespace, resource_version=since, timeout_seconds=120
     ):
         seen.append(event["type"])
         if event["type"] == "DELETED":
@@ -136,7 +136,7 @@ def test_kinds_of_the_users_are_reached(
     objects = client.CustomObjectsApi(server)
     where = (group, "v1", namespace, "gizmos")
     body = {"apiVersion": f"{group}/v1", "kind": "Gizmo", "metadata": {"name": "a"}}
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not made(objects, where, body):
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -18,7 +18,7 @@ from transports import HttpBackend, ProcessBackend
 SEEDS = range(25)
 STEPS = 30
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-READY_S = 60
+READY_S = 120.0
 # Each example is dozens of requests to both; `long` searches for as long as it takes.
 USUAL = settings.default.max_examples == settings.get_profile("default").max_examples
 EXAMPLES = 30 if USUAL else settings.default.max_examples

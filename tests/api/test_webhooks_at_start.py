@@ -64,7 +64,7 @@ def test_no_webhook_is_asked_about_what_a_start_leaves_as_it_is(tmp_path: Path) 
 def _furnished(api: Backend, namespace: str) -> None:
     """Make a namespace, and wait until the ConfigMap is in it that each one gets."""
     api.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     path = f"/api/v1/namespaces/{namespace}/configmaps/kube-root-ca.crt"
     while api.request("GET", path).status != 200:
         assert time.monotonic() < deadline

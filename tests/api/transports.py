@@ -21,7 +21,7 @@ from streams import HttpWatch, Watch
 
 from atoll.exchange import Handler, Peer, Request
 
-ANSWER_TIMEOUT_S = 30
+ANSWER_TIMEOUT_S = 120.0
 IDLE_S = 20
 ADMINISTRATOR = Peer("kubernetes-admin", ("system:masters",))
 

@@ -26,7 +26,7 @@ Say = Callable[[Object], Object]
 
 ROOT = "/apis/admissionregistration.k8s.io/v1"
 SERVICE_NAME = "hook.default.svc"
-READY_S = 30
+READY_S = 120.0
 RULE = {
     "operations": ["*"],
     "apiGroups": [""],

@@ -34,12 +34,12 @@ def clusters(directory: Path, *names: str) -> Iterator[dict[str, Path]]:
     config, described = Config(directory), [Description(name=name, pools=pools) for name in names]
     try:
         opening = stack.enter_async_context(hosting(described, config, system_effects()))
-        asyncio.run_coroutine_threadsafe(opening, loop).result(120)
+        asyncio.run_coroutine_threadsafe(opening, loop).result(240)
         yield {name: config.member(name).kubeconfig for name in names}
     finally:
-        asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result(120)
+        asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result(240)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(60)
+        thread.join(120)
         loop.close()
 
 
@@ -58,7 +58,7 @@ class Agent:
         """Its exit code after this signal."""
         if self.process.poll() is None:
             os.kill(self.process.pid, number)
-        return self.process.wait(60)
+        return self.process.wait(120)
 
 
 @contextmanager
@@ -77,4 +77,4 @@ def agent(shell: Shell, *words: str) -> Iterator[Agent]:
         yield Agent(process, log)
     finally:
         process.kill()
-        process.wait(60)
+        process.wait(120)

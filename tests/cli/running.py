@@ -44,7 +44,7 @@ class Shell:
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         return {**kept, "HOME": str(self.home), "PYTHONUTF8": "1", **self.environment}
 
-    def atoll(self, *words: str, timeout: float = 60) -> Result:
+    def atoll(self, *words: str, timeout: float = 240) -> Result:
         done = subprocess.run(
             [sys.executable, "-m", "atoll", *words],
             env=self.env(),
@@ -95,7 +95,7 @@ class Shell:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": MERGE if method == "PATCH" else "application/json"},
         )
-        with urllib.request.urlopen(request, context=context, timeout=30) as response:
+        with urllib.request.urlopen(request, context=context, timeout=120) as response:
             return json.loads(response.read())
 
     def kubectl(self, binary: Path, *words: str, cluster: str = "") -> str:
@@ -107,7 +107,7 @@ class Shell:
             env=self.env(),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         assert done.returncode == 0, done.stderr

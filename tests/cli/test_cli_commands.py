@@ -231,7 +231,7 @@ def test_colour_is_for_terminals_that_want_it(
     leader, follower = pty.openpty()
     shell.environment = environment
     command = [sys.executable, "-m", "atoll", *words, "kubeconfig", "path"]
-    subprocess.run(command, env=shell.env(), stderr=follower, timeout=30, check=False)
+    subprocess.run(command, env=shell.env(), stderr=follower, timeout=120, check=False)
     os.close(follower)
     said = os.read(leader, 10_000).decode()
     os.close(leader)

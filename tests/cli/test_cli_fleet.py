@@ -44,7 +44,7 @@ def test_the_articles_example_ends_as_described(tiny: Shell, kubectl: Path) -> N
     ]
     tiny.kubectl(
         *(kubectl, "wait", "deployment/nginx", "--for=jsonpath={.status.readyReplicas}=2"),
-        "--timeout=60s",
+        "--timeout=180s",
     )
     # Who comes late overrides late: the policy may have been sent before its override was there.
     until(
@@ -76,7 +76,7 @@ def test_the_articles_other_example_goes_to_one_cluster(tiny: Shell, kubectl: Pa
     tiny.kubectl(kubectl, "apply", "-f", str(EXAMPLES / "one-cluster" / "one-cluster.yaml"))
     tiny.kubectl(
         *(kubectl, "wait", "deployment/web", "--for=jsonpath={.status.readyReplicas}=4"),
-        "--timeout=60s",
+        "--timeout=180s",
     )
     found = {
         cluster: [each["spec"]["replicas"] for each in items]

@@ -183,7 +183,7 @@ def test_two_at_once_make_one_server(shell: Shell) -> None:
         subprocess.Popen(words, env=shell.env(), stderr=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    errors = [process.communicate(timeout=60)[1] for process in pair]
+    errors = [process.communicate(timeout=120)[1] for process in pair]
     codes = [process.returncode for process in pair]
     assert 0 in codes
     assert all(
@@ -201,7 +201,7 @@ def test_the_foreground_server_stops_on_a_signal_in_good_order(shell: Shell) -> 
         assert "stop: Ctrl-C" in process.stdout.readline()
         shell.create("a")
         assert shell.atoll("down").code == 0
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "Stopped in good order" in err
     assert "Traceback" not in err
@@ -274,7 +274,7 @@ def test_kubectl_reads_writes_and_watches(running_shell: Shell, kubectl: Path) -
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
         assert done.returncode == 0, done.stderr

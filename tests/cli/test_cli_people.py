@@ -41,7 +41,7 @@ def hybrid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     """A plane with five simulated clusters, and the workload of `atoll demo web` in them."""
     user = Here(tmp_path_factory.mktemp("home"))
     user.up("--fleet", "hybrid")
-    told = user.atoll("demo", "web", timeout=120)
+    told = user.atoll("demo", "web")
     assert told.code == 0, told.err
     yield user
     user.clean_up()
@@ -54,7 +54,7 @@ def lines(result: Result) -> list[list[str]]:
 
 class TestDemo:
     def test_shows_the_yaml_it_applies_and_where_things_went(self, hybrid: Shell) -> None:
-        again = hybrid.atoll("demo", "web", timeout=120)
+        again = hybrid.atoll("demo", "web")
         assert again.out.startswith((DEMOS / "web.yaml").read_text())
         assert "deployment.apps/web configured" in again.out
         last = again.out.splitlines()[-3:]
@@ -86,7 +86,7 @@ class TestDemo:
         assert told.err.startswith("error: this demo lets a simulated cluster fail, and here are")
 
     def test_every_ordinal_of_a_split_set_is_in_one_cluster(self, hybrid: Shell) -> None:
-        told = hybrid.atoll("demo", "stateful", timeout=120)
+        told = hybrid.atoll("demo", "stateful")
         assert told.code == 0, told.err
         runs = [re.findall(r"db-(\d+)", each) for each in told.out.splitlines() if ": db-" in each]
         ordinals = [n for run in runs for n in range(int(run[0]), int(run[-1]) + 1)]

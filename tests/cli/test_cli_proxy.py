@@ -33,7 +33,7 @@ class Through:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=240,
             check=False,
         )
 
@@ -53,7 +53,7 @@ def member(plane: Shell, kubectl: Path) -> Through:
     config = str(plane.data / "kubeconfig")
     through = Through(plane, kubectl, ("--kubeconfig", config, "--server", server))
     through("create", "deployment", "web", "--image=nginx", "--replicas=2")
-    through("rollout", "status", "deployment/web", "--timeout=90s")
+    through("rollout", "status", "deployment/web", "--timeout=180s")
     return through
 
 

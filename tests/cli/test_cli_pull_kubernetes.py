@@ -48,7 +48,7 @@ def test_a_real_cluster_pulls_what_is_for_it_and_leaves(
         plane.create("pulled")
         plane.request("POST", POLICIES, POLICY)
         until(lambda: member.request("GET", f"{MAPS}/pulled").status == 200, "it is there")
-        leave = ["unregister", "real", "--wait", "100s", "-n", "pulling"]
+        leave = ["unregister", "real", "--wait", "200s", "-n", "pulling"]
         assert run([*leave, "--cluster-kubeconfig", str(kubernetes.kubeconfig)]) == 0
     assert member.request("GET", f"{MAPS}/pulled").status == 404
     assert capsys.readouterr().out == "cluster(real) is unregistered\n"

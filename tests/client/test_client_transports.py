@@ -58,7 +58,7 @@ def check(
 ) -> Callable[[Handler, Callable[[Transport], Awaitable[None]]], None]:
     def run(handler: Handler, use: Callable[[Transport], Awaitable[None]]) -> None:
         async def main() -> None:
-            async with asyncio.timeout(20), request.param(handler, credentials) as transport:
+            async with asyncio.timeout(120), request.param(handler, credentials) as transport:
                 await use(transport)
 
         asyncio.run(main())

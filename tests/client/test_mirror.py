@@ -44,7 +44,7 @@ def configmap(name: str, **data: str) -> dict:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not holds():
             await asyncio.sleep(0.001)
 

@@ -57,7 +57,7 @@ def changing(api: kr8s.Api) -> Seen:
     made.label(tier="front")
     found = [each.name for each in api.get("configmaps", label_selector={"tier": "front"})]
     made.delete()
-    made.wait("delete", timeout=60)
+    made.wait("delete", timeout=120)
     try:
         made.refresh()
     except kr8s.NotFoundError:
@@ -96,7 +96,7 @@ def watching(api: kr8s.Api) -> Seen:
 def defining(api: kr8s.Api) -> Seen:
     definition = CustomResourceDefinition(DEFINITION, api=api)
     definition.create()
-    definition.wait("condition=Established", timeout=60)
+    definition.wait("condition=Established", timeout=120)
     kind = new_class(kind="Gadget", version="kr8s.example.com/v1", plural="gadgets")
     made = kind({"metadata": {"name": "one", "namespace": "default"}, "spec": {"size": 3}}, api=api)
     made.create()

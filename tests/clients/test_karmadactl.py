@@ -72,7 +72,7 @@ class User:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=240,
             check=False,
         )
         said = done.stdout + done.stderr

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from sites import until
+from sites import PATIENCE_S, until
 from test_pipeline import NGINX, deployment, policy
 from whole import ADMINISTRATOR, QUICK, Whole, by_name, served
 
@@ -61,7 +61,7 @@ class Far:
 async def pulled() -> AsyncIterator[Far]:
     effects = system_effects()
     member = build("far", effects)
-    async with asyncio.timeout(150), AsyncExitStack() as stack:
+    async with asyncio.timeout(4 * PATIENCE_S), AsyncExitStack() as stack:
         await stack.enter_async_context(running(member))
         plane = await stack.enter_async_context(served(MemoryLog(), effects))
         nobody = by_name({})
@@ -93,14 +93,13 @@ def test_an_agent_delivers_reports_and_is_all_that_speaks_to_its_cluster() -> No
         async with pulled() as far:
             it, way = far.it, Noted(far.plane)
             async with far.agent(way) as agent:
-                await until(lambda: _ready(it.hub), within_s=60)
+                await until(lambda: _ready(it.hub))
                 await it.create(deployment(3))
                 await it.create(policy("far"))
                 await until(
                     lambda: (
                         (it.hub.plane.find(NGINX) or {}).get("status", {}).get("readyReplicas") == 3
                     ),
-                    within_s=60,
                 )
                 assert "far" not in it.hub.sites
                 assert agent.sites["far"].find(NGINX) is not None
@@ -119,11 +118,11 @@ def test_a_cluster_whose_agent_is_silent_is_unknown_and_comes_back_with_it() -> 
         async with pulled() as far:
             it = far.it
             async with far.agent():
-                await until(lambda: _ready(it.hub), within_s=60)
+                await until(lambda: _ready(it.hub))
                 assert _condition(it) == "True"
-            await until(lambda: _condition(it) == "Unknown", within_s=60)
+            await until(lambda: _condition(it) == "Unknown")
             async with far.agent():
-                await until(lambda: _ready(it.hub), within_s=60)
+                await until(lambda: _ready(it.hub))
                 assert _condition(it) == "True"
 
     asyncio.run(main())
@@ -134,20 +133,20 @@ def test_an_agent_that_starts_again_deletes_nothing_that_is_still_wanted() -> No
         async with pulled() as far:
             it = far.it
             async with far.agent() as agent:
-                await until(lambda: _ready(it.hub), within_s=60)
+                await until(lambda: _ready(it.hub))
                 await it.create(deployment(1))
                 await it.create(policy("far"))
-                await until(lambda: agent.sites["far"].find(NGINX) is not None, within_s=60)
+                await until(lambda: agent.sites["far"].find(NGINX) is not None)
                 found = agent.sites["far"].find(NGINX)
             await it.change(NGINX, replicas=2)
             async with far.agent() as agent:
-                await until(lambda: "far" in agent.sites, within_s=60)
+                await until(lambda: "far" in agent.sites)
 
                 def scaled() -> bool:
                     now = agent.sites["far"].find(NGINX)
                     return now is not None and now["spec"]["replicas"] == 2
 
-                await until(scaled, within_s=60)
+                await until(scaled)
                 now = agent.sites["far"].find(NGINX)
                 assert found is not None
                 assert now is not None

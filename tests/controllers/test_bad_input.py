@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import orjson
-from sites import until
+from sites import PATIENCE_S, until
 from test_dependencies import carrying, in_member, thing, until_in, workload
 from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
 from whole import Whole, whole
@@ -34,7 +34,7 @@ async def events(it: Whole, about: Ref, reason: str) -> list[Wire]:
 
 async def told(it: Whole, about: Ref, reason: str, how: str = "Warning") -> str:
     """The message of a warning, or of other news, on an object as soon as there is one."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             found = await events(it, about, reason)
             if found:
@@ -81,8 +81,8 @@ def of_config_maps(*clusters: str) -> Wire:
 async def others_go_on(it: Whole, *clusters: str) -> None:
     """A workload that comes now arrives, and its status comes back."""
     await it.create(deployment(1, "good"))
-    await until(lambda: all(replicas_in(it, each, GOOD) == 1 for each in clusters), 20)
-    await until(lambda: ready(it, GOOD) == len(clusters), 20)
+    await until(lambda: all(replicas_in(it, each, GOOD) == 1 for each in clusters))
+    await until(lambda: ready(it, GOOD) == len(clusters))
 
 
 def test_a_template_that_a_member_refuses() -> None:
@@ -107,7 +107,7 @@ def test_a_template_that_a_member_refuses() -> None:
             await until(lambda: replicas_in(it, "m1") == 2)
             await others_go_on(it, "m1", "m2")
             await it.change(BAD, **override("/spec/replicas", 3)["spec"])
-            await until(lambda: replicas_in(it, "m2") == 3, 20)
+            await until(lambda: replicas_in(it, "m2") == 3)
             await until(
                 lambda: (
                     condition(it.hub.plane.find(OF_NGINX), "FullyApplied") == "FullyAppliedSuccess"
@@ -141,7 +141,7 @@ def test_a_work_written_by_hand_with_manifests_that_are_no_objects() -> None:
             def applied(ref: Ref) -> str:
                 return condition(it.hub.plane.find(ref), "Applied")
 
-            await until(lambda: all(map(applied, refs)), 20)
+            await until(lambda: all(map(applied, refs)))
             assert {applied(each) for each in refs} == {"AppliedFailed"}
             told_of = str([(it.hub.plane.find(each) or {})["status"] for each in refs])
             assert told_of.count("must give apiVersion, kind and a name") == len(refs)
@@ -206,7 +206,7 @@ def test_a_policy_that_matches_nothing() -> None:
             await it.create(deployment(1, "good"))
             made = await it.create(named(policy("m1"), "mine", resourceSelectors=[mistyped]))
             await it.create(named(policy("m1"), "right"))
-            await until(lambda: ready(it, GOOD) == 1, 20)
+            await until(lambda: ready(it, GOOD) == 1)
             message = await told(it, Ref.of(made), "NothingSelected")
             assert "no Deployment of apps/v1 named ngnix in namespace default" in message
             right = Ref(POLICY, "PropagationPolicy", "default", "right")

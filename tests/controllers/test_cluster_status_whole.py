@@ -48,7 +48,7 @@ def by_room(*clusters: str) -> dict[str, Any]:
 def test_a_member_is_told_as_it_is_and_kept_as_it_was_while_it_is_gone() -> None:
     async def story() -> None:
         async with whole(["m1"]) as it:
-            await until(lambda: "resourceSummary" in status(it, "m1"), 30)
+            await until(lambda: "resourceSummary" in status(it, "m1"))
             before = status(it, "m1")
             assert before["kubernetesVersion"].startswith("v1.")
             assert before["nodeSummary"] == {"totalNum": 10, "readyNum": 10}
@@ -59,11 +59,11 @@ def test_a_member_is_told_as_it_is_and_kept_as_it_was_while_it_is_gone() -> None
             )
             assert reason(it, "m1", "CompleteAPIEnablements") == "Complete"
             it.members["m1"].kill()
-            await until(lambda: reason(it, "m1") == "ClusterNotReachable", 60)
+            await until(lambda: reason(it, "m1") == "ClusterNotReachable")
             after = status(it, "m1")
             assert {**after, "conditions": None} == {**before, "conditions": None}
             it.members["m1"].heal()
-            await until(lambda: reason(it, "m1") == "ClusterReady", 60)
+            await until(lambda: reason(it, "m1") == "ClusterReady")
 
     asyncio.run(story())
 
@@ -93,7 +93,7 @@ def test_what_a_member_comes_to_serve_and_to_run_is_told() -> None:
                 taken = (found.get("resourceSummary") or {}).get("allocated") or {}
                 return "example.io/v1" in served and taken.get("cpu") == "6"
 
-            await until(is_told, 60)
+            await until(is_told)
             assert status(it, "m1")["resourceSummary"]["allocated"]["pods"] == "3"
 
     asyncio.run(story())
@@ -107,7 +107,7 @@ def test_room_that_no_node_has_in_one_piece_is_not_given_away_and_it_is_told_why
                 DEPLOYMENTS, asking("33", 10, "tenant")
             )
             seen = it.hub.observations["m1"].columns
-            await until(lambda: seen.summary().allocated.get("cpu") == 330_000, 60)
+            await until(lambda: seen.summary().allocated.get("cpu") == 330_000)
             await until(
                 lambda: (
                     (status(it, "m1")["resourceSummary"].get("allocated") or {}).get("cpu") == "330"

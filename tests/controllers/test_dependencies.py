@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from sites import until
+from sites import PATIENCE_S, until
 from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
 from whole import Whole, plane_over, served, whole
 
@@ -80,7 +80,7 @@ async def where(it: Whole, ref: Ref) -> set[str]:
 
 
 async def until_in(it: Whole, ref: Ref, *clusters: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while await where(it, ref) != set(clusters):
             await asyncio.sleep(0.005)
 
@@ -138,7 +138,7 @@ def test_a_dependency_stays_in_the_old_cluster_for_as_long_as_its_workload() -> 
             await it.change(Ref.of(written), placement=policy("m2")["spec"]["placement"])
             await until_in(it, NGINX, "m2")
             await until_in(it, SETTINGS, "m2")
-            await until(lambda: len(order) == 2, within_s=20)
+            await until(lambda: len(order) == 2)
             assert order == ["Deployment", "ConfigMap"]
 
     asyncio.run(story())
@@ -166,7 +166,7 @@ def test_a_dependency_of_two_goes_to_both_and_follows_the_one_that_is_left() -> 
                     if each["reason"] == "DependencyPolicyConflict"
                 ]
 
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 while not await told():
                     await asyncio.sleep(0.005)
             assert set(await told()) == {"password-secret"}
@@ -257,7 +257,7 @@ def test_a_parent_that_is_torn_out_while_nobody_looks_leaves_nothing_behind() ->
                 api = ApiClient(transport)
                 await api.delete(deployments, made)
                 path = bindings.path("default", "nginx-deployment")
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(PATIENCE_S):
                     with suppress(Missing):
                         while parent := await api.get(path):
                             parent["metadata"]["finalizers"] = []

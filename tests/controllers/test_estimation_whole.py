@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sites import until
+from sites import PATIENCE_S, until
 from test_pipeline import condition, deployment, policy
 from test_room_whole import binding_ref, by_room, given, large, named
 from whole import ADMINISTRATOR, Whole, whole
@@ -68,10 +68,10 @@ class Saying:
 async def asking(
     members: Sequence[str], says: dict[str, Saying], choice: EstimatorChoice = ASKED
 ) -> AsyncIterator[Whole]:
-    async with whole(members, estimators=choice) as it, asyncio.timeout(120):
+    async with whole(members, estimators=choice) as it, asyncio.timeout(4 * PATIENCE_S):
         with suppress(Taken):
             await it.create(SPACE)
-        await until(lambda: all(each.free for each in it.hub.fleet.clusters), 60)
+        await until(lambda: all(each.free for each in it.hub.fleet.clusters))
         async with AsyncExitStack() as stack:
             for cluster, answers in says.items():
                 port = await stack.enter_async_context(serving(answers, HOST, 0))
@@ -86,7 +86,7 @@ def said(it: Whole, name: str) -> str:
 async def estimates(it: Whole, name: str) -> dict[str, dict[str, int]]:
     """By cluster, who said how much, as it is explained."""
     path = f"/apis/placement.atoll.io/v1alpha1/namespaces/default/explanations/{name}-deployment"
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             answer = await it.api.read(path)
             if answer.status == 200:
@@ -105,7 +105,7 @@ def test_what_estimators_say_counts_and_is_told_and_who_is_unknown_has_no_say() 
         async with asking(["m1", "m2"], {"m1": m1}) as it:
             await it.create(by_room("m1", "m2"))
             await it.create(large("app", 13))
-            await until(lambda: said(it, "app") == "Success", 60)
+            await until(lambda: said(it, "app") == "Success")
             assert given(it) == {"m1": 3, "m2": 10}
             told = await estimates(it, "app")
             assert told["m1"][ESTIMATOR] == 3
@@ -125,17 +125,17 @@ def test_work_on_its_way_is_told_and_what_needs_no_room_is_not_asked_about() -> 
             copies = named(policy("m1"), "copies")
             await it.create(copies)
             await it.create(deployment(2, "copies"))
-            await until(lambda: said(it, "copies") == "Success", 60)
+            await until(lambda: said(it, "copies") == "Success")
             assert not m1.asked
             for name in ("first", "second"):
                 await it.create(named(by_room("m1"), name))
             await it.create(large("first", 4))
-            await until(lambda: said(it, "first") == "Success", 60)
+            await until(lambda: said(it, "first") == "Success")
             second = large("second", 1)
             wanted = second["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]
             wanted["cpu"] = "63"
             await it.create(second)
-            await until(lambda: said(it, "second") == "Success", 60)
+            await until(lambda: said(it, "second") == "Success")
             told = m1.asked[-1][1]["assumedWorkloads"][0]["components"]
             assert {"cpu": "64"} in [
                 each["replicaRequirements"]["resourceRequest"] for each in told
@@ -153,10 +153,10 @@ def test_one_that_hangs_holds_up_nobody_else_and_has_no_say_in_the_end() -> None
             await it.create(named(by_room("m1"), "waits"))
             await it.create(named(by_room("m2"), "quick"))
             await it.create(large("waits", 2))
-            await until(lambda: m1.asked, 60)
+            await until(lambda: m1.asked)
             await it.create(large("quick", 2))
-            await until(lambda: said(it, "quick") == "Success", 60)
-            await until(lambda: said(it, "waits") == "Success", 60)
+            await until(lambda: said(it, "quick") == "Success")
+            await until(lambda: said(it, "waits") == "Success")
             assert ESTIMATOR not in (await estimates(it, "waits"))["m1"]
             assert given(it) == {"m1": 2, "m2": 2}
 
@@ -173,17 +173,17 @@ async def counted(port: int) -> None:
 
 def test_an_estimator_of_ours_answers_a_plane_of_ours() -> None:
     async def story() -> None:
-        async with whole(["m1"], estimators=ASKED) as it, asyncio.timeout(120):
+        async with whole(["m1"], estimators=ASKED) as it, asyncio.timeout(4 * PATIENCE_S):
             with suppress(Taken):
                 await it.create(SPACE)
-            await until(lambda: all(each.free for each in it.hub.fleet.clusters), 60)
+            await until(lambda: all(each.free for each in it.hub.fleet.clusters))
             way = InProcess(it.members["m1"].server.handle, ADMINISTRATOR)
             async with estimating("m1", way, system_effects(), (HOST, 0)) as port:
                 await counted(port)
                 await it.create(service("m1", port))
                 await it.create(by_room("m1"))
                 await it.create(large("app", 2))
-                await until(lambda: said(it, "app") == "Success", 60)
+                await until(lambda: said(it, "app") == "Success")
                 told = (await estimates(it, "app"))["m1"]
                 assert told[ESTIMATOR] == told["node view"] == 10
 
@@ -224,7 +224,7 @@ def test_sets_of_components_are_asked_for_as_sets_and_clusters_that_pull_may_be_
             Children("estimators") as children,
         ):
             await it.change(M2, syncMode="Pull")
-            await until(lambda: it.hub.plane.find(M2)["spec"]["syncMode"] == "Pull", 60)
+            await until(lambda: it.hub.plane.find(M2)["spec"]["syncMode"] == "Pull")
             estimation = Estimation(it.hub, replace(ASKED, disabled_in_pull_mode=True))
             children.spawn(estimation.run(), "estimators")
             parts = (Component("job", 1, Demand((("cpu", Amount(1500)),))), Component("task", 3))

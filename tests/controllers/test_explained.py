@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from sites import until
+from sites import PATIENCE_S, until
 from test_pipeline import NGINX, deployment, policy, ready
 from whole import Whole, plane_over, whole
 
@@ -46,7 +46,7 @@ async def explanation(it: Whole, ref: Ref = WEB) -> list[dict[str, Any]]:
 
 async def told(it: Whole, count: int, binding: Ref = WEB) -> list[dict[str, Any]]:
     """The decisions, as soon as there are so many."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while len(found := await explanation(it, binding)) < count:
             await asyncio.sleep(0.02)
     return found
@@ -116,7 +116,7 @@ def test_each_decision_is_explained_in_one_object_that_goes_with_its_binding() -
             ]
             assert again == {key: first[key] for key in first if key != "record"}
             await it.delete(it.hub.plane.find(NGINX) or {})
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_S):
                 while await explanation(it):
                     await asyncio.sleep(0.02)
 

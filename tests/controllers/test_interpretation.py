@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from sites import until
+from sites import PATIENCE_S, until
 from test_pipeline import condition, deployment, policy, ready, replicas_in
 from whole import Whole, plane_over
 
@@ -107,7 +107,7 @@ async def define(site: Site) -> None:
     await site.directory.read()
     definitions = site.collection("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     await site.api.create(definitions, definition())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while site.directory.find(STALL.api_version, STALL.kind) is None:
             await site.directory.read()
 
@@ -176,12 +176,12 @@ def test_a_kind_of_a_user_is_divided_kept_reported_and_summed_up_by_scripts() ->
             await it.create(customization(**scripts))
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 20)
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"))
             for name, count in (("m1", 1), ("m2", 3)):
                 assert in_member(it, name)["spec"]["keepers"] == count
                 await serve(it, name)
             summed = {"open": 4}
-            await until(lambda: (it.hub.plane.find(STALL) or {}).get("status") == summed, 20)
+            await until(lambda: (it.hub.plane.find(STALL) or {}).get("status") == summed)
             binding = it.hub.plane.find(BOUND) or {}
             assert binding["spec"]["replicas"] == 4
             requests = binding["spec"]["replicaRequirements"]["resourceRequest"]
@@ -191,11 +191,11 @@ def test_a_kind_of_a_user_is_divided_kept_reported_and_summed_up_by_scripts() ->
                 found = it.hub.plane.find(BOUND) or {}
                 return found["status"]["aggregatedStatus"]
 
-            await until(lambda: all(each["health"] == "Healthy" for each in items()), 20)
+            await until(lambda: all(each["health"] == "Healthy" for each in items()))
             assert [each["status"] for each in items()] == [{"open": 1}, {"open": 3}]
             written = it.hub.plane.find(STALL) or {}
             await it.replace({**written, "spec": {**written["spec"], "colour": "red"}})
-            await until(lambda: in_member(it, "m2")["spec"].get("colour") == "red", 20)
+            await until(lambda: in_member(it, "m2")["spec"].get("colour") == "red")
             assert in_member(it, "m2")["spec"]["place"] == "market of m2"
 
     asyncio.run(story())
@@ -206,7 +206,7 @@ def test_what_a_customization_changes_is_looked_at_again() -> None:
         async with market() as it:
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 20)
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"))
             assert in_member(it, "m1")["spec"]["keepers"] == 4
             scripts = {"replicaResource": REPLICAS, "replicaRevision": REVISED}
             made = await it.create(customization(**scripts))
@@ -214,11 +214,11 @@ def test_what_a_customization_changes_is_looked_at_again() -> None:
             def keepers() -> list[int]:
                 return [in_member(it, name)["spec"]["keepers"] for name in ("m1", "m2")]
 
-            await until(lambda: keepers() == [1, 3], 20)
+            await until(lambda: keepers() == [1, 3])
             twice = REVISED.replace("= n", "= 2 * n")
             changed = customization(replicaResource=REPLICAS, replicaRevision=twice)
             await it.replace({**made, "spec": changed["spec"]})
-            await until(lambda: keepers() == [2, 6], 20)
+            await until(lambda: keepers() == [2, 6])
 
     asyncio.run(story())
 
@@ -235,12 +235,12 @@ def test_what_a_member_keeps_follows_the_script_that_says_so() -> None:
             made = await it.create(marking("one"))
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: in_member(it, "m1"), 20)
+            await until(lambda: in_member(it, "m1"))
             written = it.hub.plane.find(STALL) or {}
             await it.replace({**written, "spec": {**written["spec"], "colour": "red"}})
-            await until(lambda: in_member(it, "m1")["spec"].get("mark") == "one", 20)
+            await until(lambda: in_member(it, "m1")["spec"].get("mark") == "one")
             await it.replace({**made, "spec": marking("two")["spec"]})
-            await until(lambda: in_member(it, "m1")["spec"]["mark"] == "two", 20)
+            await until(lambda: in_member(it, "m1")["spec"]["mark"] == "two")
             assert in_member(it, "m1")["spec"]["colour"] == "red"
 
     asyncio.run(story())
@@ -259,9 +259,9 @@ def test_a_script_that_never_ends_is_named_and_everything_else_goes_on() -> None
                 await it.create(wire)
             await it.create(stall())
             await it.create(deployment(2))
-            await until(lambda: replicas_in(it, "m1") == 2, 20)
-            await until(lambda: ready(it) == 2, 20)
-            await until(lambda: told(it, STALL, "ApplyPolicyFailed"), 20)
+            await until(lambda: replicas_in(it, "m1") == 2)
+            await until(lambda: ready(it) == 2)
+            await until(lambda: told(it, STALL, "ApplyPolicyFailed"))
             message = told(it, STALL, "ApplyPolicyFailed")
             for part in ("ResourceInterpreterCustomization/endless", "GetReplicas", "1 s"):
                 assert part in message
@@ -275,7 +275,7 @@ def test_scripts_that_fail_are_named_on_the_objects_people_look_at() -> None:
             await it.create(customization(replicaResource=REPLICAS, replicaRevision=REVISED))
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 20)
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"))
             scripts = {
                 "replicaResource": REPLICAS,
                 "replicaRevision": "function ReviseReplica(obj, n) return 7 end",
@@ -297,14 +297,14 @@ def test_scripts_that_fail_are_named_on_the_objects_people_look_at() -> None:
                 ("Work", "SyncFailed", "Retain"),
             ]
             for about, reason, function in expected:
-                await until(lambda about=about, reason=reason: told(it, about, reason), 20)
+                await until(lambda about=about, reason=reason: told(it, about, reason))
                 assert "ResourceInterpreterCustomization/stalls" in told(it, about, reason)
                 assert function in told(it, about, reason)
 
             def applied() -> list[str]:
                 return [condition(each, "Applied") for each in it.hub.plane.all(WORK, "Work")]
 
-            await until(lambda: applied() == ["AppliedFailed"] * 2, 20)
+            await until(lambda: applied() == ["AppliedFailed"] * 2)
 
     asyncio.run(story())
 
@@ -330,10 +330,10 @@ def test_processes_for_scripts_start_with_the_first_question_and_end_with_the_pl
         async with market() as it:
             await it.create(stalls_policy())
             await it.create(stall(1))
-            await until(lambda: in_member(it, "m1"), 20)
+            await until(lambda: in_member(it, "m1"))
             assert set(pool()) == before
             await it.create(customization(replicaResource=REPLICAS, replicaRevision=REVISED))
-            await until(lambda: (it.hub.plane.find(BOUND) or {})["spec"].get("replicas") == 1, 20)
+            await until(lambda: (it.hub.plane.find(BOUND) or {})["spec"].get("replicas") == 1)
             assert set(pool()) > before
 
     asyncio.run(story())

@@ -61,8 +61,8 @@ def test_what_became_of_a_deployment_is_counted_and_a_member_takes_its_numbers_a
             leaving = it.hub.plane.find(Ref(CLUSTER, "Cluster", "", "m2"))
             assert leaving is not None
             await it.delete(leaving)
-            await until(lambda: "m2" not in it.hub.ways(), 60)
-            await until(lambda: it.hub.cluster("m2") is None, 60)
+            await until(lambda: "m2" not in it.hub.ways())
+            await until(lambda: it.hub.cluster("m2") is None)
             left = [each for each in numbers(it) if '"m2"' in each]
             assert left == []
             assert it.hub.plane.find(NGINX) is not None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from sites import until
+from sites import PATIENCE_S, until
 from whole import Whole, whole
 
 from atoll.controllers.hub import BINDING, POLICY, WORK
@@ -98,9 +98,9 @@ def test_ordinals_are_scaled_and_moved_and_never_run_twice() -> None:
 
             async def runs(**expected: range) -> None:
                 wanted = {name: set(expected.get(name, range(0))) for name in it.members}
-                await until(lambda: watchman.running == wanted, 30)
+                await until(lambda: watchman.running == wanted)
                 total = sum(map(len, wanted.values()))
-                await until(lambda: ready(it) == total, 30)
+                await until(lambda: ready(it) == total)
                 assert not watchman.twins
 
             policy = await it.create(even_policy("m1", "m2"))
@@ -115,7 +115,7 @@ def test_ordinals_are_scaled_and_moved_and_never_run_twice() -> None:
             await runs(m1=range(2), m2=range(2, 4))
             await it.change(Ref.of(policy), **even_policy("m1", "m3")["spec"])
             await runs(m1=range(2), m3=range(2, 4))
-            await until(lambda: works(it) == ["karmada-es-m1", "karmada-es-m3"], 30)
+            await until(lambda: works(it) == ["karmada-es-m1", "karmada-es-m3"])
 
     asyncio.run(story())
 
@@ -126,17 +126,17 @@ def test_what_an_unreachable_member_may_run_starts_elsewhere_when_it_is_back() -
             watchman = Watchman(it.members)
             policy = await it.create(even_policy("m1", "m2"))
             await it.create(stateful_set(4))
-            await until(lambda: ready(it) == 4, 30)
+            await until(lambda: ready(it) == 4)
             it.members["m2"].kill()
             await it.change(Ref.of(policy), **even_policy("m1", "m3")["spec"])
-            await until(lambda: replicas_told(it, "m2") == 0, 30)
-            async with asyncio.timeout(30):
+            await until(lambda: replicas_told(it, "m2") == 0)
+            async with asyncio.timeout(PATIENCE_S):
                 while "OrdinalsWaiting" not in await reasons(it):
                     await asyncio.sleep(0.01)
             assert watchman.running["m3"] == set()
             it.members["m2"].heal()
-            await until(lambda: watchman.running["m3"] == {2, 3}, 30)
-            await until(lambda: works(it) == ["karmada-es-m1", "karmada-es-m3"], 30)
+            await until(lambda: watchman.running["m3"] == {2, 3})
+            await until(lambda: works(it) == ["karmada-es-m1", "karmada-es-m3"])
             assert not watchman.twins
 
     asyncio.run(story())

@@ -447,7 +447,7 @@ def test_a_template_made_anew_under_its_name_gets_a_binding_of_its_own() -> None
         first = binding(it)
         await it.delete(template(it))
         await it.create(settings(value="2"))
-        await until(lambda: value_in(it, "m1") == "2", 60)
+        await until(lambda: value_in(it, "m1") == "2")
         assert uid_of(binding(it)) != uid_of(first)
         assert binding(it)["spec"]["resource"]["uid"] == uid_of(template(it))
 

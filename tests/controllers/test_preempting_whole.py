@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from sites import until
+from sites import PATIENCE_S, until
 from test_room_whole import (
     PRIORITY_CLASS,
     PRIORITY_CLASSES,
@@ -45,9 +45,9 @@ async def plane(*members: str, gates: str = GATE) -> AsyncIterator[Whole]:
 
 
 async def ready_for_priorities(it: Whole, members: int) -> None:
-    await until(lambda: len([each for each in it.hub.fleet.clusters if each.free]) == members, 60)
+    await until(lambda: len([each for each in it.hub.fleet.clusters if each.free]) == members)
     await it.create(PRIORITY_CLASSES)
-    await until(lambda: it.hub.plane.directory.find(*PRIORITY_CLASS), 60)
+    await until(lambda: it.hub.plane.directory.find(*PRIORITY_CLASS))
     for name, value in CLASSES.items():
         kind = dict(zip(("apiVersion", "kind"), PRIORITY_CLASS, strict=True))
         await it.create({**kind, "metadata": {"name": name}, "value": value})
@@ -65,7 +65,7 @@ async def post(
 
 async def healthy(it: Whole, name: str, clusters: int = 1) -> None:
     wanted = ["Healthy"] * clusters
-    await until(lambda: health_of(it, f"{name}-deployment") == wanted, 60)
+    await until(lambda: health_of(it, f"{name}-deployment") == wanted)
 
 
 def targets(it: Whole, name: str) -> dict[str, int]:
@@ -83,7 +83,7 @@ def notes(it: Whole) -> set[str]:
 async def others_of(it: Whole, binding: str) -> list[dict[str, Any]]:
     """The other bindings that the explanation of a binding's last decision names, once it does."""
     path = f"/apis/placement.atoll.io/v1alpha1/namespaces/default/explanations/{binding}"
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             with suppress(Missing):
                 others = (await it.api.get(path))["decisions"][0].get("others")
@@ -100,11 +100,11 @@ def test_the_lowest_give_way_as_far_as_needed_and_run_in_full_again_when_there_i
             await healthy(it, "middle")
             await healthy(it, "low")
             await post(it, "high", "high", 3, "m1", **TAKES)
-            await until(lambda: targets(it, "high") == {"m1": 3}, 60)
-            await until(lambda: targets(it, "low") == {"m1": 3}, 60)
+            await until(lambda: targets(it, "high") == {"m1": 3})
+            await until(lambda: targets(it, "low") == {"m1": 3})
             await healthy(it, "high")
-            await until(lambda: not notes(it), 60)
-            await until(lambda: said(it, "low") == "Unschedulable", 60)
+            await until(lambda: not notes(it))
+            await until(lambda: said(it, "low") == "Unschedulable")
             assert targets(it, "middle") == {"m1": 4}
             assert targets(it, "low") == {"m1": 3}
             await until_told(it, "Gave up replicas: 3 in m1, to ResourceBinding high-deployment")
@@ -112,7 +112,7 @@ def test_the_lowest_give_way_as_far_as_needed_and_run_in_full_again_when_there_i
             (other,) = await others_of(it, "high-deployment")
             assert (other["name"], other["clusters"]) == ("low-deployment", ["m1"])
             await it.delete(it.hub.plane.find(replace(DEPLOYMENT, name="middle")))
-            await until(lambda: targets(it, "low") == {"m1": 6}, 60)
+            await until(lambda: targets(it, "low") == {"m1": 6})
             assert said(it, "high") == "Success"
 
     asyncio.run(story())
@@ -126,10 +126,10 @@ def test_who_gives_way_is_placed_elsewhere_where_there_is_room() -> None:
             ((here, _),) = targets(it, "low").items()
             (there,) = {"m1", "m2"} - {here}
             await post(it, "high", "high", 3, here, **TAKES)
-            await until(lambda: targets(it, "low") == {here: 7, there: 3}, 60)
+            await until(lambda: targets(it, "low") == {here: 7, there: 3})
             await healthy(it, "low", 2)
             await healthy(it, "high")
-            await until(lambda: not notes(it), 60)
+            await until(lambda: not notes(it))
             assert targets(it, "high") == {here: 3}
 
     asyncio.run(story())
@@ -144,7 +144,7 @@ def test_two_that_come_at_once_are_not_given_the_same_room() -> None:
             await asyncio.gather(*(post(it, each, "high", 3, "m1", **TAKES) for each in names))
             for each in names:
                 await healthy(it, each)
-            await until(lambda: not notes(it), 60)
+            await until(lambda: not notes(it))
             assert targets(it, "low") == {"m1": 1}
 
     asyncio.run(story())
@@ -211,10 +211,10 @@ def test_a_plane_that_is_killed_in_the_midst_of_it_takes_no_more_and_no_less(not
 
             async with plane_over(members, log, effects, GATE, way) as it:
                 await post(it, "high", "high", 7, "m1", **TAKES)
-                await asyncio.wait_for(ways[-1].cut.wait(), 60)
+                await asyncio.wait_for(ways[-1].cut.wait(), PATIENCE_S)
             async with plane_over(members, log, effects, GATE) as it:
                 await healthy(it, "high")
-                await until(lambda: not notes(it), 60)
+                await until(lambda: not notes(it))
                 assert targets(it, "high") == {"m1": 7}
                 left = [targets(it, name).get("m1", 0) for name in ("low-a", "low-b")]
                 assert sum(left) == 3

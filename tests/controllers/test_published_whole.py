@@ -2,7 +2,7 @@
 
 import asyncio
 
-from sites import until
+from sites import PATIENCE_S, until
 from test_agent_whole import FAR, Far, pulled
 
 from atoll.agent.publishing import PUBLISHED
@@ -25,7 +25,7 @@ def test_the_plane_knows_what_fits_on_the_nodes_of_a_cluster_that_pulls() -> Non
     async def main() -> None:
         async with pulled() as far, far.agent() as agent:
             hub = far.it.hub
-            await until(lambda: _fits(far)[1] == "node view", within_s=60)
+            await until(lambda: _fits(far)[1] == "node view")
             table = agent.observations["far"].columns.table()
             room = hub.nodes.view(hub.fleet, hub.now).rooms["far"]
             assert room.table.rows.names == table.rows.names
@@ -44,13 +44,13 @@ def test_what_was_published_has_no_say_once_the_agent_is_silent_and_goes_with_th
         async with pulled() as far:
             hub = far.it.hub
             async with far.agent():
-                await until(lambda: _fits(far)[1] == "node view", within_s=60)
-            await until(lambda: not hub.clusters["far"].ready, within_s=60)
-            await until(lambda: _fits(far)[1] != "node view", within_s=60)
+                await until(lambda: _fits(far)[1] == "node view")
+            await until(lambda: not hub.clusters["far"].ready)
+            await until(lambda: _fits(far)[1] != "node view")
             cluster = await far.it.api.get(hub.plane.collection(CLUSTER, "Cluster").path("", "far"))
             await far.it.delete(cluster)
-            await until(lambda: hub.plane.find(FAR) is None, within_s=60)
-            async with asyncio.timeout(60):
+            await until(lambda: hub.plane.find(FAR) is None)
+            async with asyncio.timeout(PATIENCE_S):
                 while (await far.it.api.read(PATH)).status == 200:
                     await asyncio.sleep(0.05)
             assert (await far.it.api.read(PATH)).status == 404

@@ -87,10 +87,10 @@ def test_a_process_that_is_killed_converges_when_it_is_started_again(
             ]
             assert set(told) <= set(templates), "what was acknowledged is there"
             wanted = {(cluster, name) for cluster in ("m1", "m2") for name in templates}
-            await until(lambda: in_members(members).keys() == wanted, within_s=20)
+            await until(lambda: in_members(members).keys() == wanted)
             for name in templates:
                 ref = Ref("apps/v1", "Deployment", "default", name)
-                await until(lambda ref=ref: _ready(it.hub.plane.find(ref)) == 2, within_s=20)
+                await until(lambda ref=ref: _ready(it.hub.plane.find(ref)) == 2)
             after = in_members(members)
             assert {key: after[key] for key in before} == before, "nothing was made anew"
             assert len(it.hub.plane.all(WORK, "Work")) >= 2 * len(templates)
@@ -129,7 +129,7 @@ def test_a_plane_that_lives_many_short_lives_makes_nothing_twice() -> None:
                     Ref("apps/v1", "Deployment", "default", f"d{number}") for number in range(COUNT)
                 ]
                 for ref in refs:
-                    await until(lambda ref=ref: _ready(it.hub.plane.find(ref)) == 4, within_s=20)
+                    await until(lambda ref=ref: _ready(it.hub.plane.find(ref)) == 4)
         names = {ref.name for ref in refs}
         assert uids.keys() == {(cluster, name) for cluster in ("m1", "m2") for name in names}
         assert all(len(each) == 1 for each in uids.values())

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from sites import until
+from sites import PATIENCE_S, until
 from test_pipeline import condition, deployment, policy
 from whole import Whole, whole
 
@@ -81,10 +81,10 @@ def test_a_burst_of_bindings_is_not_given_the_same_room_twice() -> None:
             await until(lambda: all(each.free for each in it.hub.fleet.clusters))
             await it.create(by_room("m1", "m2"))
             await asyncio.gather(*(it.create(large(f"app-{number}")) for number in range(30)))
-            await until(lambda: len([each for each in bindings(it) if decided(each)]) == 30, 30)
+            await until(lambda: len([each for each in bindings(it) if decided(each)]) == 30)
             assert max(given(it).values()) <= 10
             # What runs already may be counted twice until it is reported to run well.
-            await until(lambda: given(it) == {"m1": 10, "m2": 10}, 60)
+            await until(lambda: given(it) == {"m1": 10, "m2": 10})
             refused = [each for each in bindings(it) if not each["spec"].get("clusters")]
             assert len(refused) == 10
             assert {condition(each, "Scheduled") for each in refused} == {"Unschedulable"}
@@ -146,7 +146,7 @@ def test_of_those_that_wait_for_room_the_highest_priority_gets_it() -> None:
             tried_at = it.hub.now
             await until(lambda: it.hub.now > tried_at + 5 * BACK_OFF_FIRST)
             await it.change(Ref(CLUSTER, "Cluster", "", "m2"), taints=[])
-            await until(lambda: said(it, "high") == "Success", 30)
+            await until(lambda: said(it, "high") == "Success")
             assert said(it, "low") == "Unschedulable"
             assert given(it) == {"m1": 10, "m2": 10}
 
@@ -173,7 +173,7 @@ def said(it: Whole, name: str) -> str:
 
 async def until_told(it: Whole, words: str) -> None:
     """Wait for an event that says this."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             listed = await it.api.get("/api/v1/namespaces/default/events")
             if any(words in each["message"] for each in listed["items"]):

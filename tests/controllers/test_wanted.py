@@ -28,7 +28,7 @@ def test_a_kind_is_followed_from_when_somebody_wants_it() -> None:
             selector = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c7"}
             await it.create({**wanted, "spec": {**wanted["spec"], "resourceSelectors": [selector]}})
             arrived = it.members["m1"].store
-            await until(lambda: arrived.get("configmaps", "default/c7"), within_s=60)
+            await until(lambda: arrived.get("configmaps", "default/c7"))
             assert len(it.hub.plane.all("v1", "ConfigMap")) == COUNT
         async with whole(["m1"], log) as again:
             assert len(again.hub.plane.all("v1", "ConfigMap")) == COUNT, "known before it begins"

@@ -149,20 +149,20 @@ def test_a_kind_of_a_user_is_explained_by_a_webhook(credentials: Credentials) ->
             await it.create(configuration(interpreter.url, credentials.ca.read_bytes()))
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 30)
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"))
             assert [in_member(it, name)["spec"]["keepers"] for name in ("m1", "m2")] == [1, 3]
             for name in ("m1", "m2"):
                 await serve(it, name)
-            await until(lambda: summed(it) == {"open": 4}, 30)
+            await until(lambda: summed(it) == {"open": 4})
 
             def health() -> set[str]:
                 binding = it.hub.plane.find(BOUND) or {}
                 return {each["health"] for each in binding["status"]["aggregatedStatus"]}
 
-            await until(lambda: health() == {"Healthy"}, 30)
+            await until(lambda: health() == {"Healthy"})
             written = it.hub.plane.find(STALL) or {}
             await it.replace({**written, "spec": {**written["spec"], "colour": "red"}})
-            await until(lambda: in_member(it, "m2")["spec"].get("colour") == "red", 30)
+            await until(lambda: in_member(it, "m2")["spec"].get("colour") == "red")
             assert in_member(it, "m2")["spec"]["place"] == "market of m2"
             expected = {"InterpretReplica", "ReviseReplica", "Retain", "AggregateStatus"}
             assert expected | {"InterpretStatus", "InterpretHealth"} <= interpreter.operations
@@ -178,7 +178,7 @@ def test_scripts_win_over_webhooks_one_operation_at_a_time(credentials: Credenti
             await it.create(configuration(interpreter.url, credentials.ca.read_bytes()))
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 30)
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"))
             assert [in_member(it, name)["spec"]["keepers"] for name in ("m1", "m2")] == [2, 6]
             assert "InterpretReplica" not in interpreter.operations
             assert "ReviseReplica" in interpreter.operations
@@ -232,7 +232,7 @@ def test_a_webhook_that_fails_is_named_with_the_cause_and_asked_again(
             made = await it.create(configuration(interpreter.url, ca, timeoutSeconds=1))
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: told(it, STALL, "ApplyPolicyFailed"), 30)
+            await until(lambda: told(it, STALL, "ApplyPolicyFailed"))
             message = told(it, STALL, "ApplyPolicyFailed")
             for part in (cause, "shops/stalls.example.io", "InterpretReplica"):
                 assert part in message
@@ -242,7 +242,7 @@ def test_a_webhook_that_fails_is_named_with_the_cause_and_asked_again(
                 # What a webhook says of an object is asked again later than we want to wait.
                 made["webhooks"][0]["timeoutSeconds"] = 2
                 await it.replace(made)
-            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 30)
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"))
 
     asyncio.run(story())
 
@@ -255,12 +255,12 @@ def test_a_server_with_a_wrong_certificate_is_not_trusted(
             made = await it.create(configuration(interpreter.url, strangers.ca.read_bytes()))
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: told(it, STALL, "ApplyPolicyFailed"), 30)
+            await until(lambda: told(it, STALL, "ApplyPolicyFailed"))
             assert "certificate cannot be trusted" in told(it, STALL, "ApplyPolicyFailed")
             assert not interpreter.operations
             right = configuration(interpreter.url, credentials.ca.read_bytes())
             await it.replace({**made, "webhooks": right["webhooks"]})
-            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 30)
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"))
 
     asyncio.run(story())
 
@@ -292,7 +292,7 @@ def test_a_webhook_may_be_a_service_that_the_plane_knows(
             await it.create(made)
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: in_member(it, "m1") and in_member(it, "m2"), 30)
+            await until(lambda: in_member(it, "m1") and in_member(it, "m2"))
             assert [in_member(it, name)["spec"]["keepers"] for name in ("m1", "m2")] == [1, 3]
 
     asyncio.run(story())
@@ -318,7 +318,7 @@ def test_a_service_that_cannot_be_reached_is_said_so(
             await it.create(made)
             await it.create(stalls_policy())
             await it.create(stall(4))
-            await until(lambda: told(it, STALL, "ApplyPolicyFailed"), 30)
+            await until(lambda: told(it, STALL, "ApplyPolicyFailed"))
             assert cause in told(it, STALL, "ApplyPolicyFailed")
 
     asyncio.run(story())

@@ -134,10 +134,10 @@ async def plane_over(
         )
         for name in members:
             await enrol(hub, name, {"region": "here", "provider": "sim"})
-        await until(lambda: {*members} <= {*hub.sites}, within_s=60)
+        await until(lambda: {*members} <= {*hub.sites})
         it = Whole(hub, members)
         reached = [each.name for each in members.values() if not each.transport.is_cut]
-        await until(lambda: all(_is_open(it, each) for each in reached), within_s=60)
+        await until(lambda: all(_is_open(it, each) for each in reached))
         yield it
 
 

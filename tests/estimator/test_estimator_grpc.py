@@ -45,7 +45,7 @@ def _needs(cpu: str) -> Object:
 
 def _run(main: Coroutine[Any, Any, None]) -> None:
     async def bounded() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await main
 
     asyncio.run(bounded())

@@ -22,7 +22,7 @@ PIECE = b"x" * 16_384
 
 def run(main: Coroutine[Any, Any, None]) -> None:
     async def limited() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             await main
 
     asyncio.run(limited())

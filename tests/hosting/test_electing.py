@@ -87,7 +87,7 @@ class Host:
 
     async def until(self, name: str, what: str = "begins") -> float:
         """When this was told last, waited for if it was not."""
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(240):
             while True:
                 for who, at, told in reversed(self.told):
                     if (who, told) == (name, what):

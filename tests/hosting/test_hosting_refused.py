@@ -17,7 +17,7 @@ SERVICE = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.cluster.karmada.
 def ended(kubeconfig: Path, *words: str) -> tuple[int, str]:
     """The exit code of a replica that cannot be one, and its last line."""
     command = [sys.executable, "-m", "atoll", "run", f"--kubeconfig={kubeconfig}", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert "Traceback" not in done.stderr
     errors = [line for line in done.stderr.splitlines() if line.startswith(("error", "E"))]
     assert len(errors) == 1

@@ -28,7 +28,7 @@ def on_a_host(story: Callable[[ApiClient], Awaitable[None]]) -> None:
     effects = system_effects()
 
     async def told() -> None:
-        async with AsyncExitStack() as stack, asyncio.timeout(60):
+        async with AsyncExitStack() as stack, asyncio.timeout(120):
             store = Store.open(MemoryLog())
             server = assemble(store, effects)
             await run(Plane(store, server), effects, stack)

@@ -70,7 +70,7 @@ def test_every_namespace_of_a_member_has_an_account():
     async def main():
         effects = Effects(now=lambda: datetime(2026, 1, 1, tzinfo=UTC), chance=Chance("m1"))
         member = build("m1", effects)
-        async with running(member), asyncio.timeout(30):
+        async with running(member), asyncio.timeout(120):
             watch = member.store.watch("serviceaccounts", member.store.revision)
             while len(found := member.store.page("serviceaccounts").records) < len(NAMESPACES):
                 await watch.wait()

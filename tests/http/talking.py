@@ -31,7 +31,7 @@ def run(kind: str, main: Coroutine[Any, Any, None]) -> None:
 
     async def watched() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await main
 
     factory = uvloop.new_event_loop if kind == "uvloop" else asyncio.new_event_loop

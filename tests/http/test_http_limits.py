@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import time
 import tracemalloc
 from collections.abc import AsyncIterator
 
@@ -217,7 +218,8 @@ def test_a_client_that_sends_too_slowly_is_let_go(
     sent: bytes, status: int | None, loop_kind: str, credentials: Credentials
 ) -> None:
     async def main() -> None:
-        limits = Limits(idle_s=0.1, headers_s=0.1, body_s=0.1, linger_s=0.05)
+        idle_s = 0.1 if status is None else 60.0  # nobody says why a connection that is idle ends
+        limits = Limits(idle_s=idle_s, headers_s=0.1, body_s=0.1, linger_s=0.05)
         async with serving(credentials, echo, limits) as it:
             client = await it.connect()
             await client.send(sent)
@@ -235,15 +237,15 @@ def test_dripping_a_header_does_not_extend_the_time_for_it(credentials: Credenti
         limits = Limits(headers_s=0.3, linger_s=0.05, body_s=0.3)
         async with serving(credentials, echo, limits) as it:
             client = await it.connect()
-            async with asyncio.timeout(30):  # a time that is extended never ends
+            async with asyncio.timeout(120):  # a time that is extended never ends
                 await until(lambda: it.server.connection_count == 1)
+                begun = time.monotonic()
                 client.writer.write(b"GET / HTTP/1.1\r\nX: ")
-                drops = 0
                 while it.server.connection_count:
                     client.writer.write(b"x")
-                    drops += 1
                     await asyncio.sleep(0.02)
-            assert drops > 3, "it was sent away for its slowness, not for what it sent"
+            lasted = time.monotonic() - begun
+            assert lasted > 0.2, "it was sent away for its slowness, not for what it sent"
 
     run("asyncio", main())
 
@@ -251,11 +253,11 @@ def test_dripping_a_header_does_not_extend_the_time_for_it(credentials: Credenti
 @pytest.mark.usefixtures("way")
 def test_a_handler_may_take_longer_than_a_client_may(credentials: Credentials) -> None:
     async def slow(request: Request) -> Response:
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(0.8)
         return Response(200)
 
     async def main() -> None:
-        limits = Limits(idle_s=0.1, headers_s=0.1, body_s=0.1)
+        limits = Limits(idle_s=0.5, headers_s=0.5, body_s=0.5)
         async with serving(credentials, slow, limits) as it:
             client = await it.connect()
             assert (await client.get("/")).status == 200

@@ -22,7 +22,7 @@ REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 AGENT = "system:karmada:agent:member1"
 AGENTS = "system:karmada:agents"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,7 @@ class Asking:
 
     def run(self, ask: Callable[[Transport], Awaitable[None]]) -> None:
         async def asked() -> None:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 await ask(InProcess(self._server.handle, ADMIN))
 
         self._runner.run(asked())

@@ -90,7 +90,7 @@ def pod(name: str, on: str = "") -> dict[str, Any]:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not holds():
             await asyncio.sleep(0.001)
 

@@ -34,7 +34,7 @@ class Server:
         return {"HOME": str(self.home), "PATH": os.environ["PATH"], **kubeconfig}
 
     def run(self, *command: str | Path) -> str:
-        done = subprocess.run(command, env=self.env(), capture_output=True, text=True, timeout=90)
+        done = subprocess.run(command, env=self.env(), capture_output=True, text=True, timeout=240)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -46,7 +46,7 @@ class Server:
         url = json.loads((self.data / "server.json").read_text())["url"]
         headers = {"Content-Type": PROTOBUF, "Accept": f"{PROTOBUF},application/json"}
         request = urllib.request.Request(url + path, sent, headers, method=method)
-        with urllib.request.urlopen(request, context=context, timeout=10) as response:
+        with urllib.request.urlopen(request, context=context, timeout=120) as response:
             return json.loads(response.read())
 
 

@@ -73,7 +73,7 @@ class EmbeddedGround:
             self._atoll("down", "--force")
         os.close(self._life)
         if self._fleet is not None:
-            self._fleet.wait(60)
+            self._fleet.wait(120)
 
     def _up(self) -> None:
         self._atoll("up", "--port", str(self._port), *PLANE_QUICK)
@@ -84,7 +84,7 @@ class EmbeddedGround:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=150,
+            timeout=240,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

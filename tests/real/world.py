@@ -225,7 +225,7 @@ class World:
 
     def unjoin(self, name: str) -> str:
         way = self.ground.way(name)
-        return self.atoll(f"unjoin {name} --yes --wait 120s --cluster-kubeconfig {way}")
+        return self.atoll(f"unjoin {name} --yes --wait 200s --cluster-kubeconfig {way}")
 
     def register(self, name: str) -> None:
         """Register a cluster, and start its agent."""

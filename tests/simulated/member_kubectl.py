@@ -46,7 +46,7 @@ class Kubectl:
             stderr=asyncio.subprocess.STDOUT,
             env=environment,
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             printed, _ = await process.communicate(stdin.encode())
         return process.returncode or 0, printed.decode()
 

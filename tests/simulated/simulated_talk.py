@@ -29,8 +29,8 @@ async def ask(member: Member, method: str, path: str, body: Object | None = None
 
 
 async def settled(member: Member, path: str, done: Callable[[Object], bool]) -> Object:
-    """The object's status once it is as wanted; it has five seconds of the loop's time."""
-    async with asyncio.timeout(5.0):
+    """The object's status once it is as wanted; it has two minutes of the loop's time."""
+    async with asyncio.timeout(120):
         while not done(found := (await ask(member, "GET", path)).get("status") or {}):
             await asyncio.sleep(0.001)
     return found

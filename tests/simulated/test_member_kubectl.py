@@ -89,8 +89,8 @@ def test_workloads_come_up_and_are_described_and_their_pods_have_logs(kubectl, t
         await run("apply -f -", WORKLOADS)
         for each in ("deploy/web", "sts/db", "ds/agent"):
             assert re.search("rolled out|roll out complete", await run(f"rollout status {each}"))
-        await run("wait --for=condition=Complete job/sum --timeout=30s")
-        await run("wait --for=condition=Ready pod -l app=web --timeout=30s")
+        await run("wait --for=condition=Complete job/sum --timeout=120s")
+        await run("wait --for=condition=Ready pod -l app=web --timeout=120s")
         pods = await run("get pods --no-headers -o wide")
         assert sorted(_column(pods, 2)) == ["Completed"] * 2 + ["Running"] * 8
         assert set(_column(await run("get pods -l app=agent --no-headers -o wide"), 6)) == {
@@ -123,21 +123,21 @@ def test_roll_outs_go_on_back_and_are_remembered(kubectl, tmp_path):
         for kind, change in (("deploy/web", "web=nginx:2"), ("sts/db", "db=db:2")):
             await run(f"rollout status {kind}")
             await run(f"set image {kind} {change}")
-            await run(f"rollout status {kind} --timeout=30s")
+            await run(f"rollout status {kind} --timeout=120s")
             history = await run(f"rollout history {kind}")
             assert _column(history.strip(), 0)[2:] == ["1", "2"]
             await run(f"rollout undo {kind}")
-            await run(f"rollout status {kind} --timeout=30s")
+            await run(f"rollout status {kind} --timeout=120s")
         images = "-o jsonpath={.items[*].spec.containers[0].image}"
         assert set((await run(f"get pods -l app=web {images}")).split()) == {"nginx:1"}
         assert set((await run(f"get pods -l app=db {images}")).split()) == {"db:1"}
         await run("rollout pause deploy/web")
         await run("set image deploy/web web=nginx:3")
         await run("scale deploy/web --replicas=4")
-        await run("wait --for=jsonpath={.status.availableReplicas}=4 deploy/web --timeout=30s")
+        await run("wait --for=jsonpath={.status.availableReplicas}=4 deploy/web --timeout=120s")
         assert set((await run(f"get pods -l app=web {images}")).split()) == {"nginx:1"}
         await run("rollout resume deploy/web")
-        await run("rollout status deploy/web --timeout=30s")
+        await run("rollout status deploy/web --timeout=120s")
 
     with_kubectl(story, kubectl, tmp_path)
 
@@ -146,12 +146,12 @@ def test_nodes_are_drained_and_everything_goes_when_it_is_deleted(kubectl, tmp_p
     async def story(run):
         await run("apply -f -", WORKLOADS)
         await run("rollout status deploy/web")
-        await run("drain node-1 --ignore-daemonsets --force --timeout=60s")
-        await run("rollout status deploy/web --timeout=30s")
+        await run("drain node-1 --ignore-daemonsets --force --timeout=120s")
+        await run("rollout status deploy/web --timeout=120s")
         web = await run("get pods -l app=web --no-headers -o wide")
         assert "node-1" not in _column(web, 6)
-        await run("delete -f - --wait --timeout=60s", WORKLOADS)
-        await run("wait --for=delete pod --all --timeout=60s")
+        await run("delete -f - --wait --timeout=120s", WORKLOADS)
+        await run("wait --for=delete pod --all --timeout=120s")
         assert "No resources found" in await run("get pods,rs,controllerrevisions,endpoints")
 
     with_kubectl(story, kubectl, tmp_path)
@@ -161,7 +161,7 @@ def test_a_pod_that_fits_nowhere_and_one_that_crashes_say_so(kubectl, tmp_path):
     async def story(run):
         big = WORKLOADS.partition("---")[0].replace("100m", "64")
         await run("apply -f -", big)
-        await run("wait --for=condition=PodScheduled=False pod -l app=web --timeout=30s")
+        await run("wait --for=condition=PodScheduled=False pod -l app=web --timeout=120s")
         said = "0/3 nodes are available: 3 Insufficient cpu."
         name = (await run("get pods -l app=web -o name")).split()[0]
         described = await run(f"describe {name}")
@@ -171,7 +171,7 @@ def test_a_pod_that_fits_nowhere_and_one_that_crashes_say_so(kubectl, tmp_path):
         await run("run bad --image=fail.simulated/crash:1")
         await run(
             "wait --for=jsonpath={.status.containerStatuses[0].state.waiting.reason}"
-            "=CrashLoopBackOff pod/bad --timeout=30s"
+            "=CrashLoopBackOff pod/bad --timeout=120s"
         )
         assert "CrashLoopBackOff" in await run("get pod bad")
         assert "ends with exit code 1" in await run("logs bad")

@@ -186,7 +186,7 @@ def test_members_that_are_ended_while_they_start_end_in_good_order(tmp_path: Pat
 
     async def main() -> None:
         task = asyncio.create_task(run())
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while not config.member("m").data_dir.exists():
                 await asyncio.sleep(0)
             task.cancel()

@@ -321,7 +321,7 @@ def test_a_deployment_takes_over_replica_sets_that_it_means_and_lets_go_those_it
         pods = (await ask(member, "GET", f"{CORE}pods"))["items"]
         other = {"metadata": {"labels": {"app": "other"}}}
         await ask(member, "PATCH", f"{APPS}replicasets/old", other)
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(120):
             while len(sets := (await ask(member, "GET", f"{APPS}replicasets"))["items"]) < 2:
                 await asyncio.sleep(0.001)
         return same, pods, sets

@@ -34,7 +34,7 @@ def last_line(options: list[str], hash_seed: int) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=240,
     )
     return ran.stdout.splitlines()[-1]
 

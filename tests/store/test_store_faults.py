@@ -139,7 +139,7 @@ def test_an_outcome_that_cannot_be_known_yet_is_waited_for(tmp_path, faulty, mon
             await asyncio.sleep(0.001)
         assert not append.done()
         faulty.heal()
-        await asyncio.wait_for(append, 10)
+        await asyncio.wait_for(append, 120)
         await log.close()
         assert revisions(SqliteLog(path).load().rows) == [2, 3, 4, 5, 6, 7]
 

@@ -71,7 +71,7 @@ def test_a_watch_from_the_future_gives_nothing_until_it_is_past(disk):
             assert (watch.take(), watch.revision) == ([], 4)
             assert not waiting.done()
             await store.write("pods", "a", put("past"))
-            await asyncio.wait_for(waiting, 5)
+            await asyncio.wait_for(waiting, 120)
             assert [event.revision for event in watch.take()] == [5]
 
     asyncio.run(main())
@@ -107,7 +107,7 @@ def test_a_watcher_that_falls_behind_the_history_is_cut_off(disk):
             assert seen == list(range(2, 22))
             with pytest.raises(Gone):
                 slow.take()
-            await asyncio.wait_for(slow.wait(), 5)
+            await asyncio.wait_for(slow.wait(), 120)
             assert slow.revision == 1
             assert (quiet.take(), quiet.revision) == ([], 21)
 
@@ -186,7 +186,7 @@ def test_all_watchers_wake_once_per_group_and_cancelling_one_leaves_the_others(d
                 await asyncio.sleep(0)
             followers.pop().cancel()
             log.let_through()
-            await asyncio.wait_for(asyncio.gather(first, *rest, *followers), 5)
+            await asyncio.wait_for(asyncio.gather(first, *rest, *followers), 120)
             assert [batches[n] for n in range(19)] == [[[2], list(range(3, 12))]] * 19
 
     asyncio.run(main())

@@ -294,6 +294,6 @@ def test_waiting_for_a_revision_ends_when_it_is_committed(disk):
             assert not waiting.done()
             given_up.cancel()
             await store.write("pods", "a", put("two"))
-            await asyncio.wait_for(waiting, 5)
+            await asyncio.wait_for(waiting, 120)
 
     asyncio.run(main())

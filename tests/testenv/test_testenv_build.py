@@ -122,7 +122,7 @@ def test_two_builds_at_once_build_once(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     for one in both:
-        output, _ = one.communicate(timeout=60)
+        output, _ = one.communicate(timeout=240)
         assert any(line.endswith(cache_key().encode()) for line in output.splitlines())
     commands = [*KUBERNETES.commands, *KWOK.commands]
     assert (tmp_path / "builds").read_text().count("build") == len(commands)

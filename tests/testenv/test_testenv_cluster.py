@@ -23,7 +23,7 @@ def run(*command: str | Path, **environment: str) -> str:
     return done.stdout
 
 
-def until(claim: Callable[[], bool], timeout_s: float = 10) -> bool:
+def until(claim: Callable[[], bool], timeout_s: float = 120) -> bool:
     deadline = time.monotonic() + timeout_s
     while not claim():
         if time.monotonic() > deadline:

@@ -28,12 +28,12 @@ def field(manifest: Object, overrider: Wire, path: str, texts: Texts) -> Object:
     written = read(manifest, pointer)
     if not isinstance(written, str):
         raise pointer.wrong("leads to something that is no text, so to no document")
-    changed = _changed(written, overrider, path, texts)
+    changed = _changed(written, overrider, pointer, path, texts)
     result: Object = patched(manifest, Operation(REPLACE, pointer, changed))
     return result
 
 
-def _changed(written: str, overrider: Wire, path: str, texts: Texts) -> str:
+def _changed(written: str, overrider: Wire, pointer: Pointer, path: str, texts: Texts) -> str:
     # As in Karmada, YAML goes first; that both are given is refused when the policy is written.
     for key, reads, writes in (
         ("yaml", texts.read_yaml, texts.write_yaml),
@@ -41,19 +41,19 @@ def _changed(written: str, overrider: Wire, path: str, texts: Texts) -> str:
     ):
         operations = [operation(each, at, "subPath") for at, each in parts(overrider, key, path)]
         if operations:
-            document = _document(written, reads, at(path, "fieldPath"), key)
+            document = _document(written, reads, pointer, key)
             for each in operations:
                 document = patched(document, each)
             return writes(document)
     return written
 
 
-def _document(written: str, reads: Callable[[str], Any], here: str, key: str) -> Any:
+def _document(written: str, reads: Callable[[str], Any], pointer: Pointer, key: str) -> Any:
+    """What a text says; a refusal names its place alone, for it may be a Secret's."""
     try:
         return reads(written)
     except Invalid as error:
-        problem = f"leads to a text that is not {key.upper()}: {error.problem}"
-        raise Invalid(here, _short(written), problem) from None
+        raise pointer.wrong(f"leads to a text that is not {key.upper()}: {error.problem}") from None
 
 
 def _read_json(written: str) -> Any:
@@ -61,7 +61,3 @@ def _read_json(written: str) -> Any:
     if found is None and written.strip() != "null":
         raise Invalid("", "", "it cannot be parsed")
     return found
-
-
-def _short(written: str) -> str:
-    return written if len(written) <= 60 else f"{written[:57]}..."
