@@ -32,13 +32,13 @@ CREATE TABLE log(
 CREATE TABLE meta(
     key TEXT PRIMARY KEY, value ANY NOT NULL, crc INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 """
-_INSERTED_MAX = 64
-# By the number of rows: powers of two, so that SQLite has to prepare only a few statements.
-_INSERTS = {
-    1 << power: "INSERT INTO log(rev, collection, name, removed, value, crc) VALUES"
-    + ", ".join(["(?, ?, ?, ?, ?, ?)"] * (1 << power))
-    for power in range(_INSERTED_MAX.bit_length())
-}
+# So many rows are inserted by one statement, which is a transaction by itself if it is alone.
+INSERTED_MAX = 32
+_INSERTS = [
+    "INSERT INTO log(rev, collection, name, removed, value, crc) VALUES"
+    + ", ".join(["(?, ?, ?, ?, ?, ?)"] * count)
+    for count in range(INSERTED_MAX + 1)
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +198,12 @@ def newest_revision(db: apsw.Connection) -> int:
 
 def insert(db: apsw.Connection, rows: Sequence[Row]) -> None:
     """Insert the rows in few steps: after each, this thread has to wait for the interpreter."""
-    at = 0
-    while at < len(rows):
-        count = min(_INSERTED_MAX, 1 << ((len(rows) - at).bit_length() - 1))
+    for at in range(0, len(rows), INSERTED_MAX):
+        some = rows[at : at + INSERTED_MAX]
         values: list[int | str | bytes] = []
-        for row in rows[at : at + count]:
+        for row in some:
             values += (*row[:3], int(row.removed), row.value, _checksum(row))
-        db.execute(_INSERTS[count], values)
-        at += count
+        db.execute(_INSERTS[len(some)], values)
 
 
 def _meta_checksum(key: str, value: int | str) -> int:

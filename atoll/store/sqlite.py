@@ -144,7 +144,7 @@ class SqliteLog:
         def insert(db: apsw.Connection) -> None:
             datafile.insert(db, rows)
 
-        refused = self._transact(insert)
+        refused = self._transact(insert, by_itself=len(rows) <= datafile.INSERTED_MAX)
         if refused is None:
             self._newest = rows[-1].revision
         return refused
@@ -156,10 +156,18 @@ class SqliteLog:
 
         return self._transact(forget)
 
-    def _transact(self, change: Callable[[apsw.Connection], None]) -> apsw.Error | None:
-        """Make one change, durably; or say what failed, and forget the connection it failed on."""
+    def _transact(
+        self, change: Callable[[apsw.Connection], None], *, by_itself: bool = False
+    ) -> apsw.Error | None:
+        """Make one change, durably; or say what failed, and forget the connection it failed on.
+
+        One statement is a transaction `by_itself`; more would have to wait for the interpreter.
+        """
         try:
             db = self._open()
+            if by_itself and self._marked:
+                change(db)
+                return None
             db.execute("BEGIN IMMEDIATE")
             if not self._marked:
                 datafile.set_meta(db, "clean", 0)

@@ -79,7 +79,8 @@ class Core:
                 await self._go_on(number, response)
             else:
                 await self.line.room()
-                self.line.say(_spoken(number, response, request.draft), len(response.body))
+                spoken = _spoken(number, response, request.draft)
+                self.line.say(spoken, len(response.body), awaited=True)
             is_answered = True
         finally:
             self._calls.pop(number, None)

@@ -1,9 +1,10 @@
 """What a gate and the core say to each other: batches of plain tuples, each batch one frame.
 
 Both ends are this very program in the same version, over a pair of sockets that nobody else can
-reach, so a batch is what `marshal` makes of a list: one call for all that gathered in a turn of the
-loop. Bytes that stand in it more than once, as an event for many watchers, are written and read
-once. Nothing that comes from outside is ever read as a frame: a client's bytes are values in one.
+reach, so a batch is what `marshal` makes of a list: one call for what gathered in a turn of the
+loop, or for the few that somebody waits for, so that both processes are at work at the same time.
+Bytes that stand in it more than once, as an event for many watchers, are written and read once.
+Nothing that comes from outside is ever read as a frame: a client's bytes are values in one.
 """
 
 import asyncio
@@ -37,6 +38,7 @@ END = 16  # number
 HEAD_BYTES = 4
 FULL_BYTES = 4 * 1024 * 1024  # under way to an end that does not read: then nobody says more
 BATCH_BYTES = 256 * 1024  # gathered in a turn: more begins another frame
+AWAITED_MAX = 4  # gathered, and awaited by somebody: the other end begins, while this one goes on
 SOCKET_BYTES = 1024 * 1024
 
 
@@ -53,6 +55,7 @@ class Line(asyncio.Protocol):
         self._out: list[Message] = []
         self._in = bytearray()
         self._gathered = 0
+        self._awaited = 0
         self._room = asyncio.Event()
         self._room.set()
 
@@ -76,20 +79,23 @@ class Line(asyncio.Protocol):
         if not self._room.is_set():
             await self._room.wait()
 
-    def say(self, message: Message, size: int = 0) -> None:
+    def say(self, message: Message, size: int = 0, *, awaited: bool = False) -> None:
         """Send this with whatever else is said in this turn; lost if the other end is gone.
 
-        What has a `size` in bytes is sent at once where much has gathered.
+        What has a `size` in bytes is sent at once where much has gathered, and what is `awaited`
+        where somebody waits for some others too.
         """
         if not self._out:
             self._loop.call_soon(self._flush)
         self._out.append(message)
         self._gathered += size
-        if self._gathered > BATCH_BYTES:
+        self._awaited += awaited
+        if self._gathered > BATCH_BYTES or self._awaited >= AWAITED_MAX:
             self._flush()
 
     def _flush(self) -> None:
-        batch, self._out, self._gathered = self._out, [], 0
+        batch, self._out = self._out, []
+        self._gathered = self._awaited = 0
         if batch and self._transport is not None:
             data = marshal.dumps(batch)
             self._transport.write(len(data).to_bytes(HEAD_BYTES, "little") + data)

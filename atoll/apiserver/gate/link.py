@@ -70,7 +70,7 @@ class Link:
             self._say_count(frames.COUNT)
         draft = self.drafting.draft(request) if self.drafting is not None else None
         self._last = number = self._last + 1
-        line.say(_spoken(number, request, draft), len(request.body))
+        line.say(_spoken(number, request, draft), len(request.body), awaited=True)
         future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._asked[number] = _Asked(future, request, draft)
         try:
