@@ -1,6 +1,6 @@
 """Templates and policies: which binding a template has, and what a policy lets go of."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -22,7 +22,7 @@ from atoll.dialects.karmada import names
 from atoll.effects import stopwatch
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
-from atoll.model.action import Object, Plan, Ref
+from atoll.model.action import Create, Object, Plan, Ref
 from atoll.planning.detecting import plan as templates
 from atoll.planning.detecting import policies
 from atoll.planning.detecting.binding import Interpreted
@@ -33,14 +33,18 @@ RULES = Rules()
 PRIORITY_CLASS = ("scheduling.k8s.io/v1", "PriorityClass")
 
 
-def detection(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
-    """The loops of templates and of policies."""
+def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], Loop[Ref]]:
+    """The loops of templates and of policies; `placed` gives a new binding its targets."""
 
     def matched(seen: templates.SeenTemplate) -> Plan:
         begun = stopwatch()
         plan = templates.plan(seen)
         hub.numbers.matched.note(stopwatch() - begun)
-        return plan
+        made = (
+            Create(placed(each.object)) if isinstance(each, Create) else each
+            for each in plan.actions
+        )
+        return replace(plan, actions=tuple(made))
 
     detector = Controller(
         "detector",

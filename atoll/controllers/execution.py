@@ -14,6 +14,7 @@ from atoll.controllers.hub import CLUSTER, WORK, Hub, meant_otherwise
 from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.propagation import work_bindings
+from atoll.controllers.settling import Settling
 from atoll.controllers.site import Site
 from atoll.dialects.karmada import names
 from atoll.model.action import Action, Create, Delete, Object, Plan, Ref, Tell, Update
@@ -39,6 +40,7 @@ class Execution:
         self._agent_of = agent_of
         self._attempts: dict[tuple[str, Ref], Attempt] = {}
         self._planned: dict[Key, Wire] = {}
+        self._settling: Settling[Key] = Settling(lambda: hub.now)
         self._loops: dict[str, Loop[Key]] = {}
         self._waiting: dict[str, dict[Key, None]] = {}
         """Works that wait until their cluster answers again."""
@@ -86,7 +88,8 @@ class Execution:
             return
         loop = self._loops.get(cluster)
         if loop is None:
-            loop = Loop(self._controller, self._hub.performer, self._hub.turns)
+            hub = self._hub
+            loop = Loop(self._controller, hub.performer, hub.turns, again=Level.REPORT)
             self._loops[cluster] = loop
             self._more.set()
         loop.wake(key, level)
@@ -114,6 +117,7 @@ class Execution:
         else:
             self._planned[key] = known
         if work is None or name is None:
+            self._settling.forget(key)
             return None
         site, cluster = hub.sites.get(name), hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
         if cluster is not None and name != self._agent_of and _is_served_there(cluster):
@@ -136,12 +140,14 @@ class Execution:
             observed={ref: each for ref, each in found.items() if each is not None},
             attempts={ref: each for ref, each in attempts.items() if each is not None},
             leaving=cluster is not None and is_leaving(cluster),
+            waited_s=self._settling.waited_s(key),
             is_over=known is None,
             owners=partial(self._owners, work),
         )
 
     def _plan(self, seen: working.SeenWork) -> Plan:
-        plan, work = working.plan(seen, self._hub.now), seen.work
+        work = seen.work
+        plan = self._settling.planned(_key(work), working.plan(seen, self._hub.now))
         if seen.ready and any(map(working.is_last, plan.actions)):
             self._over[_key(work)] = working.remains(work), self._hub.now
             if len(self._over) > _REMEMBERED_MAX:

@@ -5,7 +5,8 @@ plans the rest, so a crash needs no clean-up. A round that needs an answer from 
 and plans anew; only half of the usual workers may do so, and the keys of others go on meanwhile.
 """
 
-from collections.abc import Callable, Hashable
+import asyncio
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +18,7 @@ from atoll.controllers.performing import LookAgain, Performer
 from atoll.effects import stopwatch
 from atoll.errors import AtollError
 from atoll.interpreting.asking import Known, Unanswered
-from atoll.model.action import NOTHING, Action, Plan, Tell
+from atoll.model.action import NOTHING, PLANE, Action, Create, Plan, Tell
 from atoll.runtime.worklist import Turns, Worklist
 
 K = TypeVar("K", bound=Hashable)
@@ -72,10 +73,16 @@ class Loop(Generic[K]):
     """Brings every key that is woken a step closer to what its owner asked for."""
 
     def __init__(
-        self, controller: Controller[K], performer: Performer, turns: Turns | None = None
+        self,
+        controller: Controller[K],
+        performer: Performer,
+        turns: Turns | None = None,
+        again: Level = Level.ARRIVE,
     ) -> None:
+        """`again`: how much it presses to look again at what a plan was not done with."""
         self._controller = controller
         self._performer = performer
+        self._again = again
         # Which members do not answer is told by their connections, once, and not for every object.
         self._keys: Worklist[K] = Worklist(controller.name, turns, passing=(Unreachable,))
         self._late: dict[K, float] = {}
@@ -115,32 +122,51 @@ class Loop(Generic[K]):
             await self._performer.look(unsure)
             del self._unsure[key]
         plan = await self._planned(key)
-        for action in plan.actions:
-            if isinstance(action, Tell):
-                self._performer.tell_later(action)
-                continue
-            try:
-                self._controller.done(action, await self._performer.perform(action))
-            except LookAgain:
-                # The mirror will tell; should it have told already, a moment later is soon enough.
-                # While it lags, every try is in vain: they become fewer.
-                pause_s = self._late.get(key, _AGAIN_S)
-                self._late[key] = min(2 * pause_s, _AGAIN_AT_MOST_S)
-                self._keys.add_later(key, pause_s)
-                return ""
-            except Unreachable:
-                # It may have happened: what is planned next must know.
-                self._unsure[key] = action
-                raise
-            except Refused as refusal:
-                if not self._controller.refused(action, refusal):
-                    raise
-                self._keys.add(key)
-                return ERROR
+        for actions in _steps(plan.actions):
+            failed: list[tuple[Action, Exception]] = []
+            for action, outcome in zip(actions, await self._tried(actions), strict=True):
+                if isinstance(outcome, Exception):
+                    failed.append((action, outcome))
+                else:
+                    self._controller.done(action, outcome)
+            if failed:
+                return self._stopped(key, *failed[0])
         self._late.pop(key, None)
         if plan.again_in is not None:
-            self._keys.add_later(key, plan.again_in)
+            self._keys.add_later(key, plan.again_in, self._again)
         return SUCCESS if plan.actions else ""
+
+    async def _tried(self, actions: Sequence[Action]) -> Sequence[Wire | Exception | None]:
+        """What came of each of several actions that are carried out at once."""
+        if len(actions) == 1:
+            return [await self._outcome(actions[0])]
+        return await asyncio.gather(*map(self._outcome, actions))
+
+    async def _outcome(self, action: Action) -> Wire | Exception | None:
+        if isinstance(action, Tell):
+            self._performer.tell_later(action)
+            return None
+        try:
+            return await self._performer.perform(action)
+        except Exception as problem:  # noqa: BLE001 - it is raised where all outcomes are known
+            return problem
+
+    def _stopped(self, key: K, action: Action, problem: Exception) -> str:
+        """The result of a round that could not be finished; raises what nobody expects."""
+        if isinstance(problem, LookAgain):
+            # The mirror will tell; should it have told already, a moment later is soon enough.
+            # While it lags, every try is in vain: they become fewer.
+            pause_s = self._late.get(key, _AGAIN_S)
+            self._late[key] = min(2 * pause_s, _AGAIN_AT_MOST_S)
+            self._keys.add_later(key, pause_s)
+            return ""
+        if isinstance(problem, Unreachable):
+            # It may have happened: what is planned next must know.
+            self._unsure[key] = action
+        if isinstance(problem, Refused) and self._controller.refused(action, problem):
+            self._keys.add(key)
+            return ERROR
+        raise problem
 
     async def _planned(self, key: K) -> Plan:
         """What is to be done now: nothing, if the key has to wait for its turn to ask."""
@@ -171,6 +197,26 @@ class Loop(Generic[K]):
             key = next(iter(self._waiting_to_ask))
             del self._waiting_to_ask[key]
             self._keys.add(key)
+
+
+def _steps(actions: Sequence[Action]) -> Iterator[list[Action]]:
+    """The actions in their order, with those that may be done at once together.
+
+    What is made in the plane waits for nothing else that is made there: one that turns out to be
+    there is refused, whatever became of the others.
+    """
+    step: list[Action] = []
+    for action in actions:
+        is_made = isinstance(action, Create) and action.at == PLANE
+        if step and not is_made:
+            yield step
+            step = []
+        if is_made:
+            step.append(action)
+        else:
+            yield [action]
+    if step:
+        yield step
 
 
 def _looked_at_again(plan: Plan, held: list[Known]) -> Plan:

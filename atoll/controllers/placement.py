@@ -2,6 +2,7 @@
 
 Room that was just given away is known to the next decision: it is noted with the decision itself,
 and only then is the decision written, several at a time. Prices are looked at before each decision.
+A binding that is about to be made is decided at once where nobody waits, and made with its targets.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ from atoll.planning.placing.inquiring import ESTIMATOR, Inquiry, inquiry
 from atoll.planning.placing.preempting.making_room import Others
 from atoll.planning.placing.preempting.notes import given_away
 from atoll.planning.placing.queue import Queue
-from atoll.planning.placing.standing import healthy_in, standing
+from atoll.planning.placing.standing import healthy_in, is_told, standing
 from atoll.runtime.children import report_failure
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.question import Surroundings
@@ -50,6 +51,9 @@ log = logging.getLogger("atoll.controllers")
 _LOOK_AT_LEAST_EVERY_S = 60.0
 _EXPIRE_EVERY_S = 1.0
 _LET_GO_EVERY_S = 5.0
+_TOLD_AFTER_S = 1.0
+"""So long after a decision its status is written, unless that was done with another one."""
+_MADE_MOST = 1024
 _GOOD_S = 2.0
 """So long what an estimator said is good for others who would ask the same."""
 _OTHERS_FIRST = 9.0
@@ -76,6 +80,8 @@ class Placement:
         self._room_at = 0.0
         self._nodes_known = 0
         self._watched: dict[Ref, tuple[Wire, affected.Watching[Ref] | None]] = {}
+        self._made: dict[Ref, tuple[placing.Placing, float]] = {}
+        """What was decided for bindings that are being made, and when that was begun."""
         self._deciding: dict[Ref, Object] = {}
         """Bindings as they are being written, for those who look at their neighbours meanwhile."""
         self.prices = Prices(hub, self._more.set)
@@ -144,17 +150,7 @@ class Placement:
         if now >= self._expired_at + _EXPIRE_EVERY_S:
             self._expire(now)
         wire = hub.plane.find(key)
-        seen = placing.SeenBinding(
-            binding=wire,
-            fleet=hub.fleet,
-            setting=self._setting,
-            surroundings=Surroundings(
-                self._neighbours(key),
-                self._ledger.assumed(),
-                given_away(wire or {}),
-                hub.nodes.view(hub.fleet, now),
-            ),
-        )
+        seen = self._seen(key, wire, now)
         placed = placing.plan(seen, now)
         if placed.decision is not None:
             hub.numbers.decided.note(stopwatch() - begun, "All")
@@ -184,18 +180,84 @@ class Placement:
             return
         finally:
             self._deciding.pop(key, None)
-        self._count(placed, begun, written=True)
-        if placed.decision is not None and placed.plan.actions:
-            self.explanations.note(key, placed.decision, placed.trigger, placed.gives)
+        self._note(key, placed, begun)
         if placed.retry and placed.verdict is not None:
             self._queue.failed(key, placed.verdict, now)
         else:
             self._queue.succeeded(key, now)
         if placed.plan.again_in == 0.0:
-            self._placed.add(key, Level.REPORT)
+            self._tell_later(key)
         elif placed.plan.again_in is not None:
             due = now + placed.plan.again_in
             self._queue.add_later(key, self._priority(key), due, now)
+
+    def _seen(self, key: Ref, wire: Object | None, now: float) -> placing.SeenBinding:
+        hub = self._hub
+        return placing.SeenBinding(
+            binding=wire,
+            fleet=hub.fleet,
+            setting=self._setting,
+            surroundings=Surroundings(
+                self._neighbours(key),
+                self._ledger.assumed(),
+                given_away(wire or {}),
+                hub.nodes.view(hub.fleet, now),
+            ),
+        )
+
+    def from_start(self, wire: Object) -> Object:
+        """A binding that is about to be made, with its targets if they can be decided right now.
+
+        Else it gets its turn once it is there: others with their priorities wait already, have to
+        give way or are its neighbours, or estimators have to be asked.
+        """
+        hub, now, begun = self._hub, self._hub.now, stopwatch()
+        self._look_at_prices()
+        is_late = self._queue.by_priority and self._queue.wake(now) == now
+        is_grouped = bool(wire["spec"].get("workloadAffinityGroups"))
+        if self._estimation is not None or is_grouped or is_late:
+            return wire
+        key = Ref.of(wire)
+        placed = placing.plan(self._seen(key, wire, now), now)
+        write = next(iter(placed.plan.actions), None)
+        if placed.decision is None or not placed.decision.ok or not isinstance(write, Update):
+            return wire
+        hub.numbers.decided.note(stopwatch() - begun, "All")
+        self._ledger.release(key)
+        self._ledger.assume(key, placed.decision, frozenset(), now)
+        self._made[key] = placed, begun
+        if len(self._made) > _MADE_MOST:
+            del self._made[next(iter(self._made))]
+        return write.object
+
+    def _is_made(self, key: Ref, wire: Wire) -> bool:
+        """Whether a new binding came with the targets that were decided for it here."""
+        placed, begun = self._made.pop(key, (None, 0.0))
+        write = next(iter(placed.plan.actions), None) if placed is not None else None
+        if placed is None or not isinstance(write, Update):
+            return False
+        if wire["spec"].get("clusters") != write.object["spec"].get("clusters"):
+            return False
+        self._note(key, placed, begun)
+        self._tell_later(key)
+        return True
+
+    def _note(self, key: Ref, placed: placing.Placing, begun: float) -> None:
+        """Count and explain a decision that was written."""
+        self._count(placed, begun, written=True)
+        if placed.decision is not None and placed.plan.actions:
+            self.explanations.note(key, placed.decision, placed.trigger, placed.gives)
+
+    def _tell_later(self, key: Ref) -> None:
+        """Have a decision told by its status, unless somebody has done so before."""
+
+        def make_up() -> None:
+            wire = self._hub.plane.find(key) or {}
+            # What Atoll adds to policies may want more than to be told of.
+            if not is_told(wire) or (wire.get("spec") or {}).get("atoll"):
+                self._placed.add(key, Level.REPORT)
+
+        asyncio.get_running_loop().call_later(_TOLD_AFTER_S, make_up)
 
     def _count(self, placed: placing.Placing, begun: float, *, written: bool) -> None:
         """Count a decision, if there was one to make."""
@@ -286,13 +348,15 @@ class Placement:
             self._asked_since.pop(key, None)
             self.explanations.forget(key)
             return
-        if before is None:
+        is_made = before is None and self._is_made(key, after)
+        if before is None and not is_made:
             self._recover(key, after)
         self._ledger.seen_healthy(key, healthy_in(after), self._hub.now)
         if _asks_otherwise(before, after):
             self._hub.numbers.incoming.add("BindingAdd" if before is None else "BindingUpdate")
-            self._add(key)
-        elif meant_otherwise(before, after):
+            if not is_made:
+                self._add(key)
+        elif meant_otherwise(before, after) and key not in self._deciding:
             self._placed.add(key, Level.REPORT)
 
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:

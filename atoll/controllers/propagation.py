@@ -19,18 +19,21 @@ from atoll.controllers.hub import (
 from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.refusals import tell_owner
+from atoll.controllers.settling import Settling
 from atoll.dialects.karmada import names
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
 from atoll.interpreting.pruning import prune
-from atoll.model.action import Object, Ref
+from atoll.model.action import Object, Plan, Ref
 from atoll.planning import aggregating, depending, works
 from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.overriding import Policies
+from atoll.planning.placing import plan as placing
 from atoll.planning.rendering import Means, targets_of
 from atoll.planning.sending import cluster_of, has_arrived
 from atoll.planning.splitting import is_told, may_run
 from atoll.scheduling.ordinals import Range
+from atoll.scheduling.setting import Setting
 
 
 def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
@@ -46,15 +49,7 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
         hub.performer,
         hub.turns,
     )
-    telling = Loop(
-        Controller(
-            "statuses",
-            partial(_observe_statuses, hub),
-            lambda seen: aggregating.plan(seen, hub.now),
-        ),
-        hub.performer,
-        hub.turns,
-    )
+    telling = _telling(hub)
 
     def binding_changed(before: Wire | None, after: Wire | None) -> None:
         if after is not None and meant_otherwise(before, after):
@@ -87,6 +82,37 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
     hub.hear("Work", work_changed)
     hub.hear_templates(template_changed)
     return sending, telling
+
+
+def _telling(hub: Hub) -> Loop[Ref]:
+    """The loop of statuses."""
+    settling: Settling[Ref] = Settling(lambda: hub.now)
+
+    def observe(ref: Ref) -> aggregating.SeenStatuses | None:
+        binding = hub.plane.find(ref)
+        if binding is None:
+            settling.forget(ref)
+            return None
+        return aggregating.SeenStatuses(
+            binding,
+            hub.plane.mirror(hub.plane.collection(WORK, "Work")).by(work_bindings, ref),
+            hub.plane.find(template_of(binding)),
+            hub.interpreters.aggregate,
+            settling.waited_s(ref),
+            report,
+        )
+
+    def report(binding: Object, now: float) -> Plan:
+        setting = Setting(features=hub.features)
+        return placing.report(
+            placing.SeenBinding(binding=binding, fleet=hub.fleet, setting=setting), now
+        )
+
+    def plan(seen: aggregating.SeenStatuses) -> Plan:
+        return settling.planned(Ref.of(seen.binding), aggregating.plan(seen, hub.now))
+
+    controller = Controller("statuses", observe, plan)
+    return Loop(controller, hub.performer, hub.turns, again=Level.SUM)
 
 
 def _template_behind(hub: Hub, wire: Object) -> Ref | None:
@@ -157,8 +183,11 @@ def work_bindings(work: Object) -> Iterable[Ref]:
 def _read_yaml(text: str) -> object:
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as problem:
-        raise Invalid("fieldPath", text[:80], f"is no YAML: {problem}") from problem
+    except yaml.YAMLError as error:
+        # Its words quote the text, which may be a Secret's.
+        mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "a character in it"
+        raise Invalid("", "", f"{where} cannot be read") from None
 
 
 def _write_yaml(value: object) -> str:
@@ -225,13 +254,3 @@ def _works_of(hub: Hub, ref: Ref, binding: Object) -> list[Wire]:
         if there is not None:
             found[Ref.of(there)] = there
     return list(found.values())
-
-
-def _observe_statuses(hub: Hub, ref: Ref) -> aggregating.SeenStatuses | None:
-    binding = hub.plane.find(ref)
-    if binding is None:
-        return None
-    template = hub.plane.find(template_of(binding))
-    mirror = hub.plane.mirror(hub.plane.collection(WORK, "Work"))
-    own = mirror.by(work_bindings, ref)
-    return aggregating.SeenStatuses(binding, own, template, hub.interpreters.aggregate)

@@ -85,7 +85,7 @@ async def start(
     )
     hub.accompany("status", status.watch)
     loops: list[Loop[Any]] = [
-        *detection(hub),
+        *detection(hub, placement.from_start),
         *propagation(hub),
         preemption(hub),
         rebalancing(hub),

@@ -2,11 +2,14 @@
 
 Comes in: the binding, its Works and its template. Goes out: at most one write of the binding's
 status and one of the template's. How the statuses of a kind add up is handed in. As long as no
-cluster has said anything, neither does this.
+cluster has said anything, neither does this; and while some have not, or are not well, it waits a
+moment for them, to tell it once. What else is to be said in the binding's status, of where it was
+decided to go, is handed in and told along.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from atoll.dialects.karmada import names
@@ -17,6 +20,7 @@ from atoll.planning import conditions, reflecting, working
 from atoll.planning.conditions import Condition
 
 Aggregate = Callable[[Object, tuple[Item, ...]], Object | None]
+Report = Callable[[Object, float], Plan]
 
 FULLY_APPLIED = "FullyApplied"
 _ALL = Condition(
@@ -29,16 +33,24 @@ _NOT_ALL = Condition(
     "Failed to apply all works, see status.aggregatedStatus for details",
 )
 _AT_ONCE = ("Immediately", "Directly")
+_UNHEALTHY = "Unhealthy"
+SETTLE_S = 1.0
+"""So long it may go untold how some clusters are while others have yet to say so."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenStatuses:
-    """A binding of either kind, its Works in any order, and its template if that is there."""
+    """A binding of either kind, its Works in any order, and its template if that is there.
+
+    `waited_s`: how long there has been something to tell.
+    """
 
     binding: Object
     works: Sequence[Object]
     template: Object | None
     aggregate: Aggregate
+    waited_s: float = inf
+    report: Report = lambda _binding, _now: NOTHING
 
 
 def plan(seen: SeenStatuses, now: float) -> Plan:
@@ -51,14 +63,30 @@ def plan(seen: SeenStatuses, now: float) -> Plan:
     if silent and not status.get("aggregatedStatus") and not conditions.find(known, FULLY_APPLIED):
         return NOTHING
     items = items_of(binding, live)
-    condition = _ALL if _is_complete(binding, items) else _NOT_ALL
-    stated = conditions.stated(known, condition, now)
-    fresh = {**status, "aggregatedStatus": items, "conditions": stated}
+    is_complete = _is_complete(binding, items)
+    condition = _ALL if is_complete else _NOT_ALL
+    fresh = _with(status, items, condition, now)
     actions: list[Action] = []
     if fresh != {"aggregatedStatus": [], **status}:
         actions += _failures(seen, items)
+        is_well = is_complete and not any(each["health"] == _UNHEALTHY for each in items)
+        if seen.waited_s < SETTLE_S and not actions and not is_well:
+            return Plan(again_in=SETTLE_S - seen.waited_s)
+        for action in seen.report(binding, now).actions:
+            if isinstance(action, Update):
+                fresh = _with(action.object["status"], items, condition, now)
+            else:
+                actions.append(action)
         actions.append(Update({**binding, "status": fresh}, subresource="status"))
     return Plan((*actions, *_sum(seen, items)))
+
+
+def _with(
+    status: Object, items: list[dict[str, Any]], condition: Condition, now: float
+) -> dict[str, Any]:
+    """A binding's status that says this of its clusters."""
+    stated = conditions.stated(status.get("conditions") or [], condition, now)
+    return {**status, "aggregatedStatus": items, "conditions": stated}
 
 
 def items_of(binding: Object, works: Iterable[Object]) -> list[dict[str, Any]]:

@@ -2,12 +2,14 @@
 
 Comes in: the Work, whether its cluster can be reached, what the member has. Goes out: writes to
 the member, and at most one write of the Work's status that carries conditions and reflections
-together. Applied is said of what was seen in the member, not of what was sent. Does not know how
-members are reached, nor what any kind means.
+together. Applied is said of what was seen in the member, not of what was sent. What is not well yet
+may be so in a moment, and is told then, once. Does not know how members are reached, nor what any
+kind means.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 
 from atoll.dialects.karmada import names
@@ -20,6 +22,9 @@ from atoll.planning.reflecting import Questions
 
 APPLIED, NOT_APPLIED = "Applied", "SyncFailed"
 DISPATCHING = "Dispatching"
+SETTLE_S = 1.0
+"""So long it may go untold that something is not well."""
+_UNHEALTHY = "Unhealthy"
 _APPLIED = Condition(APPLIED, True, "AppliedSuccessful", "Manifest has been successfully applied")
 _SUSPENDED = Condition(
     DISPATCHING, False, "SuspendDispatching", "Work dispatching is in a suspended state."
@@ -35,6 +40,7 @@ class SeenWork:
 
     `ready` is None when there is no such cluster; `leaving` when it is being removed. `observed`
     and `attempts` are by the manifests' Refs; `observed` is at least as new as our last write.
+    `waited_s`: how long there has been something to tell.
     """
 
     work: Object
@@ -44,6 +50,7 @@ class SeenWork:
     observed: Mapping[Ref, Object] = field(default_factory=dict)
     attempts: Mapping[Ref, Attempt] = field(default_factory=dict)
     leaving: bool = False
+    waited_s: float = inf
     is_over: bool = False
     """The Work is gone, and is known by its `remains`."""
     owners: Callable[[], Sequence[Object]] = tuple
@@ -64,11 +71,11 @@ def plan(seen: SeenWork, now: float) -> Plan:
     findings = _findings(seen)
     told = _tell(seen, findings, now)
     if _is_suspended(seen.work):
-        return Plan(told)
+        return told
     # What was refused before goes last, and the reason is told before it is tried again.
     hopeful = [each.action for each in findings if each.action and not each.failure]
     refused = [each.action for each in findings if each.action and each.failure]
-    return Plan((*hopeful, *told, *refused))
+    return Plan((*hopeful, *told.actions, *refused), told.again_in)
 
 
 def manifests(work: Object) -> Sequence[Any]:
@@ -167,7 +174,7 @@ def _withdraw(seen: SeenWork) -> list[Action]:
     return actions
 
 
-def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> tuple[Action, ...]:
+def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> Plan:
     """One write of the Work's status if it has something new to say, and an event if it is bad."""
     work = seen.work
     status = work.get("status") or {}
@@ -181,21 +188,30 @@ def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> tuple[Acti
     entries, troubles = _entries(seen, findings)
     if applied is None and dispatching is None and not suspended and not entries:
         # Sent, and not seen yet: what there is to say comes with the first sight of it.
-        return troubles
+        return Plan(troubles)
     stated = conditions.stated(known, _SUSPENDED if suspended else _DISPATCHING, now)
     stated = stated if applied is None else conditions.stated(stated, applied, now)
     fresh = {**status, "conditions": stated}
     if entries or "manifestStatuses" in status:
         fresh["manifestStatuses"] = entries
     if fresh == status:
-        return troubles
+        return Plan(troubles)
+    turned = suspended != (dispatching is not None and dispatching.get("status") == "False")
+    if seen.waited_s < SETTLE_S and not turned and _may_get_well(applied, entries):
+        return Plan(troubles, again_in=SETTLE_S - seen.waited_s)
     told: list[Action] = [Update({**work, "status": fresh}, subresource="status"), *troubles]
-    if suspended != (dispatching is not None and dispatching.get("status") == "False"):
+    if turned:
         said = _SUSPENDED if suspended else _DISPATCHING
         told.append(Tell(work, "WorkDispatching", said.message))
     if applied is not None and not applied.holds:
         told.append(Tell(work, NOT_APPLIED, applied.message, warning=True))
-    return tuple(told)
+    return Plan(tuple(told))
+
+
+def _may_get_well(applied: Condition | None, entries: Sequence[Object]) -> bool:
+    """Whether all is there as it should be, and something of it does not run well yet."""
+    is_there = applied is not None and bool(applied.holds)
+    return is_there and any(each["health"] == _UNHEALTHY for each in entries)
 
 
 def _applied(findings: Sequence[Finding]) -> Condition | None:

@@ -160,9 +160,9 @@ class Worklist(Generic[K]):
         self._turns.count(level, 1)
         self._wake()
 
-    def add_later(self, key: K, pause_s: float) -> None:
+    def add_later(self, key: K, pause_s: float, level: int = 0) -> None:
         """Add a key after a pause."""
-        asyncio.get_running_loop().call_later(pause_s, self.add, key)
+        asyncio.get_running_loop().call_later(pause_s, self.add, key, level)
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting))

@@ -1,6 +1,7 @@
 """From Works to the binding and to the template: what is told, when, and in how few writes."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from small_world import World, settle, stumble
 
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Item
-from atoll.model.action import Plan, Ref, Tell
+from atoll.model.action import Plan, Ref, Tell, Update
 from atoll.planning import aggregating, conditions
 from atoll.planning.aggregating import SeenStatuses
 from atoll.planning.reflecting import identifier
@@ -262,3 +263,42 @@ def test_in_any_order_and_stopped_anywhere_the_sum_is_the_same(
     summed = sum(ready or 0 for applied, ready in said.values() if applied)
     if any(applied is not None for applied, _ in said.values()):
         assert (worlds[0].get(TEMPLATE) or {})["status"] == {"readyReplicas": summed}
+
+
+WAITS = [
+    pytest.param([work("m1", ready=1), work("m2", ready=1)], True, id="all are well"),
+    pytest.param([work("m1", ready=1), work("m2")], True, id="nothing is known against one"),
+    pytest.param([work("m1", ready=1)], False, id="one is missing"),
+    pytest.param([work("m1", ready=1), work("m2", applied=None)], False, id="one is silent"),
+    pytest.param([work("m1", ready=1), work("m2", ready=0)], False, id="one is not well"),
+    pytest.param([work("m1", ready=1), work("m2", applied=False)], True, id="one refuses"),
+]
+
+
+@pytest.mark.parametrize(("works", "at_once"), WAITS)
+def test_what_may_soon_be_otherwise_waits_a_moment(works: list[Wire], *, at_once: bool) -> None:
+    seen = SeenStatuses(binding("m1", "m2"), works, template(), add_up, waited_s=0.25)
+    plan = aggregating.plan(seen, NOW)
+    assert bool(plan.actions) is at_once
+    assert plan.again_in == (None if at_once else 0.75)
+    assert aggregating.plan(replace(seen, waited_s=1.0), NOW).actions
+
+
+def test_what_was_decided_is_told_along_and_not_for_its_own_sake() -> None:
+    scheduled = {"type": "Scheduled", "status": "True"}
+
+    def report(bound: Wire, _now: float) -> Plan:
+        status = {"conditions": [scheduled], "lastScheduledTime": "then"}
+        event = Tell(bound, "ScheduleBindingSucceed", "so")
+        return Plan((event, Update({**bound, "status": status}, subresource="status")))
+
+    seen = SeenStatuses(binding("m1"), [work("m1", ready=1)], None, add_up, report=report)
+    event, write = aggregating.plan(seen, NOW).actions
+    assert isinstance(event, Tell)
+    assert isinstance(write, Update)
+    status = write.object["status"]
+    assert [each["type"] for each in status["conditions"]] == ["Scheduled", "FullyApplied"]
+    assert status["lastScheduledTime"] == "then"
+    assert len(status["aggregatedStatus"]) == 1
+    plain = aggregating.plan(replace(seen, report=lambda _bound, _now: Plan()), NOW).actions[0]
+    assert aggregating.plan(replace(seen, binding=plain.object), NOW).actions == ()

@@ -440,3 +440,31 @@ def test_what_comes_after_the_end_of_a_work_that_preserves_is_let_go_of() -> Non
 )
 def test_nothing_else_is_touched_after_the_end_of_a_work(observed: Wire) -> None:
     assert over(observed) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("ready", "waited_s", "again_in"),
+    [
+        pytest.param(True, 0.0, None, id="well"),
+        pytest.param(False, 0.25, 0.75, id="not well for a moment"),
+        pytest.param(False, 1.0, None, id="not well for long"),
+    ],
+)
+def test_what_may_get_well_is_told_a_moment_later(
+    *, ready: bool, waited_s: float, again_in: float | None
+) -> None:
+    plane = Plane()
+    plane.world.perform(plane.plan().actions[0])
+    assert plane.object is not None
+    observed = {OBJECT: {**plane.object, "status": {"ready": ready}}}
+    seen = working.SeenWork(plane.work, True, retain, QUESTIONS, observed, waited_s=waited_s)
+    plan = working.plan(seen, NOW)
+    assert plan.again_in == again_in
+    assert bool(plan.actions) is (again_in is None)
+
+
+def test_what_is_refused_is_told_at_once() -> None:
+    plane = Plane()
+    plane.world.put(FOREIGN, "m1")
+    seen = working.SeenWork(plane.work, True, retain, QUESTIONS, {OBJECT: FOREIGN}, waited_s=0.0)
+    assert working.plan(seen, NOW).actions

@@ -1,9 +1,10 @@
 """The scheduler's turn over one binding: is a decision needed, what is it, what is written.
 
 A binding, the fleet and the moment come in; a write goes out. A decision takes at most two, in two
-turns: the targets with what they were decided for, and then, on the version that made, the status.
-The first carries a mark from which the second follows, so that being interrupted between them costs
-nothing. What a decision is, is known to `scheduling`.
+turns: the targets with what they were decided for, and then, on the version that made, the status,
+unless whoever has something else to say in the status has told it with that (`report`). The first
+carries a mark from which the second follows, so that being interrupted between them costs nothing.
+What a decision is, is known to `scheduling`.
 
 What runs is taken away only if a user ordered it: a placement that nothing fits empties the
 targets if it differs from the one applied; if only clusters changed, what runs stays.
@@ -38,6 +39,7 @@ from atoll.planning.placing.standing import (
     MARK,
     Standing,
     is_placed_by,
+    is_told,
     mark,
     standing,
     written_time,
@@ -106,9 +108,8 @@ def plan(seen: SeenBinding, now: float) -> Placing:
     if back is not None:
         return _placed(found, back, Trigger.FAILBACK, now)
     why = _trigger(found, seen)
-    if why is Trigger.NONE and found.binding.targets and not _lacks_ordinals(found):
-        # What the spec says is what is wanted; the status follows if it is behind. What is nowhere
-        # is decided again: nothing can be moved by it, and it may be nowhere for want of a place.
+    if _stands(found, why):
+        # What the spec says is what is wanted; the status follows if it is behind.
         told = _told(wire, found, Outcome(Verdict.SUCCESS), now)
         return Placing(_until_back(told, found.binding), verdict=Verdict.SUCCESS)
     decision = decide(found.binding, seen.fleet, seen.setting, seen.surroundings)
@@ -121,6 +122,29 @@ def plan(seen: SeenBinding, now: float) -> Placing:
         return _placed(found, room.decision, why, now, room.gives)
     refused = f"{decision.message} Nobody gives way: {room.reason}."
     return _placed(found, decision._replace(message=refused), why, now)
+
+
+def report(seen: SeenBinding, now: float) -> Plan:
+    """What is yet to be told of the decision that a binding carries; nothing if it is to change."""
+    wire = seen.binding
+    try:
+        if not wire or is_told(wire) or not is_placed_by(wire, seen.scheduler):
+            return NOTHING
+        found = standing(wire)
+    except Invalid:
+        return NOTHING
+    if not _stands(found, _trigger(found, seen)):
+        return NOTHING
+    return _told(wire, found, Outcome(Verdict.SUCCESS), now)
+
+
+def _stands(found: Standing, why: Trigger) -> bool:
+    """Whether what was decided last is what is wanted.
+
+    What is nowhere is decided again: nothing can be moved by it, and it may be nowhere for want of
+    a place.
+    """
+    return why is Trigger.NONE and bool(found.binding.targets) and not _lacks_ordinals(found)
 
 
 def _placed(
@@ -221,7 +245,7 @@ def _noted(ordinals: tuple[Range, ...] | None) -> Mapping[str, str]:
 
 
 def _first(wire: Object) -> Plan:
-    """Write the binding; its status is written on what that made of it, and follows at once."""
+    """Write the binding; its status is written on what that made of it, and follows."""
     return Plan((Update(wire),), again_in=0.0)
 
 

@@ -86,6 +86,17 @@ def standing(wire: Object) -> Standing:
     )
 
 
+def is_told(wire: Object) -> bool:
+    """Whether the status is of the last decision, and of the binding as it is now."""
+    metadata, status = wire.get("metadata"), wire.get("status")
+    if not isinstance(metadata, Mapping) or not isinstance(status, Mapping):
+        return False
+    marked = json.read((metadata.get("annotations") or {}).get(MARK, ""))
+    last, generation = status.get(LAST), status.get(OBSERVED_GENERATION)
+    is_last = isinstance(marked, dict) and marked.get("at") == last
+    return is_last and generation is not None and generation == metadata.get("generation")
+
+
 def healthy_in(wire: Object) -> frozenset[str]:
     """The clusters in which a binding's work runs healthily, as far as its status tells."""
     status = wire.get("status")
