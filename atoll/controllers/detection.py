@@ -35,26 +35,8 @@ PRIORITY_CLASS = ("scheduling.k8s.io/v1", "PriorityClass")
 
 def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], Loop[Ref]]:
     """The loops of templates and of policies; `placed` gives a new binding its targets."""
-
-    def matched(seen: templates.SeenTemplate) -> Plan:
-        begun = stopwatch()
-        plan = templates.plan(seen)
-        hub.numbers.matched.note(stopwatch() - begun)
-        made = (
-            Create(placed(each.object)) if isinstance(each, Create) else each
-            for each in plan.actions
-        )
-        return replace(plan, actions=tuple(made))
-
-    detector = Controller(
-        "detector",
-        partial(_observe_template, hub),
-        matched,
-        tell_owner(hub, templates.NOT_APPLIED, template_behind),
-        took=hub.numbers.apply_took,
-    )
     releaser = Controller("policies", partial(_observe_policy, hub), policies.plan)
-    looking = Loop(detector, hub.performer, hub.turns)
+    looking = Loop(_detector(hub, placed), hub.performer, hub.turns)
     releasing = Loop(releaser, hub.performer, hub.turns)
 
     def template_changed(before: Wire | None, after: Wire | None) -> None:
@@ -96,6 +78,26 @@ def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], 
     for kind in BINDING_KINDS:
         hub.hear(kind, binding_changed)
     return looking, releasing
+
+
+def _detector(hub: Hub, placed: Callable[[Object], Object]) -> Controller[Ref]:
+    def matched(seen: templates.SeenTemplate) -> Plan:
+        begun = stopwatch()
+        plan = templates.plan(seen)
+        hub.numbers.matched.note(stopwatch() - begun)
+        made = (
+            Create(placed(each.object)) if isinstance(each, Create) else each
+            for each in plan.actions
+        )
+        return replace(plan, actions=tuple(made))
+
+    return Controller(
+        "detector",
+        partial(_observe_template, hub),
+        matched,
+        tell_owner(hub, templates.NOT_APPLIED, template_behind),
+        took=hub.numbers.apply_took,
+    )
 
 
 def template_of(binding: Object) -> Ref:

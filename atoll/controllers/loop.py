@@ -5,7 +5,6 @@ plans the rest, so a crash needs no clean-up. A round that needs an answer from 
 and plans anew; only half of the usual workers may do so, and the keys of others go on meanwhile.
 """
 
-import asyncio
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -19,6 +18,7 @@ from atoll.effects import stopwatch
 from atoll.errors import AtollError
 from atoll.interpreting.asking import Known, Unanswered
 from atoll.model.action import NOTHING, PLANE, Action, Create, Plan, Tell
+from atoll.runtime.children import Children
 from atoll.runtime.worklist import Turns, Worklist
 
 K = TypeVar("K", bound=Hashable)
@@ -140,7 +140,9 @@ class Loop(Generic[K]):
         """What came of each of several actions that are carried out at once."""
         if len(actions) == 1:
             return [await self._outcome(actions[0])]
-        return await asyncio.gather(*map(self._outcome, actions))
+        async with Children(self._controller.name) as children:
+            tried = [children.spawn(self._outcome(each), "create") for each in actions]
+            return [await each for each in tried]
 
     async def _outcome(self, action: Action) -> Wire | Exception | None:
         if isinstance(action, Tell):

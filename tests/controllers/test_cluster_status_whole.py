@@ -111,8 +111,7 @@ def test_room_that_no_node_has_in_one_piece_is_not_given_away_and_it_is_told_why
             await until(
                 lambda: (
                     (status(it, "m1")["resourceSummary"].get("allocated") or {}).get("cpu") == "330"
-                ),
-                60,
+                )
             )
             await it.create(by_room("m1", "m2"))
             await it.create(asking("32", 4))

@@ -11,7 +11,6 @@ from atoll.controllers.hub import BINDING, CLUSTER, POLICY, WORK
 from atoll.model.action import Ref
 
 BOUND = Ref(BINDING, "ResourceBinding", "default", "nginx-deployment")
-LONG_S = 120.0
 ORDER = {"key": "maintenance", "effect": "NoExecute"}
 
 
@@ -78,24 +77,24 @@ def test_a_lost_cluster_is_tainted_left_and_cleaned_up_when_it_returns() -> None
             await it.create(failover)
             await it.create(divided("m1", "m2"))
             await it.create(deployment(3))
-            await until(lambda: ready(it) == 3, LONG_S)
+            await until(lambda: ready(it) == 3)
             (lost,) = targets(it)
             (other,) = {"m1", "m2"} - {lost}
             it.members[lost].kill()
-            await until(lambda: "failed:NoExecute" in taints(it, lost), LONG_S)
+            await until(lambda: "failed:NoExecute" in taints(it, lost))
             assert any(each.startswith("cluster.karmada.io/") for each in taints(it, lost))
-            await until(lambda: targets(it) == {other: 3}, LONG_S)
-            await until(lambda: replicas_in(it, other) == 3, LONG_S)
-            await until(lambda: not tasks(it), LONG_S)
-            await until(lambda: len(events(it, "EvictWorkloadFromClusterSucceed")) == 2, LONG_S)
+            await until(lambda: targets(it) == {other: 3})
+            await until(lambda: replicas_in(it, other) == 3)
+            await until(lambda: not tasks(it))
+            await until(lambda: len(events(it, "EvictWorkloadFromClusterSucceed")) == 2)
             (told,) = {*events(it, "EvictWorkloadFromClusterSucceed")}
             assert told == f"Evict from cluster {lost} succeed."
             # What it still has is withdrawn as soon as it answers again, and nothing returns there.
             assert clusters_with_works(it) == {lost, other}
             it.members[lost].heal()
-            await until(lambda: clusters_with_works(it) == {other}, LONG_S)
-            await until(lambda: replicas_in(it, lost) is None, LONG_S)
-            await until(lambda: not taints(it, lost), LONG_S)
+            await until(lambda: clusters_with_works(it) == {other})
+            await until(lambda: replicas_in(it, lost) is None)
+            await until(lambda: not taints(it, lost))
             assert (targets(it), replicas_in(it, other)) == ({other: 3}, 3)
 
     asyncio.run(story())
@@ -106,20 +105,20 @@ def test_where_nothing_else_fits_what_runs_stays_and_is_kept_when_the_order_is_t
         async with whole(["m1", "m2"]) as it:
             await it.create(divided("m1"))
             await it.create(deployment(2))
-            await until(lambda: ready(it) == 2, LONG_S)
+            await until(lambda: ready(it) == 2)
             await taint(it, "m1", ORDER)
-            await until(lambda: tasks(it) == ["m1"], LONG_S)
+            await until(lambda: tasks(it) == ["m1"])
 
             def said() -> str:
                 conditions = it.hub.plane.find(BOUND)["status"]["conditions"]
                 return next(each["message"] for each in conditions if each["type"] == "Scheduled")
 
-            await until(lambda: "What is to leave m1 stays there" in said(), LONG_S)
+            await until(lambda: "What is to leave m1 stays there" in said())
             assert said().startswith("0/2 clusters are available: ")
             assert replicas_in(it, "m1") == 2
             await taint(it, "m1")
-            await until(lambda: targets(it) == {"m1": 2} and not tasks(it), LONG_S)
-            await until(lambda: said() == "Binding has been scheduled successfully.", LONG_S)
+            await until(lambda: targets(it) == {"m1": 2} and not tasks(it))
+            await until(lambda: said() == "Binding has been scheduled successfully.")
             assert (replicas_in(it, "m1"), ready(it)) == (2, 2)
 
     asyncio.run(story())
@@ -132,7 +131,7 @@ def test_a_purge_asked_for_by_the_policy_sends_the_new_copy_when_the_old_one_is_
             chosen["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
             await it.create(chosen)
             await it.create(deployment(2))
-            await until(lambda: ready(it) == 2, LONG_S)
+            await until(lambda: ready(it) == 2)
             (first,) = targets(it)
             (other,) = {"m1", "m2"} - {first}
             both: list[int] = []
@@ -143,8 +142,8 @@ def test_a_purge_asked_for_by_the_policy_sends_the_new_copy_when_the_old_one_is_
 
             it.hub.hear_members(seen)
             await taint(it, first, ORDER)
-            await until(lambda: replicas_in(it, other) == 2, LONG_S)
-            await until(lambda: not tasks(it), LONG_S)
+            await until(lambda: replicas_in(it, other) == 2)
+            await until(lambda: not tasks(it))
             assert replicas_in(it, first) is None
             assert max(both) == 1
 
@@ -171,7 +170,7 @@ def test_many_leave_one_after_the_other_and_none_is_left_behind() -> None:
                 everywhere = [each for each in bound() if each and avoiding not in each]
                 return len(everywhere) == len(works) == count
 
-            await until(settled, LONG_S)
+            await until(settled)
             first = max(("m1", "m2"), key=lambda name: sum(name in each for each in bound()))
             moving = sum(first in each for each in bound())
             assert moving > 1
@@ -181,7 +180,7 @@ def test_many_leave_one_after_the_other_and_none_is_left_behind() -> None:
 
             it.hub.hear("ResourceBinding", noted)
             await taint(it, first, ORDER)
-            await until(lambda: settled(avoiding=first), LONG_S)
+            await until(lambda: settled(avoiding=first))
             assert {*range(moving)} <= {*left}, "they left several at a time"
 
     asyncio.run(story())
