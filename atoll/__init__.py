@@ -1,3 +1,3 @@
 """Atoll: a multi-cluster control plane for Kubernetes."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,12 +1,10 @@
 """From the previous version to this one, replica by replica, while workloads are being placed.
 
-The previous version is the newest tag, unpacked beside this one. Where there is no tag yet, this
-version as it was committed last takes its place: then a replica is only exchanged for its like.
+The previous version is the program as it was before this one got its number.
 """
 
 import io
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
@@ -14,11 +12,13 @@ import pytest
 from replicas import QUICK, Setting, replica, wait_for
 from workloads import all_are_ready, deployment, enrolled, path_of, place, replicas_in
 
+from atoll import __version__
 from testenv.cluster import Cluster
 
 pytestmark = [pytest.mark.testenv, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
+VERSION = "atoll/__init__.py"
 SPACE = "upgraded"
 WORKLOADS = 20
 
@@ -31,22 +31,18 @@ def git(*words: str) -> bytes:
 
 
 @pytest.fixture
-def previous(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """The program as it was in the previous version; whatever that is, it is told."""
+def previous(tmp_path: Path) -> Path:
+    """The program as it was in the previous version."""
+    numbered = f'__version__ = "{__version__}"'
     try:
-        revision = git("describe", "--tags", "--abbrev=0").decode().strip()
-        git("cat-file", "-e", f"{revision}:atoll/hosting/process.py")
-        told = f"upgrading from {revision}"
-    except LookupError as problem:
-        revision, told = "HEAD", f"upgrading from HEAD, for want of an earlier version: {problem}"
-    try:
+        begun = git("log", "-1", "--format=%H", f"-S{numbered}", "--", VERSION).decode().strip()
+        revision = git("rev-parse", f"{begun}^").decode().strip()
         archive = git("archive", "--format=tar", revision, "atoll")
     except LookupError as problem:
-        pytest.skip(f"this is no checkout of git: {problem}")
+        pytest.skip(f"there is no history of this checkout: {problem}")
     with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
         packed.extractall(tmp_path, filter="data")
-    with capsys.disabled():
-        sys.stdout.write(f"\n{told}\n")
+    assert numbered not in (tmp_path / VERSION).read_text()
     return tmp_path
 
 
