@@ -1,19 +1,14 @@
 """`atoll unregister`: have the plane forget a cluster that pulls."""
 
-import os
-import sys
 import time
 
 import click
 
 from atoll.cli.choosing import chosen
 from atoll.cli.completing import complete_clusters
-from atoll.cli.failing import TIMEOUT, CommandFailed
-from atoll.cli.printing import show, tell
+from atoll.cli.parting import confirm, parting_options, tell_parting, way_to
+from atoll.cli.printing import show
 from atoll.cli.reaching import Plane, plane_options
-from atoll.cli.timing import Span
-from atoll.client.kubeconfig import read_kubeconfigs
-from atoll.client.plain import PlainClient
 from atoll.dialects.karmada import names
 from atoll.effects import system_now
 from atoll.members import unregistering
@@ -53,18 +48,7 @@ atoll unregister edge --force
     show_default=True,
     help="Where its Secrets are in the plane.",
 )
-@click.option(
-    "--wait",
-    "wait_s",
-    type=Span(bare=True, lasting=True),
-    metavar="TIME",
-    default="60s",
-    show_default=True,
-    help="Wait so long for the agent and the plane to be done with it.",
-)
-@click.option("--force", is_flag=True, help="After that, forget it without taking anything back.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@parting_options("the agent and the plane")
 @plane_options
 def unregister(
     name: str,
@@ -80,30 +64,15 @@ def unregister(
     dry_run: bool,
 ) -> None:
     unregistering.find(plane.client, name)
-    if dry_run:
-        show(f"Would unregister {name}")
-        return
-    if sys.stdin.isatty() and not yes:
-        click.confirm(f"Unregister {name}?", abort=True, err=True)
-    member = _member(cluster_kubeconfig, cluster_context)
     wish = Wish(name, cluster_namespace, wait_s, is_forced=force)
-    try:
+    with way_to(cluster_kubeconfig, cluster_context) as member:
+        if dry_run:
+            show(f"Would unregister {name}")
+            return
+        confirm(f"Unregister {name}?", is_sure=yes)
         parting = unregistering.unregister(
             plane.client, member, wish, namespace, time.sleep, now=system_now
         )
-    finally:
-        if member is not None:
-            member.close()
-    for note in parting.notes:
-        tell(f" ! {note}")
-    if not parting.is_gone:
-        attempt = plane.command(f"unregister {name} --force")
-        raise CommandFailed(f"cluster({name}) is not gone yet", "", attempt, code=TIMEOUT)
+    tell_parting(parting, plane, "unregister", name)
     (chosen(None).agents_dir / f"{name}.kubeconfig").unlink(missing_ok=True)
     show(f"cluster({name}) is unregistered")
-
-
-def _member(files: str | None, context: str | None) -> PlainClient | None:
-    if files is None:
-        return None
-    return PlainClient(read_kubeconfigs(files).endpoint(context, os.environ))
