@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 from kubernetes import client, config, watch
+from metrics_server import measured
 from plane_api import Wire
 from wanted_objects import cluster_ref, configmap, deployment, policy
 from world import Space, World, expect
@@ -133,7 +134,18 @@ def test_karmadactl_lists_describes_and_applies(space: Space) -> None:
     described = karmadactl(world, f"describe deploy web -C m1 {scope}")
     assert "MinimumReplicasAvailable" in described
     assert karmadactl(world, f"logs {pods[0][0]} -C m3 -n {space.name}").strip() != ""
-    assert "cluster(m1): metrics API not available" in karmadactl(world, "top pods -C m1", 1)
+
+
+def test_karmadactl_tells_what_pods_use_where_a_member_knows_it(space: Space) -> None:
+    world, member = space.world, space.world.members["m2"]
+    space.create(configmap("settings"))
+    space.create(policy("settings", [configmap("settings")], ["m2"]))
+    expect(lambda: space.where(configmap("settings")), ["m2"])  # and with it the namespace
+    asked = f"top pods -C m2 -n {space.name}"
+    assert "cluster(m2): metrics API not available" in karmadactl(world, asked, 1)
+    with measured(member, world.home, space.name, "web-1"):
+        known = [["web-1", "m2", "250m", "64Mi"]]
+        expect(lambda: rows(world.tool("karmadactl", asked).out), known)
 
 
 def test_karmadactl_interprets_what_a_kind_means(space: Space) -> None:
