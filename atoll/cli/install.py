@@ -3,20 +3,32 @@
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
 from atoll.cli.failing import TIMEOUT, USAGE, CommandFailed
 from atoll.cli.output import DATA, JSON, YAML, listed, output_option, show_data
 from atoll.cli.printing import show, tell
+from atoll.cli.run import LOOPBACK
 from atoll.cli.timing import Span
-from atoll.client.kubeconfig import kubeconfig_text, read_kubeconfigs, usual_files
+from atoll.client.kubeconfig import read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient, Wire
-from atoll.hosting import deploying
-from atoll.hosting.installation import NAME, NAMESPACE, Installation, Plane, Resources
+from atoll.hosting import deploying, elsewhere
+from atoll.hosting.installation import (
+    NAME,
+    NAMESPACE,
+    PLANE_SECRET,
+    Installation,
+    Plane,
+    Resources,
+)
+from atoll.hosting.place import Place
 from atoll.members.objects import speaking_to
 
 _HELP = """Install the control plane in a cluster, or bring it up to date there.
@@ -26,6 +38,9 @@ The cluster is the plane's host: users keep their workloads and policies in it, 
 differs, so this is the way to upgrade, too. What it needs of the host beside, its kinds, its API
 and its webhooks, it makes itself once it runs.
 
+With --plane-kubeconfig users keep them in another API server instead, by its administrator's leave:
+the replicas are given an account there, with the rights that they use and no others.
+
 \b
 atoll install --kubeconfig ~/.kube/host --image registry/atoll:1.0 --wait
 atoll install --kubeconfig ~/.kube/host --dry-run
@@ -33,6 +48,7 @@ atoll install --kubeconfig ~/.kube/host --plane-kubeconfig ~/.kube/plane
 atoll install --dry-run -o yaml > atoll.yaml
 """
 _LOOK_EVERY_S = 0.5
+ON_PLANE = " on the plane"
 
 
 @click.command(help=_HELP)
@@ -113,17 +129,36 @@ def install(
     if output:
         # Without a host to ask, it is left out unless wished for.
         monitored = replace(wanted, with_service_monitor=bool(with_service_monitor))
+        if wanted.plane:
+            tell(f"Left out: what belongs on the plane, and secret/{PLANE_SECRET} with its token")
         _show(deploying.everything(monitored), output)
         return
-    files = read_kubeconfigs(kubeconfig or usual_files(os.environ))
-    host = PlainClient(files.endpoint(context, os.environ))
-    try:
+    with ExitStack() as opened:
+        plane = plane_reached(said, opened)
+        host = reached(kubeconfig or usual_files(os.environ), context, opened)
+        elsewhere.check(host, plane, wanted.namespace)
+        wanted = _monitored(host, wanted, wish=with_service_monitor)
+        if plane is not None:
+            wanted = _let_in(host, plane, wanted, is_trial=dry_run)
         with speaking_to(host):
-            _install(host, wanted, with_monitor=with_service_monitor, is_trial=dry_run)
+            _have(host, deploying.everything, wanted, is_trial=dry_run)
             if wait_s and not dry_run:
                 _wait(host, wanted.namespace, wait_s)
-    finally:
-        host.close()
+
+
+def reached(files: str, context: str | None, opened: ExitStack) -> PlainClient:
+    """A way to the server of a kubeconfig, for as long as the stack is open."""
+    client = PlainClient(read_kubeconfigs(files).endpoint(context, os.environ))
+    opened.callback(client.close)
+    return client
+
+
+def plane_reached(said: dict[str, Any], opened: ExitStack) -> PlainClient | None:
+    """The way to a plane elsewhere; None if the host is the plane."""
+    files, context = said["plane_kubeconfig"], said["plane_context"]
+    if files is None and context:
+        raise CommandFailed("--plane-context goes with --plane-kubeconfig", code=USAGE)
+    return None if files is None else reached(files, context, opened)
 
 
 def _wanted(said: dict[str, Any]) -> Installation:
@@ -144,18 +179,13 @@ def _wanted(said: dict[str, Any]) -> Installation:
 
 
 def _plane(said: dict[str, Any]) -> Plane | None:
-    """The way to another API server, in one piece; None if the host's own is meant."""
-    files, url = said["plane_kubeconfig"], said["serve_at"]
-    if files is None and (url or said["plane_context"]):
-        raise CommandFailed("--serve-at and --plane-context go with --plane-kubeconfig", code=USAGE)
-    if files is None:
+    """Where replicas are reached by another API server; None if the host's own is meant."""
+    url = said["serve_at"]
+    if said["plane_kubeconfig"] is None:
+        if url:
+            raise CommandFailed("--serve-at goes with --plane-kubeconfig", code=USAGE)
         return None
-    endpoint = read_kubeconfigs(files).endpoint(said["plane_context"])
-    if endpoint.plugin or endpoint.token_file or not (endpoint.key or endpoint.token):
-        why = "a pod needs a certificate or a token that is in it, or in a file it names"
-        raise CommandFailed(f"{endpoint} cannot be used from a pod", why)
-    text = kubeconfig_text("plane", NAME, "plane", endpoint)
-    return Plane(url or f"https://{NAME}.{said['namespace']}.svc", text)
+    return Plane(Place(said["namespace"], url or f"https://{NAME}.{said['namespace']}.svc").url)
 
 
 def _amounts(option: str, written: str | None, usual: Mapping[str, str]) -> Mapping[str, str]:
@@ -177,22 +207,48 @@ def _show(objects: list[Wire], output: str) -> None:
         show_data(each, YAML)
 
 
-def _install(
-    host: PlainClient, wanted: Installation, *, with_monitor: bool | None, is_trial: bool
-) -> None:
-    deploying.check_host(host, wanted.namespace)
-    known = deploying.has_service_monitors(host)
-    if with_monitor and not known:
+def _monitored(host: PlainClient, wanted: Installation, *, wish: bool | None) -> Installation:
+    """What is wanted, with a ServiceMonitor if that is wished for or, without a wish, possible."""
+    with speaking_to(host):
+        known = deploying.has_service_monitors(host)
+    if wish and not known:
         why = f"{host.endpoint} does not know the kind"
         raise CommandFailed("there can be no ServiceMonitor", why, "--no-service-monitor")
-    monitored = known if with_monitor is None else with_monitor
-    wanted = replace(wanted, with_service_monitor=monitored)
-    objects = deploying.everything(wanted)
-    note = " (dry run)" if is_trial else ""
-    for change in deploying.deploy(host, objects, is_trial=is_trial):
-        show(f"{change}{note}")
-    for change in deploying.retire(host, objects, wanted.namespace, is_trial=is_trial):
-        show(f"{change}{note}")
+    return replace(wanted, with_service_monitor=known if wish is None else wish)
+
+
+def _let_in(
+    host: PlainClient, plane: PlainClient, wanted: Installation, *, is_trial: bool
+) -> Installation:
+    """Have a plane elsewhere let the replicas in; what is wanted, with the way there."""
+    assert wanted.plane is not None, "it is elsewhere"
+    if urlsplit(plane.endpoint.server).hostname in LOOPBACK:
+        tell(f"Note: replicas look for {plane.endpoint.server} on their own machine")
+    with speaking_to(host):
+        # Who may not write there is to leave nothing on the plane either.
+        deploying.try_wide(host, deploying.everything(wanted))
+    with speaking_to(plane):
+        _have(plane, deploying.everything_on_plane, wanted, where=ON_PLANE, is_trial=is_trial)
+        way = elsewhere.way_to(plane, wanted, wanted.plane.url, is_trial=is_trial)
+    return replace(wanted, plane=way)
+
+
+def _have(
+    server: PlainClient,
+    objects_of: Callable[[Installation], list[Wire]],
+    wanted: Installation,
+    *,
+    where: str = "",
+    is_trial: bool,
+) -> None:
+    """Make what is wanted, take away what no longer is, and tell it."""
+    most = replace(wanted, with_network_policy=True, with_service_monitor=True)
+    objects, note = objects_of(wanted), " (dry run)" if is_trial else ""
+    made = deploying.deploy(server, objects, is_trial=is_trial)
+    for change in chain(
+        made, deploying.retire(server, objects, objects_of(most), is_trial=is_trial)
+    ):
+        show(f"{change}{where}{note}")
 
 
 def _wait(host: PlainClient, namespace: str, wait_s: float) -> None:

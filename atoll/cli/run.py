@@ -25,7 +25,7 @@ rest. Several may run at once: one of them leads. In a pod of the host neither -
 \b
 atoll run --kubeconfig ~/.kube/config --serve-at https://192.168.1.5:8443
 """
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PORT = 8443
 
 
@@ -81,6 +81,15 @@ _PORT = 8443
     help="How often.",
 )
 @click.option(
+    "--shutdown-delay",
+    type=Span(),
+    default="5s",
+    show_default=True,
+    metavar="DURATION",
+    help="How long one that is told to end, and is no longer ready, still serves: others learn of"
+    " it meanwhile.",
+)
+@click.option(
     "--feature-gates",
     metavar="NAME=true,...",
     default="",
@@ -127,10 +136,11 @@ def run(
         # Where a pod finds it, nobody else does.
         host_for_others=host if host.token_file is None else None,
         place=place,
-        address="127.0.0.1" if place.host in _LOOPBACK else "0.0.0.0",
+        address="127.0.0.1" if place.host in LOOPBACK else "0.0.0.0",
         port=port or (place.port if place.url else _PORT),
         me=f"{socket.gethostname()}_{effects.chance.uuid('replica')}",
         lease=lease if leader_elect else None,
+        farewell_s=said["shutdown_delay"],
         features=Features.of(feature_gates, PLANE_USUAL),
         times=times,
         estimators=estimators,
@@ -141,6 +151,6 @@ def run(
 def _url(serve_at: str | None, host: Endpoint, port: int | None) -> str:
     if serve_at is not None:
         return serve_at.rstrip("/")
-    if urlsplit(host.server).hostname in _LOOPBACK:
+    if urlsplit(host.server).hostname in LOOPBACK:
         return f"https://127.0.0.1:{port or _PORT}"
     return ""

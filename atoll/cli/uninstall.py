@@ -3,18 +3,20 @@
 import os
 import sys
 import time
-from itertools import chain
+from contextlib import ExitStack
+from typing import Any
 
 import click
 
 from atoll.cli.amounts import count_of
 from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.install import ON_PLANE, plane_reached, reached
 from atoll.cli.printing import show, tell
 from atoll.cli.timing import Span
-from atoll.client.kubeconfig import read_kubeconfigs, usual_files
+from atoll.client.kubeconfig import usual_files
 from atoll.client.plain import PlainClient
 from atoll.hosting import removing
-from atoll.hosting.deploying import check_host
+from atoll.hosting.elsewhere import check
 from atoll.hosting.installation import NAMESPACE
 from atoll.members.objects import speaking_to
 
@@ -24,10 +26,11 @@ First the host stops asking it about anything, so that nobody is locked out; the
 Policies, Clusters and all other objects stay in the host, and what was delivered stays in the
 clusters; installing again goes on where it ended. With --purge the kinds and all their objects are
 deleted from the host. The clusters keep what was delivered to them even then: to have it removed
-there, unjoin them first.
+there, unjoin them first. Where the plane is another API server than the host's, name it, too.
 
 \b
 atoll uninstall --kubeconfig ~/.kube/host
+atoll uninstall --kubeconfig ~/.kube/host --plane-kubeconfig ~/.kube/plane
 atoll uninstall --kubeconfig ~/.kube/host --purge --yes
 """
 
@@ -40,6 +43,12 @@ atoll uninstall --kubeconfig ~/.kube/host --purge --yes
 )
 @click.option("--context", metavar="NAME", help="Its context [default: the current one].")
 @click.option("-n", "--namespace", default=NAMESPACE, show_default=True, help="Where it runs.")
+@click.option(
+    "--plane-kubeconfig",
+    metavar="FILE",
+    help="Where the plane is described, if that is another API server.",
+)
+@click.option("--plane-context", metavar="NAME", help="Its context [default: the current one].")
 @click.option("--purge", is_flag=True, help="Delete the kinds and all their objects as well.")
 @click.option(
     "--wait",
@@ -54,21 +63,20 @@ atoll uninstall --kubeconfig ~/.kube/host --purge --yes
 def uninstall(
     kubeconfig: str | None,
     context: str | None,
-    namespace: str,
     wait_s: float,
     *,
     purge: bool,
     yes: bool,
+    **said: Any,
 ) -> None:
-    files = read_kubeconfigs(kubeconfig or usual_files(os.environ))
-    host = PlainClient(files.endpoint(context, os.environ))
-    try:
-        with speaking_to(host):
-            check_host(host, namespace)
-            _confirm(removing.inventory(host), is_purge=purge, is_sure=yes)
-            _uninstall(host, removing.Wish(namespace, wait_s), is_purge=purge)
-    finally:
-        host.close()
+    with ExitStack() as opened:
+        another = plane_reached(said, opened)
+        host = reached(kubeconfig or usual_files(os.environ), context, opened)
+        check(host, another, said["namespace"])
+        plane = another or host
+        with speaking_to(plane):
+            _confirm(removing.inventory(plane), is_purge=purge, is_sure=yes)
+        _uninstall(host, plane, removing.Wish(said["namespace"], wait_s), is_purge=purge)
 
 
 def _confirm(found: removing.Inventory, *, is_purge: bool, is_sure: bool) -> None:
@@ -83,11 +91,11 @@ def _confirm(found: removing.Inventory, *, is_purge: bool, is_sure: bool) -> Non
         return
     counted = f"{count_of(found.clusters, 'cluster')} and {_deliveries(found.works)}"
     if is_purge:
-        tell(f"The host has {counted}. They are deleted from it, with every policy, for good.")
+        tell(f"The plane has {counted}. They are deleted from it, with every policy, for good.")
         tell("The clusters keep what was delivered, and nobody looks after it any more.")
         tell("To have it removed there, unjoin or unregister the clusters first.")
     else:
-        tell(f"The host has {counted}. They stay, and so does what was delivered,")
+        tell(f"The plane has {counted}. They stay, and so does what was delivered,")
         tell("but nobody looks after it until it is installed again.")
     if is_sure:
         return
@@ -102,13 +110,14 @@ def _deliveries(count: int) -> str:
     return "1 delivery" if count == 1 else f"{count} deliveries"
 
 
-def _uninstall(host: PlainClient, wish: removing.Wish, *, is_purge: bool) -> None:
-    steps = [removing.remove(host, wish, time.sleep)]
-    steps += [removing.purge(host, wish, time.sleep)] if is_purge else []
-    steps += [removing.remove_home(host, wish.namespace)]
+def _uninstall(
+    host: PlainClient, plane: PlainClient, wish: removing.Wish, *, is_purge: bool
+) -> None:
     changes = 0
-    for change in chain.from_iterable(steps):
-        show(str(change))
-        changes += 1
+    for server, step in removing.steps(host, plane, wish, time.sleep, is_purge=is_purge):
+        with speaking_to(server):
+            for change in step:
+                show(str(change) if server is host else f"{change}{ON_PLANE}")
+                changes += 1
     if not changes:
         tell(f"There is nothing of atoll in {wish.namespace} of {host.endpoint}")

@@ -149,7 +149,12 @@ def write_privately(path: Path, text: str) -> None:
 
 def kubeconfig_text(name: str, user: str, context: str, endpoint: Endpoint) -> str:
     """A kubeconfig with one context, by these names."""
-    cluster = {"server": endpoint.server, **_encoded("certificate-authority-data", endpoint.ca)}
+    cluster = {
+        "server": endpoint.server,
+        **_encoded("certificate-authority-data", endpoint.ca),
+        **({"tls-server-name": endpoint.server_name} if endpoint.server_name else {}),
+        **({"insecure-skip-tls-verify": True} if endpoint.skip_verification else {}),
+    }
     credentials = {
         **_encoded("client-certificate-data", endpoint.certificate),
         **_encoded("client-key-data", endpoint.key),

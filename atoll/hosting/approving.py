@@ -22,7 +22,7 @@ from atoll.runtime.worklist import Worklist
 _REQUESTS = Collection(
     f"{GROUP}/v1", "CertificateSigningRequest", "certificatesigningrequests", namespaced=False
 )
-_REVIEWS = Collection(
+REVIEWS = Collection(
     "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", namespaced=False
 )
 # Those of nodes are the host's own business.
@@ -84,7 +84,7 @@ class Approving:
                 "subresource": wanted.subresource,
             },
         }
-        answer = await self._api.create(_REVIEWS, {"metadata": {}, "spec": spec})
+        answer = await self._api.create(REVIEWS, {"metadata": {}, "spec": spec})
         return bool(answer["status"]["allowed"])
 
     async def _approve(self, request: Wire, message: str) -> None:

@@ -2,7 +2,8 @@
 
 A client and objects come in, changes go out. What is there already is brought up to date; what an
 earlier installation had and this one does not want is taken away. Refused before anything is
-written: a server that runs no pods, and an installation that somebody else looks after.
+written: a server that runs no pods, and an installation that somebody else looks after. A plane on
+another API server than the host's is made ready in `elsewhere`.
 """
 
 import json
@@ -16,9 +17,15 @@ from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient, Wire
 from atoll.client.refusals import Missing, refusal
 from atoll.errors import UsageError
-from atoll.hosting.installation import LABELS, NAME, Installation, objects_of
+from atoll.hosting.installation import (
+    LABELS,
+    NAME,
+    Installation,
+    objects_of,
+    objects_on_plane,
+)
 from atoll.hosting.registering import roles
-from atoll.hosting.rights import RIGHTS
+from atoll.hosting.rights import RIGHTS, RIGHTS_ELSEWHERE
 from atoll.members.agent_home import DEPLOYMENTS
 from atoll.members.objects import ACCOUNTS, NAMESPACES, RBAC, ROLE_BINDINGS, ROLES, SECRETS
 
@@ -74,36 +81,22 @@ def title_of(wire: Wire) -> str:
 
 def everything(wanted: Installation) -> list[Wire]:
     """All objects of an installation, with the roles that it may not give to others itself."""
-    given = [wire for _, wire in roles()] if wanted.plane is None else []
+    given = _given() if wanted.plane is None else []
     return [*objects_of(wanted, RIGHTS), *given]
 
 
+def everything_on_plane(wanted: Installation) -> list[Wire]:
+    """What belongs on the API server of a plane elsewhere before replicas can be let in there."""
+    return [*objects_on_plane(wanted, RIGHTS_ELSEWHERE), *_given()]
+
+
+def _given() -> list[Wire]:
+    return [wire for _, wire in roles()]
+
+
 def check_host(host: PlainClient, namespace: str) -> None:
-    """UsageError if a server is no host for us, or has an installation that is not ours."""
-    version = host.get("/version")
-    told = str(version.get("gitVersion", ""))
-    if "+atoll-" in told:
-        raise UsageError(
-            f"{host.endpoint} is a plane or a simulated cluster of `atoll up`, where no pods run;"
-            " name a cluster with --kubeconfig"
-        )
-    digits = re.match(r"\d+", str(version.get("minor", "")))
-    if digits and str(version.get("major")) == "1" and int(digits[0]) < _OLDEST_MINOR:
-        raise UsageError(
-            f"{host.endpoint} is Kubernetes {told}; 1.{_OLDEST_MINOR} or newer is needed"
-        )
-    _check_known(host, namespace)
-
-
-def _check_known(host: PlainClient, namespace: str) -> None:
-    found = find(host, COLLECTIONS["ClusterRoleBinding"].path(name=NAME))
-    for each in found.get("subjects") or () if found else ():
-        if each.get("name") == NAME and each.get("namespace") not in (None, namespace):
-            there = each["namespace"]
-            raise UsageError(
-                f"there is an installation in namespace {there}, and a host has room for one;"
-                f" use --namespace {there}"
-            )
+    """UsageError if a server is no host for us, or has an installation that is Helm's."""
+    check_version(host, "where no pods run; name a cluster with --kubeconfig")
     deployment = find(host, DEPLOYMENTS.path(namespace, NAME))
     annotations = (deployment["metadata"].get("annotations") or {}) if deployment else {}
     if _HELM in annotations:
@@ -111,6 +104,33 @@ def _check_known(host: PlainClient, namespace: str) -> None:
             f"Helm looks after this installation, as release {annotations[_HELM]};"
             " use helm upgrade or helm uninstall"
         )
+
+
+def check_version(server: PlainClient, not_ours: str) -> None:
+    """UsageError if a server is too old, or, for a reason that is given, one of `atoll up`."""
+    version = server.get("/version")
+    told = str(version.get("gitVersion", ""))
+    if "+atoll-" in told:
+        raise UsageError(
+            f"{server.endpoint} is a plane or a simulated cluster of `atoll up`, {not_ours}"
+        )
+    digits = re.match(r"\d+", str(version.get("minor", "")))
+    if digits and str(version.get("major")) == "1" and int(digits[0]) < _OLDEST_MINOR:
+        raise UsageError(
+            f"{server.endpoint} is Kubernetes {told}; 1.{_OLDEST_MINOR} or newer is needed"
+        )
+
+
+def check_room(server: PlainClient, namespace: str) -> None:
+    """UsageError if a server is a plane already, by an installation in another namespace."""
+    found = find(server, COLLECTIONS["ClusterRoleBinding"].path(name=NAME))
+    for each in found.get("subjects") or () if found else ():
+        if each.get("name") == NAME and each.get("namespace") not in (None, namespace):
+            there = each["namespace"]
+            raise UsageError(
+                f"there is an installation in namespace {there}, and a host has room for one;"
+                f" use --namespace {there}"
+            )
 
 
 def find(host: PlainClient, path: str) -> Wire | None:
@@ -132,10 +152,7 @@ def deploy(
 ) -> Iterator[Change]:
     """Have these objects, one after the other; as a trial, only ask what would become of them."""
     if not is_trial:
-        # What a user may not do shows at the objects of the whole cluster, before one is written.
-        wide = [each for each in objects if "namespace" not in each["metadata"]]
-        for each in wide:
-            _apply(host, each, is_trial=True)
+        try_wide(host, objects)
     new: set[str] = set()
     for each in objects:
         if is_trial and each["metadata"].get("namespace") in new:
@@ -147,12 +164,19 @@ def deploy(
         yield change
 
 
+def try_wide(host: PlainClient, objects: Sequence[Wire]) -> None:
+    """Refused if a user may not do this: objects of the whole cluster show it, and stay."""
+    for each in objects:
+        if "namespace" not in each["metadata"]:
+            _apply(host, each, is_trial=True)
+
+
 def retire(
-    host: PlainClient, objects: Sequence[Wire], namespace: str, *, is_trial: bool = False
+    host: PlainClient, objects: Sequence[Wire], all_of_them: Sequence[Wire], *, is_trial: bool
 ) -> Iterator[Change]:
-    """Take away what an earlier installation had and this one has not."""
+    """Take away what an earlier installation may have had of all there is, and this one has not."""
     wanted = {_path_of(each) for each in objects}
-    for each in reversed(everything(Installation(namespace=namespace, with_service_monitor=True))):
+    for each in reversed(all_of_them):
         path = _path_of(each)
         found = find(host, path) if path not in wanted else None
         if found is None or (is_ours(each) and not is_ours(found)):

@@ -27,8 +27,13 @@ PORT = 8443
 LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/component": "control-plane"}
 SERVING_SECRET = "atoll-serving"
 PLANE_SECRET = "atoll-plane"
+TOKEN_SECRET = "atoll-token"
+METRICS = "atoll-metrics"
+"""The role that may read our numbers; also who has it, and that one's token, for a monitor."""
+ON_PLANE = "placement.atoll.io/plane"
+"""The annotation of a way to a plane that says to which."""
 
-_PLANE_KEY = "kubeconfig"
+_PLANE_KEY, _TOKEN_KEY = "kubeconfig", "token"
 _PLANE_MOUNT = "/etc/atoll"
 _RBAC = "rbac.authorization.k8s.io"
 _HOSTNAME, _ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -55,11 +60,14 @@ class Plane:
     """An API server for users other than that of the cluster in which the replicas run.
 
     It reaches them at a URL; they reach it by the kubeconfig in a Secret, made if it is given here.
+    So is the one by which a monitor reads their numbers, whose token the plane knows. `uid` tells
+    planes apart.
     """
 
     url: str
     kubeconfig: str = field(default="", repr=False)
-    secret: str = PLANE_SECRET
+    metrics_token: str = field(default="", repr=False)
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +91,28 @@ class Installation:
 
 def objects_of(wanted: Installation, rights: Rights) -> list[Wire]:
     """All objects of an installation, in the order in which they are made."""
+    plane = wanted.plane
     return [
         _namespace(wanted),
         _object("v1", "ServiceAccount", wanted.namespace),
-        *(_roles(wanted, rights) if wanted.plane is None else _way(wanted, wanted.plane)),
+        *(_roles(wanted, rights) if plane is None else _ways(wanted, plane)),
         _service(wanted),
         _deployment(wanted),
         _disruption_budget(wanted),
         *([_network_policy(wanted)] if wanted.with_network_policy else []),
+        *(_monitor(wanted) if wanted.with_service_monitor and plane is None else []),
         *([_service_monitor(wanted)] if wanted.with_service_monitor else []),
+    ]
+
+
+def objects_on_plane(wanted: Installation, rights: Rights) -> list[Wire]:
+    """What the API server of a plane elsewhere must have for the replicas to be let in there."""
+    return [
+        _namespace(wanted),
+        _object("v1", "ServiceAccount", wanted.namespace),
+        _token(wanted, NAME, TOKEN_SECRET),
+        *_roles(wanted, rights),
+        *(_monitor(wanted) if wanted.with_service_monitor else []),
     ]
 
 
@@ -124,19 +145,42 @@ def _roles(wanted: Installation, rights: Rights) -> list[Wire]:
     ]
 
 
-def _way(wanted: Installation, plane: Plane) -> list[Wire]:
-    """How replicas reach the plane; what they may do is said there."""
+def _ways(wanted: Installation, plane: Plane) -> list[Wire]:
+    """How replicas and a monitor reach the plane; what they may do is said there."""
     if not plane.kubeconfig:
         return []
-    data = {_PLANE_KEY: base64.b64encode(plane.kubeconfig.encode()).decode()}
-    secret = _object("v1", "Secret", wanted.namespace, plane.secret)
-    return [{**secret, "type": "Opaque", "data": data}]
+    way = _secret(wanted, PLANE_SECRET, _PLANE_KEY, plane.kubeconfig)
+    way["metadata"]["annotations"] = {ON_PLANE: plane.uid}
+    numbers = _secret(wanted, METRICS, _TOKEN_KEY, plane.metrics_token)
+    return [way, numbers] if wanted.with_service_monitor else [way]
 
 
-def _bound(wanted: Installation, kind: str, role: str) -> Wire:
+def _secret(wanted: Installation, name: str, key: str, text: str) -> Wire:
+    data = {key: base64.b64encode(text.encode()).decode()}
+    return {**_object("v1", "Secret", wanted.namespace, name), "type": "Opaque", "data": data}
+
+
+def _token(wanted: Installation, account: str, name: str) -> Wire:
+    """A Secret that the cluster itself puts a token of an account into."""
+    secret = _object("v1", "Secret", wanted.namespace, name)
+    secret["metadata"]["annotations"] = {"kubernetes.io/service-account.name": account}
+    return {**secret, "type": "kubernetes.io/service-account-token"}
+
+
+def _monitor(wanted: Installation) -> list[Wire]:
+    """As whom a monitor reads our numbers."""
+    bound = _bound(wanted, "ClusterRole", METRICS, METRICS)
+    return [
+        _object("v1", "ServiceAccount", wanted.namespace, METRICS),
+        _token(wanted, METRICS, METRICS),
+        {**_object(f"{_RBAC}/v1", "ClusterRoleBinding", name=METRICS), **bound},
+    ]
+
+
+def _bound(wanted: Installation, kind: str, role: str, account: str = NAME) -> Wire:
     return {
         "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": role},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": wanted.namespace}],
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": wanted.namespace}],
     }
 
 
@@ -165,7 +209,8 @@ def _pod(wanted: Installation) -> Wire:
     pod: Wire = {
         "serviceAccountName": NAME,
         "securityContext": pod_confinement(),
-        "terminationGracePeriodSeconds": 30,
+        # To stop leading, to be forgotten by those who ask, and to finish answers.
+        "terminationGracePeriodSeconds": 60,
         "containers": [_container(wanted)],
         "volumes": [SCRATCH],
         "topologySpreadConstraints": [_spread(_HOSTNAME), _spread(_ZONE)],
@@ -180,7 +225,7 @@ def _pod(wanted: Installation) -> Wire:
         pod["tolerations"] = list(wanted.tolerations)
     if wanted.plane is not None:
         pod["automountServiceAccountToken"] = False
-        pod["volumes"] = [SCRATCH, {"name": "plane", "secret": {"secretName": wanted.plane.secret}}]
+        pod["volumes"] = [SCRATCH, {"name": "plane", "secret": {"secretName": PLANE_SECRET}}]
     return pod
 
 
@@ -247,6 +292,7 @@ def _service_monitor(wanted: Installation) -> Wire:
         "port": "https",
         "scheme": "https",
         "path": "/metrics",
+        "authorization": {"type": "Bearer", "credentials": {"name": METRICS, "key": _TOKEN_KEY}},
         "tlsConfig": {**trust, "serverName": f"{NAME}.{wanted.namespace}.svc"},
     }
     spec = {

@@ -60,7 +60,8 @@ _LIMITS = Limits(body_bytes_max=32 * 1024 * 1024)
 class Hosting:
     """How a plane is to run on a host: by which way, where it is reached, and how it behaves.
 
-    `lease` is None where nobody else may lead: then there is no election.
+    `lease` is None where nobody else may lead: then there is no election. One that is told to go
+    still serves for `farewell_s`, until nobody looks for it any more.
     """
 
     host: Endpoint
@@ -69,6 +70,7 @@ class Hosting:
     address: str
     port: int
     me: str
+    farewell_s: float
     lease: LeaseTimes | None = USUAL_LEASE_TIMES
     features: Features = PLANE_USUAL
     times: Times = USUAL_TIMES
@@ -91,8 +93,13 @@ async def _be(hosting: Hosting, effects: Effects) -> UsageError | None:
     replica = Replica(hosting, effects)
     async with Supervisor("plane", effects.chance) as supervisor:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, supervisor.stop)
+
+        def leave() -> None:
+            if not replica.leave():
+                supervisor.stop()
+
+        loop.add_signal_handler(signal.SIGTERM, leave)
+        loop.add_signal_handler(signal.SIGINT, supervisor.stop)
 
         async def host() -> None:
             await replica.run()
@@ -113,11 +120,22 @@ class Replica:
         self.refused: UsageError | None = None
         """What only a person can mend."""
         self._serves = asyncio.Event()
+        self._stay: asyncio.Timeout | None = None
+        """While we serve: how long we lead or wait for it, which is until we are told to leave."""
+        self._leaves = False
         self._knows_all = asyncio.Event()
         """Unset from the begin of leading until the controllers know all that there is."""
         self._knows_all.set()
         self._leads = False
         self._hub: Hub | None = None
+
+    def leave(self) -> bool:
+        """Lead no more, and serve for a while yet; False if we do not serve, or leave already."""
+        if self._stay is None or self._leaves:
+            return False
+        self._leaves = True
+        self._stay.reschedule(asyncio.get_running_loop().time())
+        return True
 
     async def run(self) -> None:
         """Serve and, whenever it is our turn, lead; for ever, unless something is `refused`."""
@@ -143,6 +161,7 @@ class Replica:
             {"event-loop": watchdog.stuck},
             {
                 "serving": partial(_not_yet, self._serves),
+                "shutdown": lambda: "process is shutting down" if self._leaves else "",
                 "controllers": partial(_not_yet, self._knows_all),
             },
         )
@@ -166,7 +185,11 @@ class Replica:
                 self._serves.set()
                 said = {"address": hosting.address, "port": hosting.port}
                 log.info("Serving at %(address)s:%(port)d", said)
-                await self._lead(api, keeping, resources_in(documents))
+                await self._lead_until_leaving(api, keeping, resources_in(documents))
+                if self._leaves:
+                    server.take_leave()
+                    log.info("Leaving; serving for %(for_s)g s more", {"for_s": hosting.farewell_s})
+                    await asyncio.sleep(hosting.farewell_s)
         finally:
             self._serves.clear()
             await server.stop()
@@ -180,6 +203,16 @@ class Replica:
             raise UsageError(
                 f"cannot listen on {address}:{port}; {why}; try: another --port"
             ) from error
+
+    async def _lead_until_leaving(self, api: ApiClient, keeping: Keeping, resources: bytes) -> None:
+        try:
+            async with asyncio.timeout(None) as self._stay:
+                await self._lead(api, keeping, resources)
+        except TimeoutError:
+            if not self._leaves:
+                raise
+        finally:
+            self._stay = None
 
     async def _lead(self, api: ApiClient, keeping: Keeping, resources: bytes) -> None:
         async def work(term: Term) -> None:

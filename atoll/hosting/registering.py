@@ -18,7 +18,7 @@ from atoll.client.collection import Collection
 from atoll.dialects.karmada import names
 from atoll.hosting.admitting import CONVERSION, DEFAULTS, PROTECTION, RULES
 from atoll.hosting.definitions import host_definitions
-from atoll.hosting.installation import NAME
+from atoll.hosting.installation import METRICS, NAME
 from atoll.hosting.place import Place
 from atoll.hosting.translating import KEPT, SHOWN
 
@@ -53,6 +53,13 @@ _READERS = (
     {
         "metadata": {"name": "atoll-view", "labels": {f"{GROUP}/aggregate-to-view": "true"}},
         "rules": [{"verbs": list(READ), "apiGroups": [KEPT.group], "resources": ["explanations"]}],
+    },
+)
+_NUMBERS = (
+    f"clusterroles.{GROUP}",
+    {
+        "metadata": {"name": METRICS},
+        "rules": [{"verbs": ["get"], "nonResourceURLs": ["/metrics"]}],
     },
 )
 # As Karmada registers it.
@@ -91,8 +98,8 @@ def spaces(place: Place) -> Iterator[Applied]:
 
 
 def roles() -> Iterator[Applied]:
-    """What agents and people may do; who applies it must be allowed to give such rights."""
-    for collection, given in (*AGENT_ROLES, *PEOPLE_ROLES, _READERS):
+    """What agents, people and monitors may do; who applies it must be allowed to give that."""
+    for collection, given in (*AGENT_ROLES, *PEOPLE_ROLES, _READERS, _NUMBERS):
         plural, _, group = collection.partition(".")
         kind = _ROLE_KINDS[plural]
         place = Collection(f"{group}/v1", kind, plural, namespaced=not kind.startswith("Cluster"))

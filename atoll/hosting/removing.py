@@ -1,11 +1,12 @@
 """Taking an installation off a host, in an order in which nobody is locked out.
 
-A client comes in, changes go out. First the host forgets whom to ask about our kinds, so that
-writes need no answer of ours; then the replicas go, then what they needed. The objects of users
-stay, unless they are purged. Member clusters are never spoken to: what was delivered stays there.
+Clients come in, of the host and of its plane, which may be the same; changes go out. First the
+plane forgets whom to ask about our kinds, so that writes need no answer of ours; then the replicas
+go, then what they needed. The objects of users stay, unless they are purged. Member clusters are
+never spoken to: what was delivered stays there.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +22,19 @@ from atoll.hosting.deploying import (
     PODS,
     Change,
     everything,
+    everything_on_plane,
     find,
     is_ours,
     title_of,
 )
-from atoll.hosting.installation import NAME, PLANE_SECRET, SERVING_SECRET, Installation
+from atoll.hosting.installation import (
+    METRICS,
+    NAME,
+    PLANE_SECRET,
+    SERVING_SECRET,
+    Installation,
+    Plane,
+)
 from atoll.hosting.place import OUTSIDE, Place
 from atoll.hosting.registering import API_SERVICES, Registration, definitions, registrations
 from atoll.hosting.translating import KEPT
@@ -93,27 +102,47 @@ def _listed(host: PlainClient, collection: Collection) -> list[Wire]:
         return []
 
 
-def remove(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
-    """Take away all that runs the plane but its home; gives what became of each."""
-    yield from _unregister(host, wish.namespace)
+def steps(
+    host: PlainClient, plane: PlainClient, wish: Wish, pause: Pause, *, is_purge: bool
+) -> Iterator[tuple[PlainClient, Iterator[Change]]]:
+    """All that is to be done, in its order, each with whom it is done to; they may be the same."""
+    space, is_one = wish.namespace, plane is host
+    yield plane, _unregister(plane, space)
+    yield host, _stop(host, wish, pause)
+    # A replica that was still there may have registered anew.
+    yield plane, _unregister(plane, space)
+    made = Installation(
+        namespace=space, with_service_monitor=True, plane=None if is_one else Plane("")
+    )
+    yield host, _clear(host, space, everything(made))
+    if not is_one:
+        yield plane, _clear(plane, space, everything_on_plane(made))
+    if is_purge:
+        yield plane, purge(plane, wish, pause)
+    for each in (host,) if is_one else (host, plane):
+        yield each, _remove_home(each, space)
+
+
+def _stop(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
+    """Take away the replicas, and wait for their end."""
     yield from _drop(host, DEPLOYMENTS, NAME, wish.namespace)
     for name in _wait_for_pods(host, wish, pause):
         yield Change(f"pod/{name}", "still ends")
-    # A replica that was still there may have registered anew.
-    yield from _unregister(host, wish.namespace)
-    for wire in reversed(
-        everything(Installation(namespace=wish.namespace, with_service_monitor=True))
-    ):
+
+
+def _clear(host: PlainClient, namespace: str, made: Sequence[Wire]) -> Iterator[Change]:
+    """Take away what was made, and what replicas made, but for their home."""
+    for wire in reversed(made):
         if wire["kind"] == NAMESPACES.kind:
             continue
         metadata, collection = wire["metadata"], COLLECTIONS[wire["kind"]]
         yield from _drop(host, collection, metadata["name"], metadata.get("namespace", ""))
-    yield from _drop(host, COLLECTIONS["Service"], OUTSIDE, wish.namespace)
-    for name in (SERVING_SECRET, PLANE_SECRET):
-        yield from _drop(host, SECRETS, name, wish.namespace)
+    yield from _drop(host, COLLECTIONS["Service"], OUTSIDE, namespace)
+    for name in (SERVING_SECRET, PLANE_SECRET, METRICS):
+        yield from _drop(host, SECRETS, name, namespace)
 
 
-def remove_home(host: PlainClient, namespace: str) -> Iterator[Change]:
+def _remove_home(host: PlainClient, namespace: str) -> Iterator[Change]:
     """Take away, last of all, where the replicas found each other and where they lived."""
     yield from _drop(host, LEASES, LEASE, namespace)
     yield from _drop_namespace(host, namespace)

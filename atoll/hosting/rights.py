@@ -136,6 +136,8 @@ def _serving() -> Iterator[Right]:
     yield Right("clusters", KEPT.group, status, ("get", "update", "patch"))
     yield Right("proxy", "", ("secrets",), ("get",))
     yield Right("proxy", _RBAC, ("clusterroles", "clusterrolebindings"), _FOLLOW)
+    reviews, seldom = ("tokenreviews",), "when somebody reads our numbers"
+    yield Right("metrics", "authentication.k8s.io", reviews, ("create",), rarely=seldom)
     yield Right("admission", _CONFIG, ("resourceinterpretercustomizations",), ("list",))
 
 
@@ -207,3 +209,6 @@ def rules(table: Iterable[Right]) -> list[Mapping[str, Any]]:
 
 RIGHTS = Rights(everywhere=rules(everywhere()), at_home=rules(at_home()))
 """Of a program in a pod of the host, which may propagate every kind."""
+
+RIGHTS_ELSEWHERE = Rights(everywhere=rules((*everywhere(), *outside())), at_home=rules(at_home()))
+"""The same, of one that runs in another cluster."""

@@ -1,7 +1,7 @@
 """What we serve at the host's request: our API, webhooks, and how we are.
 
 Requests come in, responses go out. Only the host may ask for our API, which it does for callers it
-has let in; whether we are well may be asked by anybody.
+has let in; whether we are well may be asked by anybody, how much we do by whom the host lets.
 """
 
 from collections.abc import Callable
@@ -23,16 +23,19 @@ from atoll.apiserver.responding import status_response, text_response
 from atoll.apiserver.routing import ResourceRoute, beyond_subresource, route
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.status import ApiError, unavailable, unknown_resource
+from atoll.client.api import ApiClient
 from atoll.client.transport import Transport, Unreachable
 from atoll.effects import Effects
 from atoll.exchange import Request, Response
 from atoll.hosting.admitting import Admitting
 from atoll.hosting.definitions import cluster_definition
 from atoll.hosting.hosted import translated
+from atoll.hosting.scraping import check_reader
 from atoll.hosting.translating import SHOWN
 from atoll.instruments.families import More
 
-_FOR_ALL = frozenset([*ENDPOINTS, "metrics", "version"])
+_FOR_ALL = frozenset([*ENDPOINTS, "version"])
+_FOR_READERS = "metrics"
 _FOR_HOST = frozenset(["apis", "openapi"])
 
 
@@ -76,6 +79,9 @@ class Serving:
     async def _answer(self, request: Request) -> Response:
         parts = tuple(unquote(each) for each in request.path.split("/") if each)
         if parts and parts[0] in _FOR_ALL:
+            return self.documents.respond(request, parts)
+        if parts == (_FOR_READERS,):
+            await check_reader(ApiClient(self.host), request)
             return self.documents.respond(request, parts)
         if not parts or parts[0] not in _FOR_HOST:
             if request.method == "POST" and (review := await self.admitting.serve(request)):

@@ -104,13 +104,13 @@ def _credentials(member: PlainClient, space: str, account: str, wait_s: int) -> 
     }
     secret["metadata"]["annotations"] = {_ACCOUNT: account}
     make(member, SECRETS, secret)
-    data = _filled(member, secret, wait_s)
+    data = filled(member, secret, wait_s)
     if data is not None:
         return Credentials(data["token"], data.get("ca.crt", ""))
     return _requested(member, space, account, wait_s)
 
 
-def _filled(member: PlainClient, secret: Wire, wait_s: int) -> Wire | None:
+def filled(member: PlainClient, secret: Wire, wait_s: int) -> Wire | None:
     """The content of a token Secret once the cluster has written it; None if it does not."""
     stored = member.get(SECRETS.path_of(secret))
     data: Wire = stored.get("data") or {}

@@ -39,10 +39,20 @@ def write(path: Path, document: object) -> Path:
     return path
 
 
-def test_what_is_written_can_be_read_again_and_by_its_owner_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        pytest.param(FULL, id="usual"),
+        pytest.param(replace(FULL, server_name="plane.example"), id="another-name"),
+        pytest.param(replace(FULL, ca=None, skip_verification=True), id="not-verified"),
+    ],
+)
+def test_what_is_written_can_be_read_again_and_by_its_owner_only(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
     path = tmp_path / "kubeconfig"
-    write_kubeconfig(path, "atoll", FULL)
-    assert read_kubeconfig(path) == FULL
+    write_kubeconfig(path, "atoll", endpoint)
+    assert read_kubeconfig(path) == endpoint
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
 

@@ -56,7 +56,7 @@ class Host:
             [self.cluster.kubectl, "--kubeconfig", self.kubeconfig, *words],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=240,
             check=False,
         )
 
@@ -69,7 +69,7 @@ class Host:
 
     def wait_for(self, holds: Callable[[], bool]) -> None:
         """Wait for a condition; its limit is for a machine that has other things to do."""
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 240
         while not holds():
             assert time.monotonic() < deadline, "it does not come to hold"
             time.sleep(0.05)
@@ -117,7 +117,9 @@ class Host:
 
     def clear(self) -> None:
         """Leave nothing; nobody else finishes the deletion of a namespace here."""
-        list(removing.remove(self.client, Wish(NAMESPACE, 0), pause))
+        client, wish = self.client, Wish(NAMESPACE, 0)
+        for _, step in removing.steps(client, client, wish, pause, is_purge=False):
+            list(step)
         for space in OWN_SPACES:
             self._bury(space)
 

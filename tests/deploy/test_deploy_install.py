@@ -9,10 +9,15 @@ import pytest
 import yaml
 from hosts import REGISTRATION, Host, command
 
-from atoll.cli.run import run
 from atoll.errors import UsageError
-from atoll.hosting.deploying import COLLECTIONS, PODS, everything, still_missing
-from atoll.hosting.installation import LABELS, NAMESPACE, Installation
+from atoll.hosting.deploying import (
+    COLLECTIONS,
+    PODS,
+    SERVICE_MONITORS,
+    everything,
+    still_missing,
+)
+from atoll.hosting.installation import LABELS, NAMESPACE, Installation, Plane
 from atoll.hosting.registering import DEFINITIONS, definitions, registrations
 from atoll.hosting.removing import LEASES, RECORDS, Wish, purge
 from atoll.members.unjoining import WORKS
@@ -21,7 +26,6 @@ pytestmark = pytest.mark.testenv
 
 Capture = pytest.CaptureFixture[str]
 EVERYTHING = set(COLLECTIONS) - {"ServiceMonitor", "Secret"}
-LOCAL_ROLES = {"Role", "RoleBinding"}
 DEPLOYMENT = COLLECTIONS["Deployment"].path(NAMESPACE, "atoll")
 MONITORS = "servicemonitors.monitoring.coreos.com"
 
@@ -59,51 +63,25 @@ def test_another_wish_changes_only_what_differs(host: Host, capsys: Capture) -> 
     }
 
 
-def test_replicas_serve_an_api_server_elsewhere_without_rights_where_they_run(
-    host: Host, capsys: Capture
-) -> None:
-    words = ("install", "--kubeconfig", host.kubeconfig)
-    command(capsys, *words)
-    code, told, _ = command(capsys, *words, "--plane-kubeconfig", host.kubeconfig)
-    assert code == 0
-    assert "secret/atoll-plane created" in told
-    assert "clusterrole.rbac.authorization.k8s.io/atoll deleted" in told
-    assert host.kinds_there() == EVERYTHING - {"ClusterRole", "ClusterRoleBinding"} - LOCAL_ROLES
-    pod = host.client.get(DEPLOYMENT)["spec"]["template"]["spec"]
-    name, *rest = pod["containers"][0]["args"]
-    said = run.make_context(name, list(rest)).params
-    assert said["serve_at"] == "https://atoll.atoll-system.svc"
-    secret = host.client.get(COLLECTIONS["Secret"].path(NAMESPACE, "atoll-plane"))
-    kubeconfig = yaml.safe_load(base64.b64decode(secret["data"]["kubeconfig"]))
-    assert kubeconfig["clusters"][0]["cluster"]["server"] == host.cluster.url
-    assert said["kubeconfig"] == "/etc/atoll/kubeconfig"
-    code, told, _ = command(capsys, "uninstall", "--kubeconfig", host.kubeconfig)
-    assert (code, "secret/atoll-plane deleted" in told) == (0, True)
-
-
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        pytest.param(["--serve-at", "https://x"], "go with --plane-kubeconfig", id="no-plane"),
-        pytest.param(["--plane-kubeconfig", "plugin"], "cannot be used from a pod", id="plugin"),
-        pytest.param(["--requests", "much"], 'requests "much" cannot be read', id="amounts"),
-        pytest.param(["-o", "yaml"], "-o goes with --dry-run", id="form"),
+        pytest.param(
+            ["install", "--serve-at", "https://x"], "at goes with --plane-kubeconfig", id="no-plane"
+        ),
+        *(
+            pytest.param([word, "--plane-context", "x"], "context goes with --plane-kube", id=word)
+            for word in ("install", "uninstall")
+        ),
+        pytest.param(
+            ["install", "--requests", "much"], 'requests "much" cannot be read', id="amounts"
+        ),
+        pytest.param(["install", "-o", "yaml"], "-o goes with --dry-run", id="form"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], problem: str
-) -> None:
-    execute = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "get-token"}}
-    config = {
-        "clusters": [{"name": "a", "cluster": {"server": "https://127.0.0.1:1"}}],
-        "users": [{"name": "a", "user": execute}],
-        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
-        "current-context": "a",
-    }
-    (tmp_path / "plugin").write_text(yaml.safe_dump(config))
-    monkeypatch.chdir(tmp_path)
-    code, _, told = command(capsys, "install", "--kubeconfig", "none", *words)
-    assert code in (1, 2)
+def test_what_cannot_be_meant_is_refused(capsys: Capture, words: list[str], problem: str) -> None:
+    code, done, told = command(capsys, *words, "--kubeconfig", "none")
+    assert (code, done, told.count("\n")) == (2, [], 1)
     assert problem in told
 
 
@@ -123,6 +101,10 @@ def test_manifests_are_printed_for_others_to_apply(capsys: Capture) -> None:
     assert list(yaml.safe_load_all(text)) == everything(Installation(replicas=1))
     _, lines, _ = command(capsys, *words, "-o", "json")
     assert json.loads("\n".join(lines))["items"] == everything(Installation(replicas=1))
+    _, lines, told = command(capsys, *words, "-o", "json", "--plane-kubeconfig", "nowhere")
+    elsewhere = Installation(replicas=1, plane=Plane("https://atoll.atoll-system.svc"))
+    assert json.loads("\n".join(lines))["items"] == everything(elsewhere)
+    assert told == "Left out: what belongs on the plane, and secret/atoll-plane with its token\n"
 
 
 def test_its_pods_keep_to_the_strictest_standard_of_the_host(host: Host, capsys: Capture) -> None:
@@ -141,7 +123,7 @@ def test_its_pods_keep_to_the_strictest_standard_of_the_host(host: Host, capsys:
 
 
 def test_prometheus_operator_is_told_where_there_is_one(host: Host, capsys: Capture) -> None:
-    path = DEFINITIONS.path(name=MONITORS)
+    path, monitor = DEFINITIONS.path(name=MONITORS), SERVICE_MONITORS.path(NAMESPACE, "atoll")
     wish = ("install", "--kubeconfig", host.kubeconfig)
     code, _, told = command(capsys, *wish, "--service-monitor")
     assert code == 1
@@ -151,8 +133,17 @@ def test_prometheus_operator_is_told_where_there_is_one(host: Host, capsys: Capt
         host.wait_for(lambda: host.has("/apis/monitoring.coreos.com/v1"))
         _, done, _ = command(capsys, *wish)
         assert "servicemonitor.monitoring.coreos.com/atoll created" in done
+        endpoint = host.client.get(monitor)["spec"]["endpoints"][0]
+        assert endpoint["authorization"]["credentials"] == {"name": "atoll-metrics", "key": "token"}
+        token = host.client.get(COLLECTIONS["Secret"].path(NAMESPACE, "atoll-metrics"))
+        assert token["type"] == "kubernetes.io/service-account-token"
         _, done, _ = command(capsys, *wish, "--no-service-monitor")
-        assert "servicemonitor.monitoring.coreos.com/atoll deleted" in done
+        assert [each for each in done if not each.endswith(" unchanged")] == [
+            "servicemonitor.monitoring.coreos.com/atoll deleted",
+            "clusterrolebinding.rbac.authorization.k8s.io/atoll-metrics deleted",
+            "secret/atoll-metrics deleted",
+            "serviceaccount/atoll-metrics deleted",
+        ]
     finally:
         host.client.delete(path)
 
@@ -297,7 +288,7 @@ class TestTakingItOffWhileUsersHaveSomething:
     def test_asks_first(self, used_host: Host, capsys: Capture) -> None:
         code, done, told = command(capsys, "uninstall", "--kubeconfig", used_host.kubeconfig)
         assert (code, done) == (2, [])
-        assert "The host has 1 cluster and 1 delivery. They stay" in told
+        assert "The plane has 1 cluster and 1 delivery. They stay" in told
         assert "nothing was removed; there is no terminal to ask on; try: --yes" in told
 
     def test_purges_nothing_while_an_agent_would_act_on_it(

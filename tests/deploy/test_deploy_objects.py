@@ -5,14 +5,18 @@ from typing import Any
 import pytest
 
 from atoll.cli.run import run
+from atoll.hosting.deploying import everything
 from atoll.hosting.installation import (
     LABELS,
+    METRICS,
     PORT,
     SERVING_SECRET,
     Installation,
+    Plane,
     Resources,
     Rights,
     objects_of,
+    objects_on_plane,
 )
 
 RIGHTS = Rights(everywhere=[{"verbs": ["get"]}], at_home=[{"verbs": ["list"]}])
@@ -84,6 +88,36 @@ def test_all_that_selects_the_pods_finds_them() -> None:
     assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
     assert monitor["endpoints"][0]["port"] in {each["name"] for each in service["spec"]["ports"]}
     assert monitor["endpoints"][0]["tlsConfig"]["ca"]["secret"]["name"] == SERVING_SECRET
+
+
+def test_a_monitor_shows_the_token_of_an_account_that_may_read_the_numbers() -> None:
+    made = {
+        (each["kind"], each["metadata"]["name"]): each
+        for each in everything(Installation(with_service_monitor=True))
+    }
+    (endpoint,) = made["ServiceMonitor", "atoll"]["spec"]["endpoints"]
+    credentials = endpoint["authorization"]["credentials"]
+    secret = made["Secret", credentials["name"]]
+    account = secret["metadata"]["annotations"]["kubernetes.io/service-account.name"]
+    space = made["ServiceAccount", account]["metadata"]["namespace"]
+    binding = made["ClusterRoleBinding", METRICS]
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": account, "namespace": space}]
+    assert (secret["type"], credentials["key"]) == ("kubernetes.io/service-account-token", "token")
+    role = made["ClusterRole", binding["roleRef"]["name"]]
+    assert role["rules"] == [{"verbs": ["get"], "nonResourceURLs": [endpoint["path"]]}]
+
+
+def test_who_may_read_the_numbers_is_said_where_users_are_known() -> None:
+    wanted = Installation(
+        plane=Plane("https://x", "kubeconfig", "token"), with_service_monitor=True
+    )
+    kinds = {"ServiceAccount", "ClusterRoleBinding"}
+    on_host, on_plane = (
+        [each for each in objects if each["metadata"]["name"] == METRICS]
+        for objects in (objects_of(wanted, RIGHTS), objects_on_plane(wanted, RIGHTS))
+    )
+    assert [(each["kind"], each["data"]) for each in on_host] == [("Secret", {"token": "dG9rZW4="})]
+    assert {each["kind"] for each in on_plane} == {"Secret", *kinds}
 
 
 def test_labels_that_select_stay_the_same_from_version_to_version() -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 import yaml
 from consoles import Block, Command, Shell, Wrong, blocks_of, check, same
 
-from testenv.cluster import kubernetes
+from testenv.build import find
+from testenv.cluster import BARE, start_together, starting
 
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -98,13 +100,15 @@ def _documents() -> Iterator[object]:
 
 @pytest.fixture
 def host(request: pytest.FixtureRequest, environment: Mapping[str, str]) -> Iterator[None]:
-    """The user is the administrator of a real API server, where a document needs one."""
+    """The user is the administrator of real API servers, where a document needs them."""
     if request.node.get_closest_marker("testenv") is None:
         yield
         return
-    with kubernetes() as cluster:
-        path = Path(environment["HOME"]) / ".kube" / "host"
-        path.write_text(cluster.kubeconfig.read_text())
+    with ExitStack() as started:
+        clusters = start_together([starting(find(), BARE, started) for _ in ("host", "plane")])
+        for name, cluster in zip(("host", "plane"), clusters, strict=True):
+            path = Path(environment["HOME"]) / ".kube" / name
+            path.write_text(cluster.kubeconfig.read_text())
         yield
 
 

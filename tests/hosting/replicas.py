@@ -31,6 +31,7 @@ ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{NAME}"
 LEASE = f"/apis/{SEAT.api_version}/namespaces/{SEAT.namespace}/leases/{SEAT.name}"
 CLUSTERS = Collection("cluster.karmada.io/v1alpha1", "Cluster", "clusters", namespaced=False)
 QUICK = ("--lease-duration=6s", "--renew-deadline=4s", "--retry-period=1s")
+AT_ONCE = "--shutdown-delay=0s"
 _RBAC = "rbac.authorization.k8s.io/v1"
 _PLACES = {
     each.kind: each
@@ -45,7 +46,7 @@ _PLACES = {
 }
 """What an account and its rights are made of."""
 _APPLY = {"content-type": "application/apply-patch+yaml"}
-_LIMIT_S = 120.0
+_LIMIT_S = 240.0
 
 
 def wait_for(what: str, look: Callable[[], T]) -> T:
@@ -186,7 +187,8 @@ def replica(kubeconfig: Path, *words: str, program: Path | None = None) -> Itera
     (port,) = free_ports(1)
     log = kubeconfig.with_name(f"{kubeconfig.name}-{port}.log")
     command = [sys.executable, "-m", "atoll", "run", f"--kubeconfig={kubeconfig}"]
-    command += [f"--serve-at=https://127.0.0.1:{port}", *words]
+    # An earlier version may not know this word.
+    command += [f"--serve-at=https://127.0.0.1:{port}", *([] if program else [AT_ONCE]), *words]
     environment = {**os.environ, **({"PYTHONPATH": str(program)} if program else {})}
     with log.open("wb") as written:
         process = subprocess.Popen(

@@ -12,7 +12,7 @@ from planes import CLUSTERS, JSON, asked, cluster, serving, write
 from replicas import Host, Setting, wait_for
 
 from atoll.client.refusals import Refused
-from atoll.hosting.installation import NAMESPACE, SERVING_SECRET
+from atoll.hosting.installation import NAME, NAMESPACE, SERVING_SECRET
 
 pytestmark = pytest.mark.testenv
 
@@ -30,13 +30,44 @@ def served(setting: Setting) -> Iterator[tuple[Host, str]]:
 @pytest.mark.parametrize(
     "path",
     [
-        *("/healthz", "/livez", "/readyz", "/metrics", "/version"),
-        *("/livez/event-loop", "/readyz/serving", "/readyz/controllers", "/readyz?verbose"),
+        *("/healthz", "/livez", "/readyz", "/version"),
+        *(
+            "/livez/event-loop",
+            "/readyz/serving",
+            "/readyz/controllers",
+            "/readyz/shutdown",
+            "/readyz?verbose",
+        ),
     ],
 )
 def test_anybody_may_ask_how_it_is(served: tuple[Host, str], path: str):
     host, url = served
     assert asked(host, f"{url}{path}") == 200
+
+
+def test_its_numbers_are_for_those_whom_the_host_lets_read_them(
+    served: tuple[Host, str], setting: Setting
+):
+    host, url = served
+    metrics = f"{url}/metrics"
+    account = json.loads(host.account(setting.directory).read_text())["users"][0]["user"]
+    claims = {"x_remote_user": "admin", "x_remote_group": "system:masters"}
+    assert asked(host, metrics, **claims) == 401
+    assert asked(host, metrics, authorization="Bearer nobody's") == 401
+    assert asked(host, metrics, authorization="Basic YTpi") == 401
+    assert asked(host, metrics, authorization=f"Bearer {account['token']}") == 403
+    assert asked(host, f"{metrics}/more", authorization=f"Bearer {account['token']}") == 404
+    rbac = "rbac.authorization.k8s.io"
+    reader = {
+        "apiVersion": f"{rbac}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "numbers"},
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "atoll-metrics"},
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}],
+    }
+    host.apply(f"/apis/{rbac}/v1/clusterrolebindings/numbers", reader)
+    may = {"authorization": f"Bearer {account['token']}"}
+    wait_for("the right", lambda: asked(host, metrics, **may) == 200)
 
 
 @pytest.mark.parametrize("path", ["/apis", GROUP, CLUSTERS, "/openapi/v3", f"{CLUSTERS}/m/proxy/"])

@@ -6,12 +6,17 @@ server by their tokens.
 """
 
 import json
-from contextlib import ExitStack
+import re
+import ssl
+import time
+from contextlib import ExitStack, closing
 from datetime import datetime, timedelta
+from http.client import HTTPSConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
+from planes import authority
 from replicas import (
     LEASE,
     QUICK,
@@ -184,3 +189,54 @@ def test_however_the_leader_is_lost_another_goes_on_and_nothing_else_changes(
         stop(setting, three, one)
         assert member.get(path_of("lost", "web"))["metadata"]["uid"] == uid
         assert one.stop() == 0
+
+
+def heard(host: Host, one: Replica, path: str) -> tuple[int, str | None]:
+    """What a replica answers to somebody who would go on, and whether it lets them."""
+    (port,) = re.findall(r"Serving at 127\.0\.0\.1:(\d+)", one.said())
+    tls = ssl.create_default_context(cadata=authority(host))
+    connection = HTTPSConnection("127.0.0.1", int(port), timeout=60, context=tls)
+    with closing(connection):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.getheader("connection")
+
+
+def test_one_that_is_told_to_end_lets_another_lead_and_serves_on_until_it_is_told_again(
+    setting: Setting,
+) -> None:
+    host = setting.host
+    with ExitStack() as started:
+
+        def begin() -> Replica:
+            kubeconfig = host.account(setting.directory)
+            return started.enter_context(replica(kubeconfig, *QUICK, "--shutdown-delay=1h"))
+
+        one = begin()
+        wait_for("one who leads", one.terms)
+        wait_for("it to know all", lambda: heard(host, one, "/readyz") == (200, None))
+        two = begin()
+        wait_for("one who waits", lambda: " leads\n" in two.said())
+        one.process.terminate()
+        wait_for("another who leads", two.terms)
+        wait_for("it to say so", lambda: heard(host, one, "/version") == (200, "close"))
+        assert heard(host, one, "/livez")[0] == 200
+        assert heard(host, one, "/readyz")[0] == 500
+        assert heard(host, one, "/readyz/shutdown")[0] == 500
+        assert heard(host, two, "/readyz/shutdown") == (200, None)
+        assert one.process.poll() is None
+        assert one.stop() == 0, one.said()  # in far less than an hour
+        assert "Stopped in good order" in one.said()
+
+
+def test_one_that_is_told_to_end_does_so_by_itself_and_not_before_its_time(
+    setting: Setting,
+) -> None:
+    with replica(setting.host.account(setting.directory), *QUICK, "--shutdown-delay=2s") as one:
+        wait_for("one who leads", one.terms)
+        begun = time.monotonic()
+        assert one.stop() == 0, one.said()
+        assert time.monotonic() - begun >= 2
+        assert "Leaving; serving for 2 s more" in one.said()
+        assert "Stopped in good order" in one.said()
+        assert setting.host.leader() == ""

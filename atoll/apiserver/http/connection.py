@@ -41,6 +41,7 @@ class Shared:
     connections: dict["Connection", None] = field(default_factory=dict)
     # Those whose clients are to go on: longest without an answer first.
     awaiting: dict["Connection", None] = field(default_factory=dict)
+    leaving: bool = False  # every connection ends with its next answer
     ending: bool = False
 
 
@@ -348,9 +349,10 @@ class Connection(asyncio.Protocol):
             await self._paused
 
     def _head(self, response: Response, arrival: Arrival, length: int | None) -> bytes:
-        close = not arrival.keep_alive or self._shared.ending
+        shared = self._shared
+        close = not arrival.keep_alive or shared.leaving or shared.ending
         self._final = self._final or close
-        date = self._shared.date()
+        date = shared.date()
         return writing.head(response, date, length, close=close, modern=arrival.modern)
 
     async def _write_stream(self, response: Response, arrival: Arrival, *, method: str) -> None:

@@ -73,6 +73,10 @@ class HttpServer:
             ssl_shutdown_timeout=self._limits.farewell_s if tls else None,
         )
 
+    def take_leave(self) -> None:
+        """Go on, but say with every answer that its connection ends: clients look elsewhere."""
+        self._shared.leaving = True
+
     async def stop(self) -> None:
         """Accept no more, finish answers, end streams cleanly; after `shutdown_s` cut the rest."""
         if self._server is not None:
