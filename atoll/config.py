@@ -7,6 +7,7 @@ the places it names exist, and may be written, is found out by those who use the
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 41443
@@ -86,6 +87,21 @@ class LogChoice:
 USUAL_LOGGING = LogChoice()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracingChoice:
+    """Whether and where it is told how changes went from their templates to members."""
+
+    endpoint: str = ""  # of a collector, with the path; none: nothing is told
+    ratio: float = 1.0  # the part of the changes that is told
+    service: str = "atoll"
+    is_said: bool = False  # by flags, not by the environment
+
+
+NO_TRACING = TracingChoice()
+_TRACES = "/v1/traces"
+_OTLP_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One instance: where its data is, and where it listens.
@@ -106,6 +122,7 @@ class Config:
     estimators: EstimatorChoice = NO_ESTIMATORS
     audit: AuditChoice = NO_AUDIT
     logs: LogChoice = USUAL_LOGGING
+    tracing: TracingChoice = NO_TRACING
     gates: int | None = None
     """How many processes speak TLS and HTTP to clients; 0: the server itself does. None: as many
     as there are processors for."""
@@ -207,6 +224,34 @@ def read_config(
         is_default=data_dir is None,
         fleet=fleet,
         feature_gates=feature_gates,
+    )
+
+
+def read_tracing(
+    environment: Mapping[str, str], endpoint: str | None, ratio: float, service: str
+) -> TracingChoice:
+    """Where traces go: flags, else what OpenTelemetry's own names say; ValueError if that is no
+    address.
+    """
+    is_off = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    usual = "" if is_off else environment.get(_OTLP_ENDPOINT, "")
+    found = usual if endpoint is None else endpoint
+    if not found:
+        return NO_TRACING
+    try:
+        url = urlsplit(found)
+        is_address = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:  # of the port
+        is_address = False
+    if not is_address or url.query or url.fragment:
+        source = _OTLP_ENDPOINT if endpoint is None else "--tracing-endpoint"
+        raise ValueError(f'{source}: "{found}" is no address of a collector')
+    path = url.path.rstrip("/")
+    return TracingChoice(
+        endpoint=f"{url.scheme}://{url.netloc}{path.removesuffix(_TRACES)}{_TRACES}",
+        ratio=ratio,
+        service=environment.get("OTEL_SERVICE_NAME") or service,
+        is_said=endpoint is not None,
     )
 
 

@@ -35,10 +35,12 @@ from atoll.client.transport import Transport
 from atoll.config import (
     DEFAULT_PORT,
     NO_ESTIMATORS,
+    NO_TRACING,
     USUAL_TIMES,
     Config,
     EstimatorChoice,
     Times,
+    TracingChoice,
 )
 from atoll.effects import Effects
 from atoll.exchange import Peer
@@ -140,7 +142,7 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         plane.server.limit(config.requests)
         _prepare_files(config, door)
         features = Features.of(config.feature_gates, PLANE_USUAL)
-        control = Control(plane, effects, features, config.times, config.estimators)
+        control = Control(plane, effects, features, config.times, config.estimators, config.tracing)
         started = effects.now().isoformat(timespec="seconds")
         async with AsyncExitStack() as stack:
             _begin_audit(config, plane, effects, stack)
@@ -203,6 +205,7 @@ class Control:
     features: Features = PLANE_USUAL
     times: Times = USUAL_TIMES
     estimators: EstimatorChoice = NO_ESTIMATORS
+    tracing: TracingChoice = NO_TRACING
     fleet: "FleetProcess | None" = None
     hub: "Hub | None" = None
     _clusters_changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -240,18 +243,23 @@ class Control:
             importlib.import_module(module)
             await asyncio.sleep(0)  # others have their turn between two of them
         from atoll.controllers.running import controlling
+        from atoll.tracing.opening import tracing
 
         if self.fleet is not None:
             await self.fleet.started()  # nobody is to be taken for lost who has not begun
         transport = InProcess(self.plane.server.handle, CONTROLLERS)
         try:
-            async with controlling(
-                transport,
-                self.effects,
-                features=self.features,
-                times=self.times,
-                estimators=self.estimators,
-            ) as self.hub:
+            async with (
+                tracing(self.tracing, self.effects) as tracer,
+                controlling(
+                    transport,
+                    self.effects,
+                    features=self.features,
+                    times=self.times,
+                    estimators=self.estimators,
+                    tracer=tracer,
+                ) as self.hub,
+            ):
                 self.hub.hear("Cluster", lambda _before, _after: self._clusters_changed.set())
                 self._clusters_changed.set()
                 settle_memory()

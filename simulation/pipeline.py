@@ -28,6 +28,8 @@ from atoll.simulated.keeping import Pace
 from atoll.simulated.member import Member, build, running
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from atoll.tracing.span import Span
+from atoll.tracing.tracer import Tracer
 from simulation import ordinals
 from simulation.converged import Scene
 from simulation.enrolling import enrol
@@ -75,9 +77,11 @@ class Pipeline:
     cuts: int = 0
     settled_after_s: float = 0.0
     hub: Hub | None = None
+    spans: list[Span] | None = None
+    """What is traced, if anything."""
 
 
-async def pipeline(world: World, virtual_s: float = 3.0) -> Pipeline:
+async def pipeline(world: World, virtual_s: float = 3.0, *, traced: bool = False) -> Pipeline:
     """Disturb many lives for so long, one more as long, and see whether that one gets it right."""
     effects = world.effects("hub")
     chance, disk = effects.chance.of("members"), effects.chance.of("disk")
@@ -101,6 +105,7 @@ async def pipeline(world: World, virtual_s: float = 3.0) -> Pipeline:
         Sky(world),
         habits(effects.chance.of("habits"), ordinals.ACTS),
         joins,
+        spans=[] if traced else None,
     )
     async with running(*members.values()):
         await _settle_foreigners(members)
@@ -254,7 +259,8 @@ async def lead(it: Pipeline, server: Assembly) -> None:
     plane = Noticed(way, it.promises.thrift.sent)
     it.promises.thrift.fleet_changed()  # what they know of it, they learn anew
     ways = partial(_reach, it)
-    async with controlling(plane, it.effects, reach=ways, times=TIMES) as hub:
+    tracer = None if it.spans is None else Tracer(it.effects, it.spans.append)
+    async with controlling(plane, it.effects, reach=ways, times=TIMES, tracer=tracer) as hub:
         it.hub = hub
         hub.hear("Cluster", lambda _before, _after: it.promises.thrift.fleet_changed())
         for name, member in it.members.items():

@@ -24,6 +24,7 @@ from atoll.effects import Effects
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
+from atoll.tracing.tracer import Tracer
 
 KINDS = ((CLUSTER, "Cluster"), (WORK, "Work"))
 
@@ -37,11 +38,18 @@ async def attending(
     *,
     features: Features = PLANE_USUAL,
     times: Times = USUAL_TIMES,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Hub]:
     """Look after a cluster for the length of the block; its Cluster must be in the plane."""
     follows = Follows(KINDS, templates=(), scope=own_part(cluster))
     async with Children("agent") as children:
-        hub = Hub(plane, effects, children, features=features, times=times, follows=follows)
+        hub = Hub(
+            *(plane, effects, children),
+            features=features,
+            times=times,
+            follows=follows,
+            tracer=tracer,
+        )
         services = await _start(hub, cluster)
         async with Supervisor("agent", effects.chance) as supervisor:
             for name, service in services.items():

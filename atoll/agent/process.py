@@ -20,7 +20,7 @@ from atoll.client.endpoint import Endpoint
 from atoll.client.https import Https
 from atoll.client.plain import PlainClient
 from atoll.client.transport import Unreachable
-from atoll.config import USUAL_TIMES, Times
+from atoll.config import NO_TRACING, USUAL_TIMES, Times, TracingChoice
 from atoll.controllers.hub import Hub
 from atoll.controllers.states import families
 from atoll.effects import Effects
@@ -30,6 +30,7 @@ from atoll.members.objects import CLUSTERS
 from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.runtime.watchdog import Watchdog
 from atoll.scheduling.features import PLANE_USUAL, Features
+from atoll.tracing.opening import tracing
 
 log = logging.getLogger("atoll.agent")
 
@@ -50,6 +51,7 @@ class Errand:
     left: float = LEFT
     show_at: tuple[str, int] | None = None
     """Where health and numbers are to be had; None: nowhere."""
+    tracing: TracingChoice = NO_TRACING
 
 
 def run(errand: Errand, effects: Effects, pause: Callable[[float], None]) -> None:
@@ -140,8 +142,12 @@ async def _look_after(plane: Endpoint, errand: Errand, effects: Effects, state: 
     renewal = Renewal(name, errand.kept, way, member, effects.now, errand.check_s, errand.left)
     try:
         async with (
+            tracing(errand.tracing, effects) as tracer,
             attending(
-                name, way, member, effects, features=errand.features, times=errand.times
+                *(name, way, member, effects),
+                features=errand.features,
+                times=errand.times,
+                tracer=tracer,
             ) as state.hub,
             Supervisor("certificate", effects.chance) as supervisor,
         ):

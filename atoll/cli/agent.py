@@ -12,8 +12,9 @@ from atoll.cli.describing import place_options
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.log_options import log_options
 from atoll.cli.timing import Span, times_options
+from atoll.cli.tracing_options import tracing_options
 from atoll.client.endpoint import Endpoint
-from atoll.config import LogChoice, Times
+from atoll.config import LogChoice, Times, TracingChoice
 from atoll.dialects.karmada import names
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 @click.option("--feature-gates", metavar="NAME=true,...", default="", help="As those of the plane.")
 @times_options
 @log_options
+@tracing_options("atoll-agent")
 def agent(
     karmada_kubeconfig: str,
     karmada_context: str | None,
@@ -109,6 +111,7 @@ def agent(
     *,
     times: Times,
     logs: LogChoice,
+    tracing: TracingChoice,
     feature_gates: str,
     **said: object,
 ) -> None:
@@ -133,6 +136,7 @@ def agent(
         check_s=float(str(said["cert_rotation_checking_interval"])),
         left=float(str(said["cert_rotation_remaining_time_threshold"])),
         show_at=show_at,
+        tracing=tracing,
     )
     run(errand, system_effects(), time.sleep)
 

@@ -11,8 +11,9 @@ from atoll.cli.estimating import estimator_options
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.log_options import log_options
 from atoll.cli.timing import Span, times_options
+from atoll.cli.tracing_options import tracing_options
 from atoll.client.endpoint import Endpoint
-from atoll.config import EstimatorChoice, LogChoice, Times
+from atoll.config import EstimatorChoice, LogChoice, Times, TracingChoice
 from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
 
 _HELP = """Be a plane on a Kubernetes cluster, its host, until stopped.
@@ -97,6 +98,7 @@ _PORT = 8443
 )
 @times_options
 @log_options
+@tracing_options("atoll")
 @estimator_options
 def run(
     kubeconfig: str | None,
@@ -108,6 +110,7 @@ def run(
     feature_gates: str,
     times: Times,
     logs: LogChoice,
+    tracing: TracingChoice,
     estimators: EstimatorChoice,
     leader_elect: bool,
     **said: float,
@@ -144,6 +147,7 @@ def run(
         features=Features.of(feature_gates, PLANE_USUAL),
         times=times,
         estimators=estimators,
+        tracing=tracing,
     )
     be_replica(hosting, effects)
 

@@ -27,6 +27,7 @@ from atoll.cli.printing import show, tell
 from atoll.cli.readiness import say_ready
 from atoll.cli.serving import Order, program
 from atoll.cli.timing import times_options
+from atoll.cli.tracing_options import tracing_options
 from atoll.config import (
     NO_AUDIT,
     NO_ESTIMATORS,
@@ -39,6 +40,7 @@ from atoll.config import (
     LogChoice,
     RequestLimits,
     Times,
+    TracingChoice,
 )
 from atoll.runtime.programs import own_environment
 
@@ -68,6 +70,7 @@ GATES_MAX = 16
 @audit_options
 @request_options
 @log_options
+@tracing_options("atoll")
 @click.option(
     "--gates",
     type=click.IntRange(0, GATES_MAX),
@@ -94,13 +97,14 @@ def up(
     audit: AuditChoice,
     requests: RequestLimits,
     logs: LogChoice,
+    tracing: TracingChoice,
     gates: int | None,
     foreground: bool,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
     config = replace(config, times=times, estimators=estimators, audit=audit, requests=requests)
-    config = replace(config, gates=gates, logs=logs)
+    config = replace(config, gates=gates, logs=logs, tracing=tracing)
     begun = time.monotonic()
     if (note := running(config)) is not None:
         _say_running(config, note)
@@ -149,10 +153,11 @@ def _say_running(config: Config, note: Note) -> None:
     usual = config.times == USUAL_TIMES and config.estimators == NO_ESTIMATORS
     usual = usual and config.audit == NO_AUDIT and config.requests == USUAL_REQUESTS
     usual = usual and config.gates is None and config.logs == USUAL_LOGGING
+    usual = usual and not config.tracing.is_said
     if config.feature_gates or not usual:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
-            "so its feature gates, times, estimators, log, audit, limits and gates cannot"
+            "so its feature gates, times, estimators, log, traces, audit, limits and gates cannot"
             " be changed",
             command(config, "down"),
         )

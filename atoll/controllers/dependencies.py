@@ -9,7 +9,7 @@ from functools import partial
 
 from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
-from atoll.controllers.detection import binding_of, template_of
+from atoll.controllers.detection import binding_of
 from atoll.controllers.hub import BINDING, Hub, meant_otherwise
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.refusals import tell_owner
@@ -19,6 +19,7 @@ from atoll.errors import Invalid
 from atoll.interpreting.operations import Dependency
 from atoll.model.action import Object, Ref
 from atoll.planning import depending
+from atoll.planning.detecting.binding import template_of
 
 KIND = "ResourceBinding"
 

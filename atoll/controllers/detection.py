@@ -25,7 +25,7 @@ from atoll.interpreting.operations import Operation
 from atoll.model.action import Create, Object, Plan, Ref
 from atoll.planning.detecting import plan as templates
 from atoll.planning.detecting import policies
-from atoll.planning.detecting.binding import Interpreted
+from atoll.planning.detecting.binding import Interpreted, template_of
 from atoll.planning.detecting.claiming import Claim, claim_for, claim_of
 from atoll.planning.detecting.matching import Rules, is_template
 
@@ -41,6 +41,8 @@ def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], 
 
     def template_changed(before: Wire | None, after: Wire | None) -> None:
         if after is not None and meant_otherwise(before, after) and is_template(after, RULES):
+            if hub.traces is not None:
+                hub.traces.changed(before, after)
             looking.wake(Ref.of(after))
 
     def policy_changed(before: Wire | None, after: Wire | None) -> None:
@@ -97,14 +99,7 @@ def _detector(hub: Hub, placed: Callable[[Object], Object]) -> Controller[Ref]:
         matched,
         tell_owner(hub, templates.NOT_APPLIED, template_behind),
         took=hub.numbers.apply_took,
-    )
-
-
-def template_of(binding: Object) -> Ref:
-    """The template a binding is for."""
-    resource = binding["spec"]["resource"]
-    return Ref(
-        resource["apiVersion"], resource["kind"], resource.get("namespace", ""), resource["name"]
+        follow=None if hub.traces is None else hub.traces.detecting,
     )
 
 

@@ -7,13 +7,13 @@ scheduler nor find their new clusters all in the same moment.
 from collections.abc import Collection, Mapping
 
 from atoll.client.api import Wire
-from atoll.controllers.detection import template_of
 from atoll.controllers.hub import BINDING, BINDING_KINDS, Hub
 from atoll.controllers.loop import Controller, Loop
 from atoll.controllers.propagation import observe_binding, work_bindings
 from atoll.controllers.refusals import tell_owner
 from atoll.model.action import Object, Ref
 from atoll.model.taint import Effect
+from atoll.planning.detecting.binding import template_of
 from atoll.planning.evicting import plan as evicting
 from atoll.planning.evicting.replacing import replacement
 from atoll.planning.evicting.tasks import Replacement

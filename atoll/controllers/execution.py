@@ -9,7 +9,6 @@ from functools import partial
 
 from atoll.client.api import Refused, Wire
 from atoll.client.mirror import Mirror
-from atoll.controllers.detection import template_of
 from atoll.controllers.hub import CLUSTER, WORK, Hub, meant_otherwise
 from atoll.controllers.levels import Level
 from atoll.controllers.loop import Controller, Loop
@@ -20,6 +19,7 @@ from atoll.dialects.karmada import names
 from atoll.model.action import Action, Create, Delete, Object, Plan, Ref, Tell, Update
 from atoll.planning import working
 from atoll.planning.applying import Attempt, version_of
+from atoll.planning.detecting.binding import template_of
 from atoll.planning.membership import is_leaving, is_pulled
 from atoll.planning.reflecting import Questions
 from atoll.runtime.children import Children
@@ -57,6 +57,7 @@ class Execution:
             self._done,
             self._answers,
             hub.numbers.workload_took,
+            None if hub.traces is None else hub.traces.delivering,
         )
         hub.hear("Work", self._work_changed)
         hub.hear("Cluster", self._cluster_changed)

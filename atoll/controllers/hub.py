@@ -20,6 +20,7 @@ from atoll.controllers.insisting import insist
 from atoll.controllers.numbers import Numbers
 from atoll.controllers.performing import Performer
 from atoll.controllers.site import Site
+from atoll.controllers.traces import Traces
 from atoll.dialects import prices
 from atoll.effects import Effects
 from atoll.instruments.families import More
@@ -34,6 +35,7 @@ from atoll.runtime.children import Children, report_failure
 from atoll.runtime.worklist import Turns
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.scheduling.fleet import Fleet
+from atoll.tracing.tracer import Tracer
 
 POLICY = "policy.karmada.io/v1alpha1"
 BINDING = "work.karmada.io/v1alpha2"
@@ -110,6 +112,7 @@ class Hub:
         times: Times = USUAL_TIMES,
         limits: Limits = USUAL_LIMITS,
         follows: Follows = FOLLOWS_ALL,
+        tracer: Tracer | None = None,
     ) -> None:
         self.effects = effects
         self.reach = reach
@@ -126,6 +129,9 @@ class Hub:
         self.numbers = Numbers()
         self.more_numbers: list[More] = []
         """What others know of how things stand."""
+        self.traces = None if tracer is None else Traces(tracer, self.plane.find)
+        if tracer is not None:
+            self.more_numbers.append(tracer.numbers)
         chance = effects.chance
         self.performer = Performer(self.sites, effects.now, chance, self.turns, self.numbers)
         self.fleet = Fleet.of([])

@@ -5,7 +5,7 @@ plans the rest, so a crash needs no clean-up. A round that needs an answer from 
 and plans anew; only half of the usual workers may do so, and the keys of others go on meanwhile.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +22,9 @@ from atoll.runtime.children import Children
 from atoll.runtime.worklist import Turns, Worklist
 
 K = TypeVar("K", bound=Hashable)
+Failure = tuple[Action, Exception]
+CarryOut = Callable[[Plan], Awaitable[Failure | None]]
+Follow = Callable[[K, Plan, float, CarryOut], Awaitable[Failure | None]]
 
 _AGAIN_S = 0.02
 _AGAIN_AT_MOST_S = 1.0
@@ -57,7 +60,8 @@ class Controller(Generic[K]):
     what an API server refused, and says whether that is news worth planning for at once; `done` is
     told what was done, and what was stored. `answers` says whether the place of an action may be
     asked how that went; while not, plans must do without. `took` is told how long each round took
-    that did something or failed, and with which result.
+    that did something or failed, and with which result. `follow`, if there is one, is handed each
+    plan, for which key it is, when the round began by the stopwatch, and how to carry it out.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Controller(Generic[K]):
     done: Callable[[Action, Wire | None], None] = _need_not_know
     answers: Callable[[Action], bool] = _is_answered
     took: Callable[[float, str], None] = _count_nothing
+    follow: Follow[K] | None = None
 
 
 class Loop(Generic[K]):
@@ -108,33 +113,43 @@ class Loop(Generic[K]):
     async def _reconcile(self, key: K) -> None:
         begun = stopwatch()
         try:
-            result = await self._round(key)
+            result = await self._round(key, begun)
         except Exception:
             self._controller.took(stopwatch() - begun, ERROR)
             raise
         if result:
             self._controller.took(stopwatch() - begun, result)
 
-    async def _round(self, key: K) -> str:
+    async def _round(self, key: K, begun: float) -> str:
         """Look at a key once, and do what is to be done; the result, if something was."""
         unsure = self._unsure.get(key)
         if unsure is not None and self._controller.answers(unsure):
             await self._performer.look(unsure)
             del self._unsure[key]
-        plan = await self._planned(key)
+        plan, follow = await self._planned(key), self._controller.follow
+        if follow is None:
+            failed = await self._carry_out(plan)
+        else:
+            failed = await follow(key, plan, begun, self._carry_out)
+        if failed is not None:
+            return self._stopped(key, *failed)
+        self._late.pop(key, None)
+        if plan.again_in is not None:
+            self._keys.add_later(key, plan.again_in, self._again)
+        return SUCCESS if plan.actions else ""
+
+    async def _carry_out(self, plan: Plan) -> Failure | None:
+        """Do what a plan says, up to the first thing that fails, which is told."""
         for actions in _steps(plan.actions):
-            failed: list[tuple[Action, Exception]] = []
+            failed: list[Failure] = []
             for action, outcome in zip(actions, await self._tried(actions), strict=True):
                 if isinstance(outcome, Exception):
                     failed.append((action, outcome))
                 else:
                     self._controller.done(action, outcome)
             if failed:
-                return self._stopped(key, *failed[0])
-        self._late.pop(key, None)
-        if plan.again_in is not None:
-            self._keys.add_later(key, plan.again_in, self._again)
-        return SUCCESS if plan.actions else ""
+                return failed[0]
+        return None
 
     async def _tried(self, actions: Sequence[Action]) -> Sequence[Wire | Exception | None]:
         """What came of each of several actions that are carried out at once."""

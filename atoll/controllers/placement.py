@@ -247,6 +247,8 @@ class Placement:
         self._count(placed, begun, written=True)
         if placed.decision is not None and placed.plan.actions:
             self.explanations.note(key, placed.decision, placed.trigger, placed.gives)
+            if self._hub.traces is not None:
+                self._hub.traces.placed(key, placed.decision, placed.trigger, begun)
 
     def _tell_later(self, key: Ref) -> None:
         """Have a decision told by its status, unless somebody has done so before."""

@@ -6,7 +6,7 @@ from functools import partial
 import yaml
 
 from atoll.client.api import Wire
-from atoll.controllers.detection import binding_of, template_of
+from atoll.controllers.detection import binding_of
 from atoll.controllers.hub import (
     BINDING,
     BINDING_KINDS,
@@ -26,6 +26,7 @@ from atoll.interpreting.operations import Operation
 from atoll.interpreting.pruning import prune
 from atoll.model.action import Object, Plan, Ref
 from atoll.planning import aggregating, depending, works
+from atoll.planning.detecting.binding import template_of
 from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.overriding import Policies
 from atoll.planning.placing import plan as placing
@@ -45,6 +46,7 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
             lambda seen: works.plan(seen, hub.now),
             tell_owner(hub, works.NOT_SENT, partial(_template_behind, hub)),
             took=hub.numbers.works_took,
+            follow=None if hub.traces is None else hub.traces.rendering,
         ),
         hub.performer,
         hub.turns,
@@ -111,7 +113,8 @@ def _telling(hub: Hub) -> Loop[Ref]:
     def plan(seen: aggregating.SeenStatuses) -> Plan:
         return settling.planned(Ref.of(seen.binding), aggregating.plan(seen, hub.now))
 
-    controller = Controller("statuses", observe, plan)
+    follow = None if hub.traces is None else hub.traces.aggregating
+    controller = Controller("statuses", observe, plan, follow=follow)
     return Loop(controller, hub.performer, hub.turns, again=Level.SUM)
 
 

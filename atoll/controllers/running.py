@@ -29,6 +29,7 @@ from atoll.members.ways import Reach, over_network
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
+from atoll.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
     from atoll.controllers.estimation import Estimation
@@ -46,11 +47,13 @@ async def controlling(
     times: Times = USUAL_TIMES,
     limits: Limits = USUAL_LIMITS,
     estimators: EstimatorChoice = NO_ESTIMATORS,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Hub]:
     """Run all controllers of a plane for the length of the block.
 
     `reach` gives the ways to members, `limits` say how much they are asked; `times`, how soon what
-    is seen of them is believed; `estimators`, whether others are asked how much fits.
+    is seen of them is believed; `estimators`, whether others are asked how much fits; `tracer`, if
+    there is one, is told how changes get to members.
     """
     async with Children("hub") as children:
         hub = Hub(
@@ -61,6 +64,7 @@ async def controlling(
             reach=reach,
             times=times,
             limits=limits,
+            tracer=tracer,
         )
         services = await start(hub, estimators)
         async with Supervisor("controllers", effects.chance) as supervisor:

@@ -23,7 +23,14 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient
 from atoll.client.endpoint import Endpoint
 from atoll.client.https import Https, Patience
-from atoll.config import NO_ESTIMATORS, USUAL_TIMES, EstimatorChoice, Times
+from atoll.config import (
+    NO_ESTIMATORS,
+    NO_TRACING,
+    USUAL_TIMES,
+    EstimatorChoice,
+    Times,
+    TracingChoice,
+)
 from atoll.effects import Effects
 from atoll.errors import UsageError
 from atoll.hosting.admitting import Admitting
@@ -75,6 +82,7 @@ class Hosting:
     features: Features = PLANE_USUAL
     times: Times = USUAL_TIMES
     estimators: EstimatorChoice = NO_ESTIMATORS
+    tracing: TracingChoice = NO_TRACING
 
 
 def run(hosting: Hosting, effects: Effects) -> None:
@@ -256,17 +264,22 @@ class Replica:
     async def _control(self, term: Term, resources: bytes) -> None:
         """Run the controllers, for ever."""
         from atoll.controllers.running import controlling  # half of all, and only one leads
+        from atoll.tracing.opening import tracing
 
         hosting = self._hosting
         host = Hosted(Https(hosting.host, _PATIENCE), resources)
-        async with controlling(
-            term.guard(host),
-            self.effects,
-            features=hosting.features,
-            reach=term.guard_reach(over_network),
-            times=hosting.times,
-            estimators=hosting.estimators,
-        ) as self._hub:
+        async with (
+            tracing(hosting.tracing, self.effects) as tracer,
+            controlling(
+                term.guard(host),
+                self.effects,
+                features=hosting.features,
+                reach=term.guard_reach(over_network),
+                times=hosting.times,
+                estimators=hosting.estimators,
+                tracer=tracer,
+            ) as self._hub,
+        ):
             settle_memory()
             self._knows_all.set()
             log.info("The controllers run")

@@ -19,6 +19,7 @@ from atoll.exchange import Request, Response
 from atoll.model.action import Ref
 from atoll.simulated.member import Member, build, running
 from atoll.store.memory import MemoryLog
+from atoll.tracing.tracer import Tracer
 from simulation.enrolling import enrol
 
 FAR = Ref(CLUSTER, "Cluster", "", "far")
@@ -50,15 +51,18 @@ class Far:
     member: Member
     plane: Transport
 
-    def agent(self, way: Transport | None = None) -> AbstractAsyncContextManager[Hub]:
+    def agent(
+        self, way: Transport | None = None, tracer: Tracer | None = None
+    ) -> AbstractAsyncContextManager[Hub]:
         """An agent of the cluster, as a process of its own would be: with ways of its own."""
         inside = InProcess(self.member.server.handle, ADMINISTRATOR)
         effects = system_effects()
-        return attending("far", way or self.plane, inside, effects, times=SILENT)
+        plane = way or self.plane
+        return attending("far", plane, inside, effects, times=SILENT, tracer=tracer)
 
 
 @asynccontextmanager
-async def pulled() -> AsyncIterator[Far]:
+async def pulled(tracer: Tracer | None = None) -> AsyncIterator[Far]:
     effects = system_effects()
     member = build("far", effects)
     async with asyncio.timeout(4 * PATIENCE_S), AsyncExitStack() as stack:
@@ -66,7 +70,7 @@ async def pulled() -> AsyncIterator[Far]:
         plane = await stack.enter_async_context(served(MemoryLog(), effects))
         nobody = by_name({})
         hub = await stack.enter_async_context(
-            controlling(plane, effects, reach=nobody, times=SILENT)
+            controlling(plane, effects, reach=nobody, times=SILENT, tracer=tracer)
         )
         it = Whole(hub, {})
         space = {"metadata": {"name": "karmada-cluster"}, "apiVersion": "v1", "kind": "Namespace"}

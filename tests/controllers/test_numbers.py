@@ -79,8 +79,9 @@ def test_the_page_tells_of_every_family_and_of_no_other() -> None:
 
     known = set(re.findall(r"^# TYPE (\w+) (\w+)$", asyncio.run(story()), re.MULTILINE))
     told = set(re.findall(r"^\| `(\w+)` \| (\w+) \|", PAGE.read_text(), re.MULTILINE))
-    # What is there with an audit log only, its own tests look at.
-    assert {each for each in told if not each[0].startswith("apiserver_audit_")} == known
+    # What is there with an audit log or with traces only, their own tests look at.
+    apart = ("apiserver_audit_", "atoll_trace_")
+    assert {each for each in told if not each[0].startswith(apart)} == known
 
 
 def test_every_number_is_written_as_prometheus_reads_it() -> None:

@@ -26,6 +26,7 @@ from atoll.simulated.member import Member, build, running
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from atoll.tracing.tracer import Tracer
 from simulation.enrolling import enrol
 
 ADMINISTRATOR = Peer("admin", (MASTERS,))
@@ -85,13 +86,19 @@ async def whole(
     effects: Effects | None = None,
     gates: str = "",
     estimators: EstimatorChoice = NO_ESTIMATORS,
+    *,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Whole]:
     effects = effects or system_effects()
     members = {name: build(name, effects) for name in names}
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(*members.values()))
         yield await stack.enter_async_context(
-            plane_over(members, log or MemoryLog(), effects, gates, estimators=estimators)
+            plane_over(
+                *(members, log or MemoryLog(), effects, gates),
+                estimators=estimators,
+                tracer=tracer,
+            )
         )
 
 
@@ -114,6 +121,7 @@ async def plane_over(
     way: Callable[[Transport], Transport] = lambda transport: transport,
     *,
     estimators: EstimatorChoice = NO_ESTIMATORS,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Whole]:
     """A plane over a log, with members that go on by themselves when it ends.
 
@@ -130,6 +138,7 @@ async def plane_over(
                 reach=by_name(members),
                 times=QUICK,
                 estimators=estimators,
+                tracer=tracer,
             )
         )
         for name in members:

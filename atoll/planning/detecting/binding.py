@@ -12,7 +12,7 @@ from typing import Any
 
 from atoll.dialects.json import written
 from atoll.dialects.karmada import names
-from atoll.model.action import Object
+from atoll.model.action import Object, Ref
 from atoll.planning.detecting.claiming import CLAIM_KEYS, Claim, annotation, claimed
 
 API_VERSION = "work.karmada.io/v1alpha2"
@@ -55,6 +55,14 @@ def digest(template: Object) -> str:
         kept[key] = {name: value for name, value in values.items() if name not in CLAIM_KEYS}
     content = {key: value for key, value in template.items() if key not in ("metadata", "status")}
     return blake2b(written([content, kept]).encode(), digest_size=12).hexdigest()
+
+
+def template_of(binding: Object) -> Ref:
+    """The template a binding is for."""
+    resource = binding["spec"]["resource"]
+    return Ref(
+        resource["apiVersion"], resource["kind"], resource.get("namespace", ""), resource["name"]
+    )
 
 
 def owner_of(binding: Object) -> Object | None:
