@@ -1,9 +1,11 @@
 """Admission webhooks that fail, are slow, or ask the server in turn; and how they are found."""
 
 import threading
+from contextlib import suppress
+from http.client import RemoteDisconnected
 from typing import Any
 
-from backends import Backend
+from backends import Answer, Backend
 from manifests import configmap
 from webhook_server import RULE, Register, WebhookServer, deny, patch, registered, webhook
 
@@ -112,7 +114,7 @@ def test_a_webhook_that_takes_too_long_is_given_up(
             answer = api.request("POST", configmaps, body=configmap("a"))
         with register("mutating", hooks[1]):
             # A client may be in a hurry, too.
-            hurried = api.request("POST", f"{configmaps}?timeout=1s", body=configmap("a"))
+            hurried = _in_time(api, f"{configmaps}?timeout=1s", configmap("a"))
     finally:
         over.set()
     answer.refusal(500, "InternalError")
@@ -120,6 +122,17 @@ def test_a_webhook_that_takes_too_long_is_given_up(
     assert api.request("GET", f"{configmaps}/a").status == 404
     assert (hurried.status, hurried.json()["reason"]) == (504, "Timeout")
     assert hurried.json()["message"].startswith("Timeout: request did not complete within")
+
+
+def _in_time(api: Backend, path: str, wire: Object) -> Answer:
+    """The answer to a request that is given up, asked for until there is one.
+
+    Where webhook and request end at the same moment, kube-apiserver may hang up without a word.
+    """
+    for _ in range(10 if api.name == "kubernetes" else 0):
+        with suppress(RemoteDisconnected):
+            return api.request("POST", path, body=wire)
+    return api.request("POST", path, body=wire)
 
 
 BAD_PATCHES: list[tuple[Object, str]] = [

@@ -92,6 +92,24 @@ def test_a_deployment_is_divided_delivered_and_its_status_is_summed_up() -> None
     asyncio.run(story())
 
 
+def test_nobody_hears_that_a_binding_has_arrived_before_it_is_told_where_it_goes() -> None:
+    told: list[tuple[str, str]] = []
+
+    def heard(_: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+        told.append((condition(after, "Scheduled"), condition(after, "FullyApplied")))
+
+    async def story() -> None:
+        async with whole(["m1", "m2"]) as it:
+            it.hub.hear("ResourceBinding", heard)
+            await it.create(policy("m1", "m2"))
+            await it.create(deployment())
+            await until(lambda: ready(it) == 8)
+            await until(lambda: any(arrived for _, arrived in told))
+
+    asyncio.run(story())
+    assert {scheduled for scheduled, arrived in told if arrived} == {"Success"}
+
+
 def test_a_policy_that_comes_later_changes_or_scales_moves_what_runs() -> None:
     async def story() -> None:
         async with whole(["m1", "m2"]) as it:

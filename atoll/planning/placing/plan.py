@@ -133,9 +133,15 @@ def report(seen: SeenBinding, now: float) -> Plan:
         found = standing(wire)
     except Invalid:
         return NOTHING
-    if not _stands(found, _trigger(found, seen)):
-        return NOTHING
-    return _told(wire, found, Outcome(Verdict.SUCCESS), now)
+    why = _trigger(found, seen)
+    if why is Trigger.DUPLICATED and _is_duplicated(found.binding):
+        why = Trigger.NONE  # it is decided anew whenever it is looked at, not for being out of date
+    return _told(wire, found, Outcome(Verdict.SUCCESS), now) if _stands(found, why) else NOTHING
+
+
+def _is_duplicated(binding: Binding) -> bool:
+    """Whether every target has as many replicas as are wanted now."""
+    return all(each.replicas == binding.replicas for each in binding.targets)
 
 
 def _stands(found: Standing, why: Trigger) -> bool:
