@@ -38,7 +38,7 @@ END = 16  # number
 HEAD_BYTES = 4
 FULL_BYTES = 4 * 1024 * 1024  # under way to an end that does not read: then nobody says more
 BATCH_BYTES = 256 * 1024  # gathered in a turn: more begins another frame
-AWAITED_MAX = 4  # gathered, and awaited by somebody: the other end begins, while this one goes on
+AWAITED_MAX = 8  # gathered, and awaited by somebody: the other end begins, while this one goes on
 SOCKET_BYTES = 1024 * 1024
 
 
