@@ -23,10 +23,13 @@ _CLAIMS = (names.POLICY_ID, names.CLUSTER_POLICY_ID)
 
 @dataclass
 class _Spent:
-    """The writes since something new was asked for, by the changes of the fleet until then."""
+    """The writes since something new was asked for, by the changes of the fleet until then.
+
+    What is told is told of a decision, the how manieth it was, and may be so later than that.
+    """
 
     decided: set[int] = field(default_factory=set)
-    told: set[int] = field(default_factory=set)
+    told: set[tuple[int, int]] = field(default_factory=set)
 
 
 class Thrift:
@@ -63,8 +66,9 @@ class Thrift:
             spent.decided.add(known)
         if _told(before) != _told(after):
             known = self._sent.get((uid, version, True), self._changes)
-            assert known not in spent.told, f"{name} is told again and again: {_told(after)}"
-            spent.told.add(known)
+            of_decision = len(spent.decided), known
+            assert of_decision not in spent.told, f"{name} is told again and again: {_told(after)}"
+            spent.told.add(of_decision)
 
 
 class Noticed:
