@@ -22,7 +22,6 @@ from atoll.dialects import json
 from atoll.dialects.karmada import names
 from atoll.model.action import NOTHING
 from atoll.model.decision import Verdict
-from atoll.planning.placing.plan import SeenBinding, report
 from atoll.planning.placing.standing import MARK
 from atoll.planning.splitting import NOTED, noted
 from atoll.scheduling.ordinals import Range
@@ -71,27 +70,6 @@ def test_a_new_binding_is_placed_with_two_writes_and_two_events() -> None:
         "metadata": {"namespace": "shop", "name": "web", "uid": "u1"},
     }
     assert on_template.message == said
-
-
-@pytest.mark.parametrize("dividing", [DIVIDED, EVEN, DUPLICATED])
-def test_whoever_writes_the_status_next_may_tell_of_the_decision(dividing: Any) -> None:
-    world = World(make_binding(2, dividing=dividing), A, B)
-    world.perform(world.look().plan)
-    told = report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now)
-    assert told == world.look().plan
-    world.perform(told)
-    assert world.condition == SUCCESS
-    assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING
-    assert world.look().plan.actions == ()
-
-
-@pytest.mark.parametrize("dividing", [DIVIDED, EVEN, DUPLICATED])
-@pytest.mark.parametrize("edit", [{"replicas": 5}, {"placement": TERMS}])
-def test_nothing_is_told_of_a_decision_that_is_out_of_date(dividing: Any, edit: Any) -> None:
-    world = World(make_binding(2, dividing=dividing), A, B)
-    world.perform(world.look().plan)
-    world.edit(**edit)
-    assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING
 
 
 def test_a_cluster_binding_is_placed_alike() -> None:

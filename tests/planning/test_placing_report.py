@@ -1,0 +1,34 @@
+"""What is told of a decision by whoever writes the binding's status next."""
+
+from typing import Any
+
+import pytest
+from placing_world import DIVIDED, DUPLICATED, EVEN, World, make_binding, make_cluster
+
+from atoll.model.action import NOTHING
+from atoll.planning.placing.plan import SeenBinding, report
+
+A, B = make_cluster("a"), make_cluster("b")
+ELSEWHERE = {"clusterAffinity": {"clusterNames": ["b"]}}
+SUCCESS = ("True", "Success", "Binding has been scheduled successfully.")
+
+
+@pytest.mark.parametrize("dividing", [DIVIDED, EVEN, DUPLICATED])
+def test_whoever_writes_the_status_next_may_tell_of_the_decision(dividing: Any) -> None:
+    world = World(make_binding(2, dividing=dividing), A, B)
+    world.perform(world.look().plan)
+    told = report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now)
+    assert told == world.look().plan
+    world.perform(told)
+    assert world.condition == SUCCESS
+    assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING
+    assert world.look().plan.actions == ()
+
+
+@pytest.mark.parametrize("dividing", [DIVIDED, EVEN, DUPLICATED])
+@pytest.mark.parametrize("edit", [{"replicas": 5}, {"placement": ELSEWHERE}])
+def test_nothing_is_told_of_a_decision_that_is_out_of_date(dividing: Any, edit: Any) -> None:
+    world = World(make_binding(2, dividing=dividing), A, B)
+    world.perform(world.look().plan)
+    world.edit(**edit)
+    assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING
