@@ -3,7 +3,15 @@
 from typing import Any
 
 import pytest
-from placing_world import DIVIDED, DUPLICATED, EVEN, World, make_binding, make_cluster
+from placing_world import (
+    DIVIDED,
+    DUPLICATED,
+    EVEN,
+    World,
+    make_binding,
+    make_cluster,
+    make_fleet,
+)
 
 from atoll.model.action import NOTHING
 from atoll.planning.placing.plan import SeenBinding, report
@@ -31,4 +39,14 @@ def test_nothing_is_told_of_a_decision_that_is_out_of_date(dividing: Any, edit: 
     world = World(make_binding(2, dividing=dividing), A, B)
     world.perform(world.look().plan)
     world.edit(**edit)
+    assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING
+
+
+def test_nobody_contradicts_the_scheduler_when_it_has_refused_duplicated_work() -> None:
+    world = World(make_binding(2, dividing=DUPLICATED, placement=ELSEWHERE), B)
+    world.settle()
+    world.fleet = make_fleet(make_cluster("b", deleting=True))
+    world.edit(gracefulEvictionTasks=[])  # others write on the binding while its cluster leaves
+    world.settle()
+    assert world.condition[0] == "False"
     assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING

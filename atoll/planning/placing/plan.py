@@ -134,8 +134,9 @@ def report(seen: SeenBinding, now: float) -> Plan:
     except Invalid:
         return NOTHING
     why = _trigger(found, seen)
-    if why is Trigger.DUPLICATED and _is_duplicated(found.binding):
-        why = Trigger.NONE  # it is decided anew whenever it is looked at, not for being out of date
+    if why is Trigger.DUPLICATED and _is_duplicated(found.binding) and not said_in(status_of(wire)):
+        # It is decided anew whenever it is looked at; what came of that is not to be contradicted.
+        why = Trigger.NONE
     return _told(wire, found, Outcome(Verdict.SUCCESS), now) if _stands(found, why) else NOTHING
 
 
