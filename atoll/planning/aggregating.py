@@ -14,7 +14,7 @@ from typing import Any
 
 from atoll.dialects.karmada import names
 from atoll.errors import AtollError
-from atoll.interpreting.operations import Item
+from atoll.interpreting.operations import Health, Item
 from atoll.model.action import NOTHING, Action, Object, Plan, Ref, Tell, Update
 from atoll.planning import conditions, reflecting, working
 from atoll.planning.conditions import Condition
@@ -33,9 +33,6 @@ _NOT_ALL = Condition(
     "Failed to apply all works, see status.aggregatedStatus for details",
 )
 _AT_ONCE = ("Immediately", "Directly")
-_UNHEALTHY = "Unhealthy"
-SETTLE_S = 1.0
-"""So long it may go untold how some clusters are while others have yet to say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +66,9 @@ def plan(seen: SeenStatuses, now: float) -> Plan:
     actions: list[Action] = []
     if fresh != {"aggregatedStatus": [], **status}:
         actions += _failures(seen, items)
-        is_well = is_complete and not any(each["health"] == _UNHEALTHY for each in items)
-        if seen.waited_s < SETTLE_S and not actions and not is_well:
-            return Plan(again_in=SETTLE_S - seen.waited_s)
+        is_well = is_complete and not any(each["health"] == Health.UNHEALTHY for each in items)
+        if seen.waited_s < working.SETTLE_S and not actions and not is_well:
+            return Plan(again_in=working.SETTLE_S - seen.waited_s)
         for action in seen.report(binding, now).actions:
             if isinstance(action, Update):
                 fresh = _with(action.object["status"], items, condition, now)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.dialects.karmada import names
+from atoll.interpreting.operations import Health
 from atoll.model.action import Object, Ref
 from atoll.planning import conditions
 from atoll.planning.overriding.overriding import listed
@@ -17,7 +18,6 @@ from atoll.planning.splitting import STEP, TOLD, telling
 from atoll.scheduling.ordinals import Range
 
 APPLIED = "Applied"
-UNHEALTHY = "Unhealthy"
 _TOLD_ANEW = (names.APPLIED_OVERRIDES, names.APPLIED_CLUSTER_OVERRIDES, TOLD)
 
 
@@ -122,4 +122,4 @@ def has_arrived(work: Object, *, knows_health: bool) -> bool:
     if not knows_health:
         return True
     told = status.get("manifestStatuses") or ()
-    return bool(told) and all(each.get("health") != UNHEALTHY for each in told)
+    return bool(told) and all(each.get("health") != Health.UNHEALTHY for each in told)

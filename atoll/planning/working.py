@@ -14,6 +14,7 @@ from typing import Any
 
 from atoll.dialects.karmada import names
 from atoll.errors import AtollError
+from atoll.interpreting.operations import Health
 from atoll.model.action import NOTHING, Action, Delete, Object, Plan, Ref, Tell, Update
 from atoll.planning import applying, conditions, reflecting
 from atoll.planning.applying import Attempt, Finding, Retain
@@ -23,8 +24,7 @@ from atoll.planning.reflecting import Questions
 APPLIED, NOT_APPLIED = "Applied", "SyncFailed"
 DISPATCHING = "Dispatching"
 SETTLE_S = 1.0
-"""So long it may go untold that something is not well."""
-_UNHEALTHY = "Unhealthy"
+"""So long it may go untold that something is not well, or not said of all clusters yet."""
 _APPLIED = Condition(APPLIED, True, "AppliedSuccessful", "Manifest has been successfully applied")
 _SUSPENDED = Condition(
     DISPATCHING, False, "SuspendDispatching", "Work dispatching is in a suspended state."
@@ -211,7 +211,7 @@ def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> Plan:
 def _may_get_well(applied: Condition | None, entries: Sequence[Object]) -> bool:
     """Whether all is there as it should be, and something of it does not run well yet."""
     is_there = applied is not None and bool(applied.holds)
-    return is_there and any(each["health"] == _UNHEALTHY for each in entries)
+    return is_there and any(each["health"] == Health.UNHEALTHY for each in entries)
 
 
 def _applied(findings: Sequence[Finding]) -> Condition | None:
