@@ -33,12 +33,17 @@ ATTEMPTS = 3  # a free port may be taken between finding and using it
 class Shape:
     """What runs besides etcd and kube-apiserver; where there are nodes, also a scheduler.
 
-    One that is audited notes who asked for what, in the file AUDIT of its directory.
+    One that is audited notes who asked for what, in the file AUDIT of its directory. One with
+    controllers is meant to have others beside it, and to share the machine with them.
     """
 
     controllers: tuple[str, ...] = ()
     nodes: int = 0
     is_audited: bool = False
+
+    def suited(self, command: commands.Command) -> commands.Command:
+        """A server's command, as it is run in a cluster of this shape."""
+        return commands.sharing(command) if self.controllers else command
 
 
 BARE = Shape()
@@ -201,11 +206,11 @@ def _foundation(binaries: Binaries, site: Site, shape: Shape, cluster: Cluster) 
         return _answers(f"{site.etcd_url}/readyz")
 
     command = commands.etcd(binaries, site)
-    yield _part("etcd", command, site, etcd_is_ready)
+    yield _part("etcd", shape.suited(command), site, etcd_is_ready)
     command = commands.kube_apiserver(
         binaries, site, has_accounts=bool(shape.controllers), is_audited=shape.is_audited
     )
-    yield _part("kube-apiserver", command, site, cluster.ready)
+    yield _part("kube-apiserver", shape.suited(command), site, cluster.ready)
 
 
 def _inhabitants(binaries: Binaries, site: Site, shape: Shape, cluster: Cluster) -> Iterator[Part]:
@@ -219,12 +224,12 @@ def _inhabitants(binaries: Binaries, site: Site, shape: Shape, cluster: Cluster)
 
     if shape.controllers:
         command = commands.kube_controller_manager(binaries, site, shape.controllers)
-        yield _part("kube-controller-manager", command, site, has_accounts)
+        yield _part("kube-controller-manager", shape.suited(command), site, has_accounts)
     if shape.nodes:
         command = commands.kube_scheduler(binaries, site)
-        yield _part("kube-scheduler", command, site, cluster.ready)
+        yield _part("kube-scheduler", shape.suited(command), site, cluster.ready)
         command = commands.kwok(find(KWOK), site)
-        yield _part("kwok", command, site, nodes_are_ready)
+        yield _part("kwok", shape.suited(command), site, nodes_are_ready)
 
 
 def _part(name: str, command: commands.Command, site: Site, ready: Callable[[], bool]) -> Part:

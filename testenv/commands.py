@@ -54,6 +54,9 @@ MEMBER_CONTROLLERS = (
     "taint-eviction-controller",
     "pod-garbage-collector-controller",
 )
+# Of several clusters on one machine: their servers are more than its cores, and there is memory for
+# them to collect garbage rarely. Each goes on its own, on one core at a time.
+SHARING = {"GOMAXPROCS": "1", "GOGC": "400", "GODEBUG": "adaptivestackstart=1"}
 NODE_LEASE_S = 16  # renewed every quarter of this
 NODE_GRACE_S = 12
 
@@ -73,6 +76,11 @@ class Site:
     @property
     def etcd_url(self) -> str:
         return f"http://127.0.0.1:{self.etcd_port}"
+
+
+def sharing(command: Command) -> Command:
+    """The same, for one of many servers on a machine."""
+    return ["/usr/bin/env", *(f"{name}={value}" for name, value in SHARING.items()), *command]
 
 
 def etcd(binaries: Binaries, site: Site) -> Command:

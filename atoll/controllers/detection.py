@@ -22,7 +22,7 @@ from atoll.dialects.karmada import names
 from atoll.effects import stopwatch
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
-from atoll.model.action import Create, Object, Plan, Ref
+from atoll.model.action import Action, Create, Object, Plan, Ref, Update
 from atoll.planning.detecting import plan as templates
 from atoll.planning.detecting import policies
 from atoll.planning.detecting.binding import Interpreted, template_of
@@ -34,7 +34,7 @@ PRIORITY_CLASS = ("scheduling.k8s.io/v1", "PriorityClass")
 
 
 def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], Loop[Ref]]:
-    """The loops of templates and of policies; `placed` gives a new binding its targets."""
+    """The loops of templates and of policies; `placed` gives a binding its targets, if it can."""
     releaser = Controller("policies", partial(_observe_policy, hub), policies.plan)
     looking = Loop(_detector(hub, placed), hub.performer, hub.turns)
     releasing = Loop(releaser, hub.performer, hub.turns)
@@ -87,11 +87,7 @@ def _detector(hub: Hub, placed: Callable[[Object], Object]) -> Controller[Ref]:
         begun = stopwatch()
         plan = templates.plan(seen)
         hub.numbers.matched.note(stopwatch() - begun)
-        made = (
-            Create(placed(each.object)) if isinstance(each, Create) else each
-            for each in plan.actions
-        )
-        return replace(plan, actions=tuple(made))
+        return replace(plan, actions=tuple(_placed(each, placed) for each in plan.actions))
 
     return Controller(
         "detector",
@@ -101,6 +97,13 @@ def _detector(hub: Hub, placed: Callable[[Object], Object]) -> Controller[Ref]:
         took=hub.numbers.apply_took,
         follow=None if hub.traces is None else hub.traces.detecting,
     )
+
+
+def _placed(action: Action, placed: Callable[[Object], Object]) -> Action:
+    """An action, with targets if it writes a binding."""
+    if isinstance(action, Create | Update) and action.object["apiVersion"] == BINDING:
+        return replace(action, object=placed(action.object))
+    return action
 
 
 def template_behind(wire: Object) -> Ref:

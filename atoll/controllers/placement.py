@@ -2,7 +2,8 @@
 
 Room that was just given away is known to the next decision: it is noted with the decision itself,
 and only then is the decision written, several at a time. Prices are looked at before each decision.
-A binding that is about to be made is decided at once where nobody waits, and made with its targets.
+A binding that is about to be written for its template is decided at once where nobody waits, and
+written with its targets.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from atoll.client.api import Refused, Wire
 from atoll.client.transport import Unreachable
@@ -31,12 +32,12 @@ from atoll.model.decision import Verdict
 from atoll.model.neighbour import Neighbour
 from atoll.planning.placing import affected
 from atoll.planning.placing import plan as placing
-from atoll.planning.placing.assuming import ASSUMED_MOST, Ledger
+from atoll.planning.placing.assuming import ASSUMED_MOST, Holding, Ledger
 from atoll.planning.placing.inquiring import ESTIMATOR, Inquiry, inquiry
 from atoll.planning.placing.preempting.making_room import Others
 from atoll.planning.placing.preempting.notes import given_away
 from atoll.planning.placing.queue import Queue
-from atoll.planning.placing.standing import healthy_in, is_told, standing
+from atoll.planning.placing.standing import MARK, healthy_in, is_told, standing
 from atoll.runtime.children import report_failure
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.question import Surroundings
@@ -53,11 +54,21 @@ _EXPIRE_EVERY_S = 1.0
 _LET_GO_EVERY_S = 5.0
 _TOLD_AFTER_S = 1.0
 """So long after a decision its status is written, unless that was done with another one."""
-_MADE_MOST = 1024
+_BEGUN_MOST = 1024
 _GOOD_S = 2.0
 """So long what an estimator said is good for others who would ask the same."""
 _OTHERS_FIRST = 9.0
 """So many times as long as it takes to see who gives way, nobody else may ask for it."""
+
+
+class _Begun(NamedTuple):
+    """A decision that is about to be written with a binding, and when it was begun."""
+
+    placed: placing.Placing
+    wire: Object
+    held: Holding
+    """What the binding held before, in case that it is never written."""
+    at: float
 
 
 class Placement:
@@ -80,8 +91,8 @@ class Placement:
         self._room_at = 0.0
         self._nodes_known = 0
         self._watched: dict[Ref, tuple[Wire, affected.Watching[Ref] | None]] = {}
-        self._made: dict[Ref, tuple[placing.Placing, float]] = {}
-        """What was decided for bindings that are being made, and when that was begun."""
+        self._begun: dict[Ref, _Begun] = {}
+        """What was decided for bindings that are about to be written by others."""
         self._deciding: dict[Ref, Object] = {}
         """Bindings as they are being written, for those who look at their neighbours meanwhile."""
         self.prices = Prices(hub, self._more.set)
@@ -205,40 +216,39 @@ class Placement:
             ),
         )
 
-    def from_start(self, wire: Object) -> Object:
-        """A binding that is about to be made, with its targets if they can be decided right now.
+    def at_once(self, wire: Object) -> Object:
+        """A binding that is about to be written, with its targets if they can be decided right now.
 
-        Else it gets its turn once it is there: others with their priorities wait already, have to
-        give way or are its neighbours, or estimators have to be asked.
+        Else it gets its turn once it is there: it or others with their priorities wait already,
+        have to give way or are its neighbours, or estimators have to be asked.
         """
-        hub, now, begun = self._hub, self._hub.now, stopwatch()
+        hub, now, begun, key = self._hub, self._hub.now, stopwatch(), Ref.of(wire)
         self._look_at_prices()
+        if (earlier := self._begun.pop(key, None)) is not None:
+            self._ledger.restore(key, earlier.held)  # it was never written
         is_late = self._queue.by_priority and self._queue.wake(now) == now
         is_grouped = bool(wire["spec"].get("workloadAffinityGroups"))
-        if self._estimation is not None or is_grouped or is_late:
+        waits = key in self._queue or key in self._deciding
+        if self._estimation is not None or is_grouped or is_late or waits:
             return wire
-        key = Ref.of(wire)
         placed = placing.plan(self._seen(key, wire, now), now)
-        write = next(iter(placed.plan.actions), None)
-        if placed.decision is None or not placed.decision.ok or not isinstance(write, Update):
+        if placed.decision is None or not placed.decision.ok or (to := _targets(placed)) is None:
             return wire
         hub.numbers.decided.note(stopwatch() - begun, "All")
-        self._ledger.release(key)
-        self._ledger.assume(key, placed.decision, frozenset(), now)
-        self._made[key] = placed, begun
-        if len(self._made) > _MADE_MOST:
-            del self._made[next(iter(self._made))]
-        return write.object
+        held = self._ledger.held(key)
+        self._ledger.assume(key, placed.decision, healthy_in(wire), now)
+        self._begun[key] = _Begun(placed, to, held, begun)
+        if len(self._begun) > _BEGUN_MOST:
+            del self._begun[next(iter(self._begun))]
+        return to
 
-    def _is_made(self, key: Ref, wire: Wire) -> bool:
-        """Whether a new binding came with the targets that were decided for it here."""
-        placed, begun = self._made.pop(key, (None, 0.0))
-        write = next(iter(placed.plan.actions), None) if placed is not None else None
-        if placed is None or not isinstance(write, Update):
+    def _is_placed(self, key: Ref, wire: Wire) -> bool:
+        """Whether a binding came with the targets that it was about to be written with."""
+        begun = self._begun.get(key)
+        if begun is None or _decided(wire) != _decided(begun.wire):
             return False
-        if wire["spec"].get("clusters") != write.object["spec"].get("clusters"):
-            return False
-        self._note(key, placed, begun)
+        del self._begun[key]
+        self._note(key, begun.placed, begun.at)
         self._tell_later(key)
         return True
 
@@ -347,16 +357,17 @@ class Placement:
         if after is None:
             self._ledger.release(key)
             self._queue.forget(key)
+            self._begun.pop(key, None)
             self._asked_since.pop(key, None)
             self.explanations.forget(key)
             return
-        is_made = before is None and self._is_made(key, after)
-        if before is None and not is_made:
+        is_placed = self._is_placed(key, after)
+        if before is None and not is_placed:
             self._recover(key, after)
         self._ledger.seen_healthy(key, healthy_in(after), self._hub.now)
         if _asks_otherwise(before, after):
             self._hub.numbers.incoming.add("BindingAdd" if before is None else "BindingUpdate")
-            if not is_made:
+            if not is_placed:
                 self._add(key)
         elif meant_otherwise(before, after) and key not in self._deciding:
             self._placed.add(key, Level.REPORT)
@@ -446,6 +457,18 @@ class Placement:
     def _priority(self, key: Ref) -> int:
         spec = (self._hub.plane.find(key) or {}).get("spec") or {}
         return int((spec.get("schedulePriority") or {}).get("priority") or 0)
+
+
+def _targets(placed: placing.Placing) -> Object | None:
+    """The binding as a decision writes it, if it writes more than what is told of it."""
+    write = next(iter(placed.plan.actions), None)
+    return write.object if isinstance(write, Update) and not write.subresource else None
+
+
+def _decided(binding: Object) -> tuple[object, object]:
+    """Where a binding goes, and the mark of the decision by which it does."""
+    annotations = binding["metadata"].get("annotations") or {}
+    return binding["spec"].get("clusters"), annotations.get(MARK)
 
 
 def _grouped_in(binding: Wire) -> list[str]:

@@ -89,7 +89,7 @@ async def start(
     )
     hub.accompany("status", status.watch)
     loops: list[Loop[Any]] = [
-        *detection(hub, placement.from_start),
+        *detection(hub, placement.at_once),
         *propagation(hub),
         preemption(hub),
         rebalancing(hub),
