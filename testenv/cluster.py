@@ -34,7 +34,8 @@ class Shape:
     """What runs besides etcd and kube-apiserver; where there are nodes, also a scheduler.
 
     One that is audited notes who asked for what, in the file AUDIT of its directory. One with
-    controllers is meant to have others beside it, and to share the machine with them.
+    controllers is meant to have others beside it, and to share the machine with them; one with
+    nodes stands for a machine of its own, and yields to those who speak to it.
     """
 
     controllers: tuple[str, ...] = ()
@@ -43,7 +44,9 @@ class Shape:
 
     def suited(self, command: commands.Command) -> commands.Command:
         """A server's command, as it is run in a cluster of this shape."""
-        return commands.sharing(command) if self.controllers else command
+        if self.controllers:
+            command = commands.sharing(command)
+        return commands.yielding(command) if self.nodes else command
 
 
 BARE = Shape()

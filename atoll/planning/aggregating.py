@@ -9,7 +9,6 @@ decided to go, is handed in and told along.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 from atoll.dialects.karmada import names
@@ -39,14 +38,14 @@ _AT_ONCE = ("Immediately", "Directly")
 class SeenStatuses:
     """A binding of either kind, its Works in any order, and its template if that is there.
 
-    `waited_s`: how long there has been something to tell.
+    `settles_in`: for how many seconds what will soon be another need not be told yet.
     """
 
     binding: Object
     works: Sequence[Object]
     template: Object | None
     aggregate: Aggregate
-    waited_s: float = inf
+    settles_in: float = 0.0
     report: Report = lambda _binding, _now: NOTHING
 
 
@@ -67,8 +66,8 @@ def plan(seen: SeenStatuses, now: float) -> Plan:
     if fresh != {"aggregatedStatus": [], **status}:
         actions += _failures(seen, items)
         is_well = is_complete and not any(each["health"] == Health.UNHEALTHY for each in items)
-        if seen.waited_s < working.SETTLE_S and not actions and not is_well:
-            return Plan(again_in=working.SETTLE_S - seen.waited_s)
+        if seen.settles_in and not actions and not is_well:
+            return Plan(again_in=seen.settles_in)
         for action in seen.report(binding, now).actions:
             if isinstance(action, Update):
                 fresh = _with(action.object["status"], items, condition, now)

@@ -9,7 +9,6 @@ kind means.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import Any
 
 from atoll.dialects.karmada import names
@@ -23,8 +22,10 @@ from atoll.planning.reflecting import Questions
 
 APPLIED, NOT_APPLIED = "Applied", "SyncFailed"
 DISPATCHING = "Dispatching"
-SETTLE_S = 1.0
+SETTLE_S, SETTLE_MOST_S = 1.0, 20.0
 """So long it may go untold that something is not well, or not said of all clusters yet."""
+_SETTLE_AT_ONCE = 25
+"""From so many on of which that goes untold, it may do so for longer."""
 _APPLIED = Condition(APPLIED, True, "AppliedSuccessful", "Manifest has been successfully applied")
 _SUSPENDED = Condition(
     DISPATCHING, False, "SuspendDispatching", "Work dispatching is in a suspended state."
@@ -40,7 +41,7 @@ class SeenWork:
 
     `ready` is None when there is no such cluster; `leaving` when it is being removed. `observed`
     and `attempts` are by the manifests' Refs; `observed` is at least as new as our last write.
-    `waited_s`: how long there has been something to tell.
+    `settles_in`: for how many seconds what will soon be another need not be told yet.
     """
 
     work: Object
@@ -50,11 +51,16 @@ class SeenWork:
     observed: Mapping[Ref, Object] = field(default_factory=dict)
     attempts: Mapping[Ref, Attempt] = field(default_factory=dict)
     leaving: bool = False
-    waited_s: float = inf
+    settles_in: float = 0.0
     is_over: bool = False
     """The Work is gone, and is known by its `remains`."""
     owners: Callable[[], Sequence[Object]] = tuple
     """Where else people look: the binding and the template behind the Work."""
+
+
+def settle_s(untold: int) -> float:
+    """For how long it may go untold, where it does of so many: those who tell share their time."""
+    return min(SETTLE_S * max(1.0, untold / _SETTLE_AT_ONCE), SETTLE_MOST_S)
 
 
 def plan(seen: SeenWork, now: float) -> Plan:
@@ -197,8 +203,8 @@ def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> Plan:
     if fresh == status:
         return Plan(troubles)
     turned = suspended != (dispatching is not None and dispatching.get("status") == "False")
-    if seen.waited_s < SETTLE_S and not turned and _may_get_well(applied, entries):
-        return Plan(troubles, again_in=SETTLE_S - seen.waited_s)
+    if seen.settles_in and not turned and _may_get_well(applied, entries):
+        return Plan(troubles, again_in=seen.settles_in)
     told: list[Action] = [Update({**work, "status": fresh}, subresource="status"), *troubles]
     if turned:
         said = _SUSPENDED if suspended else _DISPATCHING
