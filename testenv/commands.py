@@ -57,10 +57,10 @@ MEMBER_CONTROLLERS = (
 # Of several clusters on one machine: their servers are more than its cores, and there is memory for
 # them to collect garbage rarely. Each goes on its own, on one core at a time.
 SHARING = {"GOMAXPROCS": "1", "GOGC": "800", "GODEBUG": "adaptivestackstart=1"}
-# The servers of a member, which stands for a machine of its own, weigh half as much as those of the
+# The servers of a member, which stands for a machine of its own, weigh two thirds of those of the
 # plane. The first half is for kernels that weigh sessions, of which each server has its own; the
 # second for those that weigh processes.
-_YIELD = '{ echo 3 >/proc/self/autogroup; } 2>/dev/null; exec nice -n 3 "$@"'
+_YIELD = '{ echo 2 >/proc/self/autogroup; } 2>/dev/null; exec nice -n 2 "$@"'
 NODE_LEASE_S = 16  # renewed every quarter of this
 NODE_GRACE_S = 12
 
