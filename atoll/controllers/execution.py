@@ -141,7 +141,7 @@ class Execution:
             observed={ref: each for ref, each in found.items() if each is not None},
             attempts={ref: each for ref, each in attempts.items() if each is not None},
             leaving=cluster is not None and is_leaving(cluster),
-            settles_in=self._settling.left_s(key),
+            waited=self._settling.waited(key),
             is_over=known is None,
             owners=partial(self._owners, work),
         )

@@ -100,7 +100,7 @@ def _telling(hub: Hub) -> Loop[Ref]:
             hub.plane.mirror(hub.plane.collection(WORK, "Work")).by(work_bindings, ref),
             hub.plane.find(template_of(binding)),
             hub.interpreters.aggregate,
-            settling.left_s(ref),
+            settling.waited(ref),
             report,
         )
 

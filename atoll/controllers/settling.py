@@ -1,15 +1,14 @@
 """What is not told yet since it will soon be another: since when there has been something to tell.
 
 Plans come in by key. One that puts off what there is to tell says when to look again; until there
-is one that does not, the time is counted from the first. The more keys have something to tell, the
-longer each may be put off.
+is one that does not, the time is counted from the first.
 """
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from atoll.model.action import Plan
-from atoll.planning.working import settle_s
+from atoll.planning.patience import Waited
 
 K = TypeVar("K", bound=Hashable)
 
@@ -21,10 +20,10 @@ class Settling(Generic[K]):
         self._now = now
         self._since: dict[K, float] = {}
 
-    def left_s(self, key: K) -> float:
-        """For how long what there is to tell of a key may still be put off; none if it may not."""
+    def waited(self, key: K) -> Waited:
+        """For how long there has been something to tell of a key, and of how many others."""
         now = self._now()
-        return max(0.0, self._since.get(key, now) + settle_s(len(self._since)) - now)
+        return Waited(max(0.0, now - self._since.get(key, now)), len(self._since))
 
     def planned(self, key: K, plan: Plan) -> Plan:
         """The plan, after it was noted whether it tells all there is to tell."""

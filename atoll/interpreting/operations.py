@@ -6,7 +6,7 @@ at a time. Objects come in as on the wire and are never changed; what is not und
 an `Invalid` that names the field. An error in a layer is not covered up by the layers behind it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
@@ -38,6 +38,11 @@ class Health(StrEnum):
     HEALTHY = "Healthy"
     UNHEALTHY = "Unhealthy"
     UNKNOWN = "Unknown"
+
+
+def are_well(told: Collection[Mapping[str, Any]]) -> bool:
+    """Whether something is told of objects, and of none that it does not do what it is for."""
+    return bool(told) and all(each.get("health") != Health.UNHEALTHY for each in told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from atoll.interpreting.operations import Health, Item
 from atoll.model.action import NOTHING, Action, Object, Plan, Ref, Tell, Update
 from atoll.planning import conditions, reflecting, working
 from atoll.planning.conditions import Condition
+from atoll.planning.patience import FOR_LONG, Waited, left_s
 
 Aggregate = Callable[[Object, tuple[Item, ...]], Object | None]
 Report = Callable[[Object, float], Plan]
@@ -38,14 +39,14 @@ _AT_ONCE = ("Immediately", "Directly")
 class SeenStatuses:
     """A binding of either kind, its Works in any order, and its template if that is there.
 
-    `settles_in`: for how many seconds what will soon be another need not be told yet.
+    `waited`: how long there has been something to tell.
     """
 
     binding: Object
     works: Sequence[Object]
     template: Object | None
     aggregate: Aggregate
-    settles_in: float = 0.0
+    waited: Waited = FOR_LONG
     report: Report = lambda _binding, _now: NOTHING
 
 
@@ -66,8 +67,9 @@ def plan(seen: SeenStatuses, now: float) -> Plan:
     if fresh != {"aggregatedStatus": [], **status}:
         actions += _failures(seen, items)
         is_well = is_complete and not any(each["health"] == Health.UNHEALTHY for each in items)
-        if seen.settles_in and not actions and not is_well:
-            return Plan(again_in=seen.settles_in)
+        patience_s = left_s(status.get("aggregatedStatus") or (), seen.waited)
+        if patience_s and not actions and not is_well:
+            return Plan(again_in=patience_s)
         for action in seen.report(binding, now).actions:
             if isinstance(action, Update):
                 fresh = _with(action.object["status"], items, condition, now)

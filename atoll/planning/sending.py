@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.dialects.karmada import names
-from atoll.interpreting.operations import Health
+from atoll.interpreting.operations import are_well
 from atoll.model.action import Object, Ref
 from atoll.planning import conditions
 from atoll.planning.overriding.overriding import listed
@@ -121,5 +121,4 @@ def has_arrived(work: Object, *, knows_health: bool) -> bool:
         return False
     if not knows_health:
         return True
-    told = status.get("manifestStatuses") or ()
-    return bool(told) and all(each.get("health") != Health.UNHEALTHY for each in told)
+    return are_well(status.get("manifestStatuses") or ())

@@ -18,14 +18,11 @@ from atoll.model.action import NOTHING, Action, Delete, Object, Plan, Ref, Tell,
 from atoll.planning import applying, conditions, reflecting
 from atoll.planning.applying import Attempt, Finding, Retain
 from atoll.planning.conditions import Condition
+from atoll.planning.patience import FOR_LONG, Waited, left_s
 from atoll.planning.reflecting import Questions
 
 APPLIED, NOT_APPLIED = "Applied", "SyncFailed"
 DISPATCHING = "Dispatching"
-SETTLE_S, SETTLE_MOST_S = 1.0, 20.0
-"""So long it may go untold that something is not well, or not said of all clusters yet."""
-_SETTLE_AT_ONCE = 25
-"""From so many on of which that goes untold, it may do so for longer."""
 _APPLIED = Condition(APPLIED, True, "AppliedSuccessful", "Manifest has been successfully applied")
 _SUSPENDED = Condition(
     DISPATCHING, False, "SuspendDispatching", "Work dispatching is in a suspended state."
@@ -41,7 +38,7 @@ class SeenWork:
 
     `ready` is None when there is no such cluster; `leaving` when it is being removed. `observed`
     and `attempts` are by the manifests' Refs; `observed` is at least as new as our last write.
-    `settles_in`: for how many seconds what will soon be another need not be told yet.
+    `waited`: how long there has been something to tell.
     """
 
     work: Object
@@ -51,16 +48,11 @@ class SeenWork:
     observed: Mapping[Ref, Object] = field(default_factory=dict)
     attempts: Mapping[Ref, Attempt] = field(default_factory=dict)
     leaving: bool = False
-    settles_in: float = 0.0
+    waited: Waited = FOR_LONG
     is_over: bool = False
     """The Work is gone, and is known by its `remains`."""
     owners: Callable[[], Sequence[Object]] = tuple
     """Where else people look: the binding and the template behind the Work."""
-
-
-def settle_s(untold: int) -> float:
-    """For how long it may go untold, where it does of so many: those who tell share their time."""
-    return min(SETTLE_S * max(1.0, untold / _SETTLE_AT_ONCE), SETTLE_MOST_S)
 
 
 def plan(seen: SeenWork, now: float) -> Plan:
@@ -203,8 +195,9 @@ def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> Plan:
     if fresh == status:
         return Plan(troubles)
     turned = suspended != (dispatching is not None and dispatching.get("status") == "False")
-    if seen.settles_in and not turned and _may_get_well(applied, entries):
-        return Plan(troubles, again_in=seen.settles_in)
+    patience_s = left_s(status.get("manifestStatuses") or (), seen.waited)
+    if patience_s and not turned and _may_get_well(applied, entries):
+        return Plan(troubles, again_in=patience_s)
     told: list[Action] = [Update({**work, "status": fresh}, subresource="status"), *troubles]
     if turned:
         said = _SUSPENDED if suspended else _DISPATCHING

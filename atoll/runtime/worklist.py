@@ -126,6 +126,8 @@ class Worklist(Generic[K]):
         self._due: float | None = None
         self._failures: dict[K, int] = {}
         self._idle: dict[asyncio.Future[None], None] = {}
+        self._later: dict[tuple[K, int], asyncio.TimerHandle] = {}
+        """Keys that are added by and by, each once at a level."""
         self._is_closed = False
 
     def close(self) -> None:
@@ -134,6 +136,9 @@ class Worklist(Generic[K]):
         for level, waiting in enumerate(self._waiting):
             self._turns.count(level, -len(waiting))
             waiting.clear()
+        for timer in self._later.values():
+            timer.cancel()
+        self._later.clear()
         self._turns.leave(self)
 
     def share(self, turns: Turns) -> None:
@@ -161,8 +166,20 @@ class Worklist(Generic[K]):
         self._wake()
 
     def add_later(self, key: K, pause_s: float, level: int = 0) -> None:
-        """Add a key after a pause."""
-        asyncio.get_running_loop().call_later(pause_s, self.add, key, level)
+        """Add a key after a pause, unless it is going to be added sooner at this level."""
+        if self._is_closed:
+            return
+        loop = asyncio.get_running_loop()
+        due, sooner = loop.time() + pause_s, self._later.get((key, level))
+        if sooner is not None:
+            if sooner.when() <= due:
+                return
+            sooner.cancel()
+        self._later[key, level] = loop.call_at(due, self._add_due, key, level)
+
+    def _add_due(self, key: K, level: int) -> None:
+        del self._later[key, level]
+        self.add(key, level)
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting))

@@ -14,6 +14,7 @@ from atoll.interpreting.operations import Item
 from atoll.model.action import Plan, Ref, Tell, Update
 from atoll.planning import aggregating, conditions
 from atoll.planning.aggregating import SeenStatuses
+from atoll.planning.patience import Waited
 from atoll.planning.reflecting import identifier
 
 Wire = dict[str, Any]
@@ -277,11 +278,11 @@ WAITS = [
 
 @pytest.mark.parametrize(("works", "at_once"), WAITS)
 def test_what_may_soon_be_otherwise_waits_a_moment(works: list[Wire], *, at_once: bool) -> None:
-    seen = SeenStatuses(binding("m1", "m2"), works, template(), add_up, settles_in=0.75)
+    seen = SeenStatuses(binding("m1", "m2"), works, template(), add_up, waited=Waited(0.25))
     plan = aggregating.plan(seen, NOW)
     assert bool(plan.actions) is at_once
     assert plan.again_in == (None if at_once else 0.75)
-    assert aggregating.plan(replace(seen, settles_in=0.0), NOW).actions
+    assert aggregating.plan(replace(seen, waited=Waited(1.0)), NOW).actions
 
 
 def test_what_was_decided_is_told_along_and_not_for_its_own_sake() -> None:

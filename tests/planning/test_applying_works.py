@@ -23,6 +23,7 @@ from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Create, Delete, Plan, Ref, Update
 from atoll.planning import working
 from atoll.planning.applying import Attempt, version_of
+from atoll.planning.patience import Waited
 from atoll.planning.reflecting import Questions
 
 APPLIED = ("True", "AppliedSuccessful", "Manifest has been successfully applied")
@@ -443,41 +444,30 @@ def test_nothing_else_is_touched_after_the_end_of_a_work(observed: Wire) -> None
 
 
 @pytest.mark.parametrize(
-    ("ready", "settles_in", "again_in"),
+    ("ready", "waited_s", "again_in"),
     [
-        pytest.param(True, 1.0, None, id="well"),
-        pytest.param(False, 0.75, 0.75, id="not well for a moment"),
-        pytest.param(False, 0.0, None, id="not well for long"),
+        pytest.param(True, 0.0, None, id="well"),
+        pytest.param(False, 0.25, 0.75, id="not well for a moment"),
+        pytest.param(False, 1.0, None, id="not well for long"),
     ],
 )
 def test_what_may_get_well_is_told_a_moment_later(
-    *, ready: bool, settles_in: float, again_in: float | None
+    *, ready: bool, waited_s: float, again_in: float | None
 ) -> None:
     plane = Plane()
     plane.world.perform(plane.plan().actions[0])
     assert plane.object is not None
     observed = {OBJECT: {**plane.object, "status": {"ready": ready}}}
-    seen = working.SeenWork(plane.work, True, retain, QUESTIONS, observed, settles_in=settles_in)
+    seen = working.SeenWork(plane.work, True, retain, QUESTIONS, observed, waited=Waited(waited_s))
     plan = working.plan(seen, NOW)
     assert plan.again_in == again_in
     assert bool(plan.actions) is (again_in is None)
 
 
-@pytest.mark.parametrize(
-    ("untold", "seconds"),
-    [
-        pytest.param(0, 1.0, id="nothing else"),
-        pytest.param(25, 1.0, id="few"),
-        pytest.param(200, 8.0, id="many"),
-        pytest.param(5_000, 20.0, id="more than can be waited for"),
-    ],
-)
-def test_the_more_may_get_well_the_longer_it_is_waited_for(untold: int, seconds: float) -> None:
-    assert working.settle_s(untold) == seconds
-
-
 def test_what_is_refused_is_told_at_once() -> None:
     plane = Plane()
     plane.world.put(FOREIGN, "m1")
-    seen = working.SeenWork(plane.work, True, retain, QUESTIONS, {OBJECT: FOREIGN}, settles_in=1.0)
+    seen = working.SeenWork(
+        plane.work, True, retain, QUESTIONS, {OBJECT: FOREIGN}, waited=Waited(0.0)
+    )
     assert working.plan(seen, NOW).actions

@@ -143,6 +143,34 @@ def test_a_key_can_be_added_for_later():
     assert worked_on(add, nothing) == ([("a", 3.0)], 0)
 
 
+def test_a_key_that_is_added_for_later_several_times_is_worked_on_once_at_the_first_of_them():
+    async def add(keys):
+        for pause_s in (4.0, 3.0, 5.0):
+            keys.add_later("a", pause_s)
+        await asyncio.sleep(10)
+
+    assert worked_on(add, nothing) == ([("a", 3.0)], 0)
+
+
+def test_a_key_is_added_for_later_at_each_level_it_is_asked_for():
+    async def add(keys):
+        keys.add_later("a", 3.0, level=2)
+        keys.add_later("a", 4.0, level=0)
+        await asyncio.sleep(10)
+
+    assert worked_on(add, nothing) == ([("a", 3.0), ("a", 4.0)], 0)
+
+
+def test_a_list_that_is_closed_adds_nothing_later():
+    async def add(keys):
+        keys.add_later("a", 3.0)
+        keys.close()
+        keys.add_later("b", 3.0)
+        await asyncio.sleep(10)
+
+    assert worked_on(add, nothing) == ([], 0)
+
+
 def taken_in_turn(first_s: float, add) -> list[tuple[str, float]]:
     """What two lists with one worker each did that share turns; each key takes `first_s`."""
 
