@@ -1,6 +1,6 @@
 # Two commands to know: `make demo` and `make test`. Everything they need goes into .venv.
 
-PYTHON ?= $(shell scripts/fastest-python)
+PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -60,8 +60,8 @@ clean:
 
 $(INSTALLED): requirements.txt pyproject.toml
 	@echo "== installing into $(VENV) (once)" >&2
-	@python=$(PYTHON) && $$python -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Atoll needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")' \
-		&& $$python -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Atoll needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
+	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@

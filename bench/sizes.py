@@ -10,13 +10,14 @@ class Sizes:
     rounds: int
     starts: int  # of each server, in all
     stored: int  # objects in the store that a start finds
-    configmaps: int  # created, updated, patched
+    configmaps: int  # updated, patched; created `created` times as many
     deployments: int
     gets: int
     pool: int  # objects of each kind that are updated and read
     listed: int  # objects in the namespace that is listed
     lists: int
     bursts: int  # of one write per writer
+    created: int = 1  # a round is to take a second, for it takes a moment to get going
     watchers: int = 500
     # Not all clients write: in bursts of 32 kube-apiserver ends the watches of those who fall
     # behind, every now and then, and then there is nothing to compare.
@@ -38,6 +39,7 @@ FULL = Sizes(
     listed=10_000,
     lists=8,
     bursts=16,
+    created=5,
 )
 QUICK = Sizes(
     rounds=2,

@@ -125,7 +125,7 @@ def _new(kind: Kind, namespace: str, name: str, number: int) -> bytes:
 
 
 async def create(kind: Kind, ground: Ground, number: int) -> Sample:
-    count = kind.count(ground.sizes)
+    count = kind.count(ground.sizes) * ground.sizes.created
     return await _send(ground, [_new(kind, CREATED, f"r{number}-{n}", n) for n in range(count)])
 
 
