@@ -191,6 +191,9 @@ class Placement:
             return
         finally:
             self._deciding.pop(key, None)
+        if placed.plan.actions:
+            # Whoever was about to write an older version is refused, and what that held is history.
+            self._begun.pop(key, None)
         self._note(key, placed, begun)
         if placed.retry and placed.verdict is not None:
             self._queue.failed(key, placed.verdict, now)
