@@ -145,7 +145,8 @@ class Scene:
                 yield from _untinted(there, fleet[cluster], overrides, where)
         if kind == "Deployment" and not unsent:
             told = [*targets, *leaving(binding)]
-            held = [objects[each] for each in told if each in objects]
+            # What was never made ours is left where it is, and not counted.
+            held = [objects[each] for each in told if each in objects and _is_ours(objects[each])]
             yield from _missummed(name, template, held)
 
     def _is_needed(self, binding: Wire, cluster: str) -> bool:

@@ -250,10 +250,15 @@ def _answers(url: str) -> bool:
 def _cluster(site: Site, binaries: Binaries, parts: Mapping[str, Part]) -> Cluster:
     certificates = site.certificates
     url = f"https://127.0.0.1:{site.port}"
+    administrator = {
+        "client-certificate-data": _inline(certificates.administrator.certificate),
+        "client-key-data": _inline(certificates.administrator.key),
+    }
+    _write_private(site.servers_kubeconfig, _kubeconfig(url, certificates, {"token": TOKEN}))
     return Cluster(
         url=url,
         directory=site.directory,
-        kubeconfig=_write_private(site.kubeconfig, _kubeconfig(url, certificates)),
+        kubeconfig=_write_private(site.kubeconfig, _kubeconfig(url, certificates, administrator)),
         authority=certificates.authority.certificate,
         administrator=certificates.administrator,
         user=certificates.user,
@@ -271,18 +276,13 @@ def _write_private(path: Path, config: Mapping[str, Any]) -> Path:
     return path
 
 
-def _kubeconfig(url: str, certificates: Certificates) -> dict[str, Any]:
+def _inline(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def _kubeconfig(url: str, certificates: Certificates, user: dict[str, str]) -> dict[str, Any]:
     """As a cluster's administrator would get it: self-contained, in one file."""
-
-    def inline(path: Path) -> str:
-        return base64.b64encode(path.read_bytes()).decode()
-
-    administrator = certificates.administrator
-    user = {
-        "client-certificate-data": inline(administrator.certificate),
-        "client-key-data": inline(administrator.key),
-    }
-    authority = inline(certificates.authority.certificate)
+    authority = _inline(certificates.authority.certificate)
     cluster = {"server": url, "certificate-authority-data": authority}
     return {
         "apiVersion": "v1",

@@ -40,6 +40,8 @@ class Execution:
         self._agent_of = agent_of
         self._attempts: dict[tuple[str, Ref], Attempt] = {}
         self._planned: dict[Key, Wire] = {}
+        self._said: dict[Key, Object] = {}
+        """Statuses of Works that are being written: to hear them back is no news."""
         self._settling: Settling[Key] = Settling(lambda: hub.now)
         self._loops: dict[str, Loop[Key]] = {}
         self._waiting: dict[str, dict[Key, None]] = {}
@@ -149,6 +151,9 @@ class Execution:
     def _plan(self, seen: working.SeenWork) -> Plan:
         work = seen.work
         plan = self._settling.planned(_key(work), working.plan(seen, self._hub.now))
+        for action in plan.actions:
+            if isinstance(action, Update) and action.subresource:
+                self._said[_key(work)] = action.object["status"]
         if seen.ready and any(map(working.is_last, plan.actions)):
             self._over[_key(work)] = working.remains(work), self._hub.now
             if len(self._over) > _REMEMBERED_MAX:
@@ -244,11 +249,14 @@ class Execution:
                 # does not say any more what should be there.
                 self._forget_attempts(after)
                 self._over.pop(_key(after), None)
-            level = Level.ARRIVE if meant_otherwise(before, after) else Level.REPORT
-            self._wake(_key(after), level)
+            if meant_otherwise(before, after):
+                self._wake(_key(after))
+            elif self._said.pop(_key(after), None) != after.get("status"):
+                self._wake(_key(after), Level.REPORT)
         elif before is not None:
             self._forget_attempts(before)
             self._planned.pop(_key(before), None)
+            self._said.pop(_key(before), None)
             self._retire(names.cluster_of(before["metadata"]["namespace"]) or "")
 
     def _forget_attempts(self, work: Wire) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from atoll.client.api import Refused, Wire
 from atoll.client.transport import Unreachable
+from atoll.controllers.announcing import Announcing
 from atoll.controllers.explanations import Explanations
 from atoll.controllers.hub import BINDING, BINDING_KINDS, Hub, meant_otherwise
 from atoll.controllers.levels import Level
@@ -26,7 +27,7 @@ from atoll.dialects.wire import instant
 from atoll.effects import stopwatch
 from atoll.errors import Invalid
 from atoll.instruments.families import Family
-from atoll.model.action import Object, Ref, Tell, Update
+from atoll.model.action import Object, Plan, Ref, Tell, Update
 from atoll.model.assumed import Assumed
 from atoll.model.decision import Verdict
 from atoll.model.neighbour import Neighbour
@@ -37,7 +38,7 @@ from atoll.planning.placing.inquiring import ESTIMATOR, Inquiry, inquiry
 from atoll.planning.placing.preempting.making_room import Others
 from atoll.planning.placing.preempting.notes import given_away
 from atoll.planning.placing.queue import Queue
-from atoll.planning.placing.standing import MARK, healthy_in, is_told, standing
+from atoll.planning.placing.standing import MARK, healthy_in, standing
 from atoll.runtime.children import report_failure
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.question import Surroundings
@@ -52,8 +53,6 @@ log = logging.getLogger("atoll.controllers")
 _LOOK_AT_LEAST_EVERY_S = 60.0
 _EXPIRE_EVERY_S = 1.0
 _LET_GO_EVERY_S = 5.0
-_TOLD_AFTER_S = 1.0
-"""So long after a decision its status is written, unless that was done with another one."""
 _BEGUN_MOST = 1024
 _GOOD_S = 2.0
 """So long what an estimator said is good for others who would ask the same."""
@@ -84,7 +83,7 @@ class Placement:
         self._ledger: Ledger[Ref] = Ledger()
         self._setting = Setting(features=hub.features)
         self._queue: Queue[Ref] = Queue(by_priority=hub.features.PriorityBasedScheduling)
-        self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
+        self._changed: Worklist[Ref] = Worklist("changed", hub.turns)
         self._woken: Worklist[Ref] = Worklist("woken", hub.turns)
         self._more = asyncio.Event()
         self._expired_at = 0.0
@@ -97,6 +96,7 @@ class Placement:
         """Bindings as they are being written, for those who look at their neighbours meanwhile."""
         self.prices = Prices(hub, self._more.set)
         self.explanations = Explanations(hub)
+        self.announcing = Announcing(hub, self._waits, self._add, self._carry_out)
         hub.more_numbers.append(self._pending)
         hub.hear("Cluster", self._cluster_changed)
         for kind in BINDING_KINDS:
@@ -125,13 +125,26 @@ class Placement:
             except TimeoutError:
                 self._expire(self._hub.now)
 
-    async def report(self) -> None:
-        """Look again at what was placed, to say so, when nothing presses more; for ever."""
+    async def _carry_out(self, key: Ref, plan: Plan) -> None:
+        """Do what a plan says; meanwhile others see its binding as it is being written."""
+        try:
+            for action in plan.actions:
+                if isinstance(action, Tell):
+                    self._hub.performer.tell_later(action)
+                    continue
+                if isinstance(action, Update):
+                    self._deciding[key] = action.object
+                await self._hub.performer.perform(action)
+        finally:
+            self._deciding.pop(key, None)
+
+    async def review(self) -> None:
+        """Have what others changed, or was put off, decided when nothing presses more; for ever."""
 
         async def add(key: Ref) -> None:
             self._add(key)
 
-        await self._placed.run(add)
+        await self._changed.run(add)
 
     async def look_again(self) -> None:
         """Look again at what changed clusters may matter to, when nothing presses more; for ever.
@@ -176,21 +189,13 @@ class Placement:
         if placed.decision is not None and wire is not None:
             self._ledger.assume(key, placed.decision, healthy_in(wire), now)
         try:
-            for action in placed.plan.actions:
-                if isinstance(action, Tell):
-                    hub.performer.tell_later(action)
-                    continue
-                if isinstance(action, Update):
-                    self._deciding[key] = action.object
-                await hub.performer.perform(action)
+            await self._carry_out(key, placed.plan)
         except (LookAgain, Unreachable, Refused) as late:
             log.info("%(binding)s is looked at again: %(err)s", {"binding": key, "err": late})
             self._ledger.restore(key, held)
             self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
             self._count(placed, begun, written=False)
             return
-        finally:
-            self._deciding.pop(key, None)
         if placed.plan.actions:
             # Whoever was about to write an older version is refused, and what that held is history.
             self._begun.pop(key, None)
@@ -200,7 +205,7 @@ class Placement:
         else:
             self._queue.succeeded(key, now)
         if placed.plan.again_in == 0.0:
-            self._tell_later(key)
+            self.announcing.add_untold(key)
         elif placed.plan.again_in is not None:
             due = now + placed.plan.again_in
             self._queue.add_later(key, self._priority(key), due, now)
@@ -231,8 +236,7 @@ class Placement:
             self._ledger.restore(key, earlier.held)  # it was never written
         is_late = self._queue.by_priority and self._queue.wake(now) == now
         is_grouped = bool(wire["spec"].get("workloadAffinityGroups"))
-        waits = key in self._queue or key in self._deciding
-        if self._estimation is not None or is_grouped or is_late or waits:
+        if self._estimation is not None or is_grouped or is_late or self._waits(key):
             return wire
         placed = placing.plan(self._seen(key, wire, now), now)
         if placed.decision is None or not placed.decision.ok or (to := _targets(placed)) is None:
@@ -245,6 +249,10 @@ class Placement:
             del self._begun[next(iter(self._begun))]
         return to
 
+    def _waits(self, key: Ref) -> bool:
+        """Whether a binding is being decided, or is to be."""
+        return key in self._queue or key in self._deciding
+
     def _is_placed(self, key: Ref, wire: Wire) -> bool:
         """Whether a binding came with the targets that it was about to be written with."""
         begun = self._begun.get(key)
@@ -252,7 +260,7 @@ class Placement:
             return False
         del self._begun[key]
         self._note(key, begun.placed, begun.at)
-        self._tell_later(key)
+        self.announcing.add_untold(key)
         return True
 
     def _note(self, key: Ref, placed: placing.Placing, begun: float) -> None:
@@ -262,17 +270,6 @@ class Placement:
             self.explanations.note(key, placed.decision, placed.trigger, placed.gives)
             if self._hub.traces is not None:
                 self._hub.traces.placed(key, placed.decision, placed.trigger, begun)
-
-    def _tell_later(self, key: Ref) -> None:
-        """Have a decision told by its status, unless somebody has done so before."""
-
-        def make_up() -> None:
-            wire = self._hub.plane.find(key) or {}
-            # What Atoll adds to policies may want more than to be told of.
-            if not is_told(wire) or (wire.get("spec") or {}).get("atoll"):
-                self._placed.add(key, Level.REPORT)
-
-        asyncio.get_running_loop().call_later(_TOLD_AFTER_S, make_up)
 
     def _count(self, placed: placing.Placing, begun: float, *, written: bool) -> None:
         """Count a decision, if there was one to make."""
@@ -373,7 +370,7 @@ class Placement:
             if not is_placed:
                 self._add(key)
         elif meant_otherwise(before, after) and key not in self._deciding:
-            self._placed.add(key, Level.REPORT)
+            self._changed.add(key, Level.REPORT)
 
     def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
         hub = self._hub
@@ -427,7 +424,7 @@ class Placement:
         began = self._hub.now
         if began < self._room_at:
             pause_s = self._room_at - began
-            self._placed.add_later(Ref.of(seen.binding or {}), pause_s)
+            self._changed.add_later(Ref.of(seen.binding or {}), pause_s)
             return placed
         found = placing.plan(replace(seen, others=self._others()), began)
         took_s = self._hub.now - began

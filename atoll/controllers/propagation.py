@@ -6,6 +6,7 @@ from functools import partial
 import yaml
 
 from atoll.client.api import Wire
+from atoll.controllers.announcing import report
 from atoll.controllers.detection import binding_of
 from atoll.controllers.hub import (
     BINDING,
@@ -29,12 +30,10 @@ from atoll.planning import aggregating, depending, works
 from atoll.planning.detecting.binding import template_of
 from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.overriding import Policies
-from atoll.planning.placing import plan as placing
 from atoll.planning.rendering import Means, targets_of
 from atoll.planning.sending import cluster_of, has_arrived
-from atoll.planning.splitting import is_told, may_run
+from atoll.planning.splitting import is_split, is_told, may_run
 from atoll.scheduling.ordinals import Range
-from atoll.scheduling.setting import Setting
 
 
 def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
@@ -66,10 +65,10 @@ def propagation(hub: Hub) -> tuple[Loop[Ref], Loop[Ref]]:
 
     def work_changed(before: Wire | None, after: Wire | None) -> None:
         for binding in work_bindings(after or before or {}):
+            is_sent = before is None or _arrived(before) != _arrived(after)
             if before is not None and meant_otherwise(before, after):
                 sending.wake(binding)
-            elif before is None or _arrived(before) != _arrived(after):
-                # It was sent: all that may wait for this is to withdraw it elsewhere.
+            elif is_sent and _may_withdraw(hub, binding):
                 sending.wake(binding, Level.REPORT)
             telling.wake(binding, Level.SUM)
             if after is None:
@@ -101,13 +100,7 @@ def _telling(hub: Hub) -> Loop[Ref]:
             hub.plane.find(template_of(binding)),
             hub.interpreters.aggregate,
             settling.waited(ref),
-            report,
-        )
-
-    def report(binding: Object, now: float) -> Plan:
-        setting = Setting(features=hub.features)
-        return placing.report(
-            placing.SeenBinding(binding=binding, fleet=hub.fleet, setting=setting), now
+            partial(report, hub),
         )
 
     def plan(seen: aggregating.SeenStatuses) -> Plan:
@@ -161,6 +154,18 @@ def _looked_at(cluster: Wire | None) -> tuple[object, ...] | None:
 
 def _target_names(binding: Wire) -> list[str]:
     return [target.name for target in targets_of(binding)]
+
+
+def _may_withdraw(hub: Hub, ref: Ref) -> bool:
+    """Whether what became of a binding's Works may lead to another being withdrawn, or sent."""
+    binding = hub.plane.find(ref)
+    if binding is None:
+        return False
+    if is_split(binding) or (binding.get("spec") or {}).get("gracefulEvictionTasks"):
+        return True
+    targets = _target_names(binding)
+    standing = hub.plane.mirror(hub.plane.collection(WORK, "Work")).by(work_bindings, ref)
+    return any(cluster_of(work) not in targets for work in standing)
 
 
 def _arrived(work: Wire | None) -> tuple[bool, bool, Range | None]:

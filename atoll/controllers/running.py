@@ -106,7 +106,8 @@ async def start(
     await hub.start()
     await interpretation.start()
     services: dict[str, Callable[[], Awaitable[None]]] = {
-        f"{placement.name}'s reports": placement.report,
+        f"{placement.name}'s reports": placement.announcing.run,
+        f"{placement.name}'s reviews": placement.review,
         f"{placement.name}'s second looks": placement.look_again,
         "events": hub.performer.run,
         placement.explanations.name: placement.explanations.run,

@@ -223,11 +223,11 @@ class Keeper:
 
     def _note_service(self, record: Record, *, removed: bool) -> None:
         namespace, _, name = record.name.partition("/")
-        key = (services.COLLECTION, record.name)
-        self._look_at(key)
         if removed:
             self._services.get(namespace, {}).pop(name, None)
+            self._look_at((services.ENDPOINTS, record.name))
             return
+        self._look_at((services.COLLECTION, record.name))
         spec = orjson.loads(record.value)["spec"]
         self._services.setdefault(namespace, {})[name] = spec.get("selector") or {}
 
@@ -258,16 +258,14 @@ class Keeper:
             await self.hosts.keep(key[1])
         elif key[0] == volumes.VOLUMES:
             await self._drop_volume(key[1])
+        elif key[0] == services.ENDPOINTS:
+            await self._drop_endpoints(key[1])
         else:
             await self._keep_object(key)
 
     async def _keep_object(self, key: Key) -> None:
         found = self.stored(*key)
-        if found is None:
-            if key[0] == services.COLLECTION:
-                await self._drop_endpoints(key[1])
-            return
-        if found["metadata"].get("deletionTimestamp"):
+        if found is None or found["metadata"].get("deletionTimestamp"):
             return  # one that is ending keeps what it has until it is gone
         plan = self._plan(key, found)
         refused = await self.hosts.carry_out(plan.steps)
@@ -387,7 +385,7 @@ class Keeper:
     async def _drop_endpoints(self, name: str) -> None:
         """What was told of the pods behind a service goes with it."""
         found = self.stored(services.ENDPOINTS, name)
-        if found is not None:
+        if found is not None and self.stored(services.COLLECTION, name) is None:
             uid = found["metadata"]["uid"]
             await self.hand.carry_out([End((services.ENDPOINTS, name), uid)])
 

@@ -15,7 +15,8 @@ from transports import HttpBackend, ProcessBackend
 
 SAMPLES = Path(__file__).parents[1] / "kinds" / "samples.yaml"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-AGE = re.compile(r"\d+s")
+# How long it has been there, or since when: one is made a moment after the other.
+AGE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\d+s")
 # What acts on these is not alike on the two servers (controllers, allocators, admission), or they
 # have owners that do not exist.
 ELSEWHERE = (

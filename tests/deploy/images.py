@@ -118,7 +118,8 @@ def _make_base(stage: Stage, earlier: Stage | None) -> None:
             (home / "bin" / name).symlink_to(_PYTHON)
         for library in (source / "lib").glob("libpython*.so*"):
             shutil.copy2(library, home / "lib")
-        _install(distribution("pip"), home / "lib" / _PYTHON / "site-packages")
+        # Where every interpreter looks: Debian's has another name for site-packages.
+        _install(distribution("pip"), home / "lib" / _PYTHON)
     path = f"{home}/bin:/usr/bin:/bin"
     stage.environment |= {"PATH": path, "LD_LIBRARY_PATH": str(home / "lib")}
 

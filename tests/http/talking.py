@@ -108,7 +108,8 @@ class Client:
             await self.writer.wait_closed()
 
     def vanish(self) -> None:
-        self.writer.transport.abort()
+        if not self.writer.is_closing():
+            self.writer.transport.abort()
 
 
 @dataclass

@@ -8,6 +8,7 @@ from atoll.simulated.member import build, running
 from simulation.world import simulate
 
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+ENDPOINTS = f"{CORE}endpoints"
 MANAGED = "endpointslice.kubernetes.io/managed-by"
 
 
@@ -127,6 +128,31 @@ def test_endpoints_of_a_service_without_a_selector_are_mirrored():
     assert told(changed) == {(80, 81): ["10.1.2.4"], (80,): ["fd00::1"]}
     assert told(again) == {(80, 81): ["10.1.2.5"], (80,): ["fd00::1"]}
     assert (skipped, gone) == ([], [])
+
+
+def test_endpoints_end_with_their_service_and_need_none():
+    written = {"metadata": {"name": "alone"}, "subsets": [{"addresses": [{"ip": "10.1.1.1"}]}]}
+    of_nobody = {
+        "metadata": {"name": "s", "labels": {"kubernetes.io/service-name": "alone"}},
+        "addressType": "IPv4",
+        "endpoints": [],
+    }
+
+    async def names(member):
+        await asyncio.sleep(5)
+        return [one["metadata"]["name"] for one in (await ask(member, "GET", ENDPOINTS))["items"]]
+
+    async def scenario(member):
+        await ask(member, "POST", ENDPOINTS, written)
+        await ask(member, "POST", SLICES, of_nobody)
+        await ask(member, "DELETE", f"{SLICES}/s")
+        assert await names(member) == ["alone"]
+        await ask(member, "POST", f"{CORE}services", service("web", WEB, selector=LABELS))
+        assert await names(member) == ["alone", "web"]
+        await ask(member, "DELETE", f"{CORE}services/web")
+        assert await names(member) == ["alone"]
+
+    played(scenario)
 
 
 def test_a_pod_that_ends_is_no_endpoint_but_still_told_in_slices():

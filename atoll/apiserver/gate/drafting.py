@@ -62,6 +62,8 @@ class Drafter:
 
     def learn(self, request: Request, *, taken: bool) -> None:
         """The core took the draft of this request, or did not."""
+        if taken and not self._vain:
+            return
         found = self._found(request)
         assert found is not None, "it was drafted"
         if taken:

@@ -1,0 +1,80 @@
+"""Decisions that were written, told in the statuses of their bindings when nothing presses more.
+
+In: bindings that were placed. Out: their statuses, a moment later, unless somebody has told of the
+decision with something else by then. What cannot be told as it stands is decided anew: whoever
+decides is asked to.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from atoll.client.api import Refused
+from atoll.client.transport import Unreachable
+from atoll.controllers.hub import Hub
+from atoll.controllers.levels import Level
+from atoll.controllers.performing import LookAgain
+from atoll.model.action import NOTHING, Object, Plan, Ref
+from atoll.planning.placing import plan as placing
+from atoll.planning.placing.standing import is_told
+from atoll.runtime.worklist import Worklist
+from atoll.scheduling.setting import Setting
+
+_TOLD_AFTER_S = 1.0
+"""So long after a decision its status is written, unless that was done with another one."""
+
+
+class Announcing:
+    """Says where bindings go."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        waits: Callable[[Ref], bool],
+        decide: Callable[[Ref], None],
+        carry_out: Callable[[Ref, Plan], Awaitable[None]],
+    ) -> None:
+        """`waits`: whether a binding is being decided, or is to be."""
+        self._hub = hub
+        self._waits = waits
+        self._decide = decide
+        self._carry_out = carry_out
+        self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
+
+    async def run(self) -> None:
+        """Say it of what is to be told of, for ever."""
+        await self._placed.run(self._say)
+
+    def add_untold(self, key: Ref) -> None:
+        """Have a decision told in a moment, unless somebody has done so by then."""
+
+        def make_up() -> None:
+            wire = self._hub.plane.find(key) or {}
+            if not is_told(wire) or _wants_more(wire):
+                self._placed.add(key, Level.REPORT)
+
+        asyncio.get_running_loop().call_later(_TOLD_AFTER_S, make_up)
+
+    async def _say(self, key: Ref) -> None:
+        hub, wire = self._hub, self._hub.plane.find(key) or {}
+        is_plain = not (self._waits(key) or _wants_more(wire))
+        told = report(hub, wire, hub.now) if is_plain else NOTHING
+        if not told.actions:
+            self._decide(key)
+            return
+        try:
+            await self._carry_out(key, told)
+        except (LookAgain, Unreachable, Refused):
+            self._decide(key)
+
+
+def report(hub: Hub, binding: Object, now: float) -> Plan:
+    """What is yet to be told of the decision that a binding carries, if that stands."""
+    setting = Setting(features=hub.features)
+    return placing.report(
+        placing.SeenBinding(binding=binding, fleet=hub.fleet, setting=setting), now
+    )
+
+
+def _wants_more(binding: Object) -> bool:
+    """Whether more may be wanted than to be told of: by what Atoll adds to policies."""
+    return bool((binding.get("spec") or {}).get("atoll"))
