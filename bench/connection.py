@@ -7,8 +7,7 @@ not decoded, and only the beginning of a body is kept, where lists have their me
 import asyncio
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 from urllib.parse import urlsplit
 
 import httptools
@@ -20,8 +19,7 @@ class Failed(Exception):
     """The server did not do what the measurement is about, so there is nothing to measure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The status of a response, and how its body begins."""
 
     status: int
@@ -44,6 +42,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Answer] | None = None
         self._failure: Failed | None = None
+        self._following: Callable[[Answer], bytes | None] | None = None
+        self._parser = httptools.HttpResponseParser(self)
         self._begin()
 
     async def exchange(self, request: bytes) -> Answer:
@@ -51,6 +51,14 @@ class Connection(asyncio.Protocol):
         self.send(request)
         self._waiter = self._loop.create_future()
         return await self._waiter
+
+    async def converse(self, request: bytes, following: Callable[[Answer], bytes | None]) -> None:
+        """Send a request, and after each answer at once what is said to follow it, if anything."""
+        self._following = following
+        try:
+            await self.exchange(request)
+        finally:
+            self._following = None
 
     def send(self, request: bytes) -> None:
         """Send a request whose answer has no end, such as a watch."""
@@ -83,6 +91,14 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         answer = Answer(self._parser.get_status_code(), self._beginning, self._body_bytes)
         self._begin()
+        try:
+            following = self._following(answer) if self._following is not None else None
+        except Failed as failure:
+            self._fail(failure)
+            return
+        if following is not None:
+            self.send(following)
+            return
         waiter, self._waiter = self._waiter, None
         if waiter is None:
             self._fail(Failed(f"a watch ended: {answer.status} {answer.beginning[:300]!r}"))
@@ -90,7 +106,6 @@ class Connection(asyncio.Protocol):
             waiter.set_result(answer)
 
     def _begin(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
         self._beginning = b""
         self._body_bytes = 0
 

@@ -90,17 +90,33 @@ async def ask(connection: Connection, request: bytes, tally: Tally) -> Answer:
     begun = time.perf_counter()
     answer = await connection.exchange(request)
     tally.seconds.append(time.perf_counter() - begun)
-    if answer.status not in (200, 201):
-        line = request.partition(b"\r\n")[0].decode()
-        raise Failed(f"{line}: {answer.status} {answer.beginning.decode(errors='replace')}")
+    _check(request, answer)
     return answer
 
 
-async def send_all(connection: Connection, requests: Iterable[bytes], tally: Tally) -> None:
-    """One client: one request after the other."""
-    for request in requests:
-        await ask(connection, request, tally)
+def _check(request: bytes, answer: Answer) -> None:
+    if answer.status not in (200, 201):
+        line = request.partition(b"\r\n")[0].decode()
+        raise Failed(f"{line}: {answer.status} {answer.beginning.decode(errors='replace')}")
+
+
+async def send_all(connection: Connection, requests: Sequence[bytes], tally: Tally) -> None:
+    """One client: one request after the other, each as soon as the last one is answered."""
+    if not requests:
+        return
+    left = iter(requests)
+    asked, begun = next(left), time.perf_counter()
+
+    def following(answer: Answer) -> bytes | None:
+        nonlocal asked, begun
+        now = time.perf_counter()
+        tally.seconds.append(now - begun)
+        _check(asked, answer)
         tally.count += 1
+        begun, asked = now, next(left, b"")
+        return asked or None
+
+    await connection.converse(asked, following)
 
 
 def dealt(requests: Sequence[bytes], clients: int) -> list[Sequence[bytes]]:
