@@ -2,7 +2,8 @@
 
 Takes an Endpoint and gives a Transport. It caches and interprets nothing, and repeats only what was
 refused for credentials that can be renewed; what goes wrong on the way is Unreachable, whatever the
-library calls it. Writes, which are many and whose answers are short, go a way of their own.
+library calls it. Writes, which are many and whose answers are short, go a way of their own, and so
+do watches, whose answers come in many pieces.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from atoll.client.exchanging import Answered, Exchanges
 from atoll.client.identity import Identity
 from atoll.client.plugins_aside import ask_aside
 from atoll.client.proxies import read_proxy
+from atoll.client.streaming import Stream, Streams
 from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
 from atoll.client.upgraded import upgrade_of
@@ -62,7 +64,7 @@ class Https:
         proxy = read_proxy(endpoint.proxy) if endpoint.proxy else None
         self._proxy = proxy if proxy is not None and not proxy.is_socks else None
         self._address = urlsplit(endpoint.server)
-        self._exchanges = self._make_exchanges() if proxy is None else None
+        self._exchanges, self._streams = self._own_ways() if proxy is None else (None, None)
         self._session: aiohttp.ClientSession | None = aiohttp.ClientSession(
             connector=connector(proxy, self._patience.connections_max),
             timeout=aiohttp.ClientTimeout(
@@ -83,6 +85,8 @@ class Https:
             async with asyncio.timeout(self._patience.answer_s):
                 if self._exchanges is not None and self._is_short(request):
                     return await self._exchange(self._exchanges, request)
+                if self._streams is not None and self._is_watch(request):
+                    return await self._watch(self._streams, request)
                 answer = await self._begin(self._session, request)
                 if answer.status == _SWITCHING:
                     return replace(_response(answer), upgrade=upgrade_of(answer))
@@ -104,6 +108,8 @@ class Https:
         session, self._session = self._session, None
         if self._exchanges is not None:
             self._exchanges.close()
+        if self._streams is not None:
+            self._streams.close()
         if session is not None:
             await session.close()
 
@@ -118,19 +124,27 @@ class Https:
         answer.release()
         return _response(answer, body=bytes(body))
 
-    def _make_exchanges(self) -> Exchanges | None:
+    def _own_ways(self) -> tuple[Exchanges | None, Streams | None]:
         address, at_most = self._address, min(self._patience.connections_max, _WRITING_AT_ONCE)
         if address.hostname is None:
-            return None
+            return None, None
         port = address.port or (443 if address.scheme == "https" else 80)
-        return Exchanges(address.hostname, port, self._endpoint.server_name, at_most=at_most)
+        place = address.hostname, port, self._endpoint.server_name
+        return Exchanges(*place, at_most=at_most), Streams(*place)
 
     def _is_short(self, request: Request) -> bool:
         """Whether it is a write to the server itself, who answers with an object."""
+        return request.method in _WRITES and self._is_plain(request)
+
+    def _is_watch(self, request: Request) -> bool:
+        """Whether it is a watch of the server itself."""
+        is_asked = request.method == "GET" and request.query.startswith("watch=1&")
+        return is_asked and self._patience.silence_s is None and self._is_plain(request)
+
+    def _is_plain(self, request: Request) -> bool:
         headers = request.headers
         return (
-            request.method in _WRITES
-            and self._patience.bytes_max is None
+            self._patience.bytes_max is None
             and "/proxy" not in request.path
             and "upgrade" not in headers
             and "accept-encoding" not in headers
@@ -150,8 +164,22 @@ class Https:
         connect_s, again = self._patience.connect_s, request.method in _REPEATABLE
         return await exchanges.exchange(self._message(request), tls, connect_s, again=again)
 
+    async def _watch(self, streams: Streams, request: Request) -> Response:
+        stream = await self._streamed(streams, request)
+        if stream.status == 401 and self._identity.doubt():
+            await stream.aclose()
+            stream = await self._streamed(streams, request)
+        headers = {name: stream.headers[name] for name in stream.headers if name not in _UNDONE}
+        told = _Told(stream, self._endpoint.server)
+        return Response(stream.status, headers, stream=told)
+
+    async def _streamed(self, streams: Streams, request: Request) -> Stream:
+        await self._prepare()
+        tls = self._tls if self._address.scheme == "https" else None
+        return await streams.open(self._message(request), tls, self._patience.connect_s)
+
     def _message(self, request: Request) -> bytes:
-        """A write as it goes over the wire."""
+        """A request as it goes over the wire."""
         query = f"?{request.query}" if request.query else ""
         lines = [
             f"{request.method} {self._address.path.rstrip('/')}{request.path}{query} HTTP/1.1",
@@ -261,6 +289,26 @@ class _Stream:
 
     async def aclose(self) -> None:
         self._answer.close()
+
+
+class _Told:
+    """The pieces of a watch as they come."""
+
+    def __init__(self, stream: Stream, server: str) -> None:
+        self._stream = stream
+        self._server = server
+
+    def __aiter__(self) -> "_Told":
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await anext(self._stream)
+        except OSError as error:
+            raise Unreachable(f"the stream from {self._server} broke off: {error}") from error
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 def _response(
