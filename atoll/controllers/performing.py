@@ -49,7 +49,7 @@ class Performer:
         self._chance = chance
         self._told: OrderedDict[Told, None] = OrderedDict()
         self._untold: dict[Told, Tell] = {}
-        self._telling: Worklist[Told] = Worklist("events", turns)
+        self._telling: Worklist[Told] = Worklist("events", turns, unhurried=True)
         self.writes = 0
 
     async def perform(self, action: Action) -> Wire | None:

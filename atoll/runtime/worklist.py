@@ -4,13 +4,15 @@ Whoever notices a change adds a key; a worker takes keys and brings each a step 
 should be. Several may work on one list; no key is ever with two of them. A key that fails comes
 back after a pause, longer each time; one that is added while it is being worked on is worked on
 again. Lists that share `Turns` let what is more pressing go first, in whichever list it waits or is
-worked on, unless nobody there gets on.
+worked on, unless nobody there gets on. A list that is unhurried waits until nothing has pressed
+more for a moment, though not for long.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Generic, Protocol, TypeVar
 
 from atoll.effects import stopwatch
@@ -27,6 +29,8 @@ _LEVELS = 4
 _PATIENCE_S = 0.1
 _IN_HAND_S = 0.02
 _TURN_AFTER_S = 1.0
+_CALM_S = 0.2
+_UNHURRIED_S = 20.0
 
 
 class _Sharing(Protocol):
@@ -56,6 +60,7 @@ class Turns:
     def __init__(self) -> None:
         self._waiting = [0] * _LEVELS
         self._in_hand: list[dict[object, float]] = [{} for _ in range(_LEVELS)]
+        self._worked_at = [-inf] * _LEVELS
         self._lists: list[_Sharing] = []
         self.tallies = Tallies()
 
@@ -85,6 +90,7 @@ class Turns:
             yield
         finally:
             del self._in_hand[level][one]
+            self._worked_at[level] = _clock()
             self._let_go_on(level)
 
     def has(self, level: int) -> bool:
@@ -95,6 +101,10 @@ class Turns:
             return True
         return not any(each.presses(level) for each in self._lists)
 
+    def are_calm(self, level: int) -> bool:
+        """Whether nothing more pressing than this level was worked on for a moment."""
+        return max(self._worked_at[:level], default=-inf) + _CALM_S <= _clock()
+
     def _let_go_on(self, level: int) -> None:
         if not self._waiting[level] and any(self._waiting) and not _is_fresh(self._in_hand[level]):
             for each in self._lists:
@@ -104,7 +114,9 @@ class Turns:
 class Worklist(Generic[K]):
     """Keys that wait, and those that wait for a second chance.
 
-    `passing`: failures that are nobody's fault here, and of which others tell.
+    `passing`: failures that are nobody's fault here, and of which others tell. `unhurried`: in the
+    gaps between what presses more, too, nothing is done here, so that these gaps belong to whoever
+    else works on the same; what has waited for long does not wait for that any more.
     """
 
     def __init__(
@@ -113,8 +125,10 @@ class Worklist(Generic[K]):
         turns: Turns | None = None,
         *,
         passing: tuple[type[Exception], ...] = (),
+        unhurried: bool = False,
     ) -> None:
         self.name = name
+        self._is_unhurried = unhurried
         self._passing = passing
         self._turns = turns or Turns()
         self._turns.join(self)
@@ -218,7 +232,8 @@ class Worklist(Generic[K]):
         while True:
             key, level = self._first()
             if key is not None:
-                if self._turns.has(level) or (self._due is not None and self._due <= _clock()):
+                is_due = self._due is not None and self._due <= _clock()
+                if is_due or self._has_turn(key, level):
                     self._due = None
                     self._got_on_at = _clock()
                     since = self._waiting[level].pop(key)
@@ -229,6 +244,12 @@ class Worklist(Generic[K]):
                     return key, level
                 self._due = self._due or _clock() + _TURN_AFTER_S
             await self._wait(None if key is None else _PATIENCE_S)
+
+    def _has_turn(self, key: K, level: int) -> bool:
+        if not self._turns.has(level):
+            return False
+        is_late = _clock() >= self._waiting[level][key] + _UNHURRIED_S
+        return not self._is_unhurried or is_late or self._turns.are_calm(level)
 
     async def _wait(self, longest_s: float | None) -> None:
         """Until there may be something to do, or at most so long."""

@@ -299,3 +299,42 @@ def test_a_list_that_comes_to_share_turns_lets_others_go_first_from_then_on():
         return seen
 
     assert simulate(main, seed=0).value == ["a", "b", "later"]
+
+
+def unhurried_among(presses: float, until: float) -> list[tuple[str, float]]:
+    """When an unhurried list came to its two keys, while something pressed every so often."""
+
+    async def main(world):
+        turns, seen = Turns(), []
+        pressing: Worklist[float] = Worklist("pressing", turns)
+        telling: Worklist[str] = Worklist("telling", turns, unhurried=True)
+
+        async def work(_key):
+            await asyncio.sleep(0.01)
+
+        async def tell(key):
+            seen.append((key, round(now(), 1)))
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            it.start("telling", lambda: telling.run(tell))
+            it.start("pressing", lambda: pressing.run(work))
+            for key in "ab":
+                telling.add(key, 3)
+            while now() < until:
+                pressing.add(now())
+                await asyncio.sleep(presses)
+            await asyncio.sleep(5)
+        return seen
+
+    return simulate(main, seed=0).value
+
+
+def test_an_unhurried_list_leaves_the_gaps_between_what_presses_to_others_but_for_one_at_times():
+    # What waits for its turn is let in once a second; without the wait both would be told at once.
+    assert unhurried_among(presses=0.15, until=0.8) == [("a", 1.0), ("b", 1.0)]
+    assert unhurried_among(presses=1.0, until=3.0) == [("a", 0.3), ("b", 0.3)]
+
+
+def test_an_unhurried_list_does_not_wait_for_calm_for_ever():
+    told = dict(unhurried_among(presses=0.15, until=60.0))
+    assert max(told.values()) < 25.0
