@@ -129,7 +129,11 @@ class Performer:
             stored = await site.api.replace(collection, action.object, part, mirror.known)
         except (Stale, Missing) as late:
             raise LookAgain(str(late)) from late
-        mirror.learn(stored)
+        if _is_last(action):
+            # The answer does not say so, and whoever looks before the watch does would do it again.
+            mirror.forget(dict(action.object))
+        else:
+            mirror.learn(stored)
         return stored
 
     async def _delete(self, action: Delete) -> None:
@@ -207,6 +211,13 @@ def _nameable(name: str) -> str:
     if len(name) <= _NAMED_MOST and not subdomain_faults(name):
         return name
     return re.sub("[^a-z0-9]+", "-", name.lower())[:_NAMED_MOST].strip("-")
+
+
+def _is_last(action: Update) -> bool:
+    """Whether an object that goes is let go of by the last who held it: then it is gone."""
+    metadata = action.object["metadata"]
+    is_going = metadata.get("deletionTimestamp") and metadata.get("deletionGracePeriodSeconds") == 0
+    return bool(is_going) and not metadata.get("finalizers") and not action.subresource
 
 
 def _told(action: Tell) -> Told:

@@ -126,6 +126,25 @@ def test_an_update_that_does_not_say_what_it_was_decided_on_is_not_even_sent() -
     asyncio.run(story())
 
 
+def test_what_the_last_one_lets_go_of_is_known_to_be_gone_before_it_is_told() -> None:
+    async def story() -> None:
+        async with scene() as it:
+            plane, ref = it.sites[""], Ref("v1", "ConfigMap", "default", "x")
+            configmaps = plane.collection("v1", "ConfigMap")
+            held = configmap("x")
+            held["metadata"]["finalizers"] = ["example.io/held"]
+            made = await plane.api.create(configmaps, held)
+            await plane.api.delete(configmaps, made)
+            await plane.follow("v1", "ConfigMap")
+            await it.children.cancel()  # from now on no watch tells anything
+            going = plane.find(ref) or {}
+            let_go = {**going, "metadata": {**going["metadata"], "finalizers": []}}
+            await it.performer.perform(Update(let_go))
+            assert plane.find(ref) is None
+
+    asyncio.run(story())
+
+
 def test_to_delete_what_is_gone_is_as_good_and_an_unknown_kind_is_named() -> None:
     async def story() -> None:
         async with scene() as it:
