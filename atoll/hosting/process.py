@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -234,7 +234,7 @@ class Replica:
             term.last_until(float("inf"))
             await work(term)
         else:
-            seat = replace(SEAT, namespace=self._hosting.place.namespace)
+            seat = SEAT._replace(namespace=self._hosting.place.namespace)
             await lead(api, self._hosting.me, self._hosting.lease, work, self.effects, seat=seat)
 
     async def _work(self, term: Term, keeping: Keeping, resources: bytes) -> None:

@@ -7,15 +7,14 @@ on an old state is refused rather than obeyed.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Object = Mapping[str, Any]
 PLANE = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """An object by kind and name."""
+class Ref(NamedTuple):
+    """An object by kind and name. Very many are made and compared, hence a tuple."""
 
     api_version: str
     kind: str

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -111,7 +111,7 @@ def test_the_lowest_give_way_as_far_as_needed_and_run_in_full_again_when_there_i
             await until_told(it, "gave way: ResourceBinding low-deployment 3 in m1.")
             (other,) = await others_of(it, "high-deployment")
             assert (other["name"], other["clusters"]) == ("low-deployment", ["m1"])
-            await it.delete(it.hub.plane.find(replace(DEPLOYMENT, name="middle")))
+            await it.delete(it.hub.plane.find(DEPLOYMENT._replace(name="middle")))
             await until(lambda: targets(it, "low") == {"m1": 6})
             assert said(it, "high") == "Success"
 
