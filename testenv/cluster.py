@@ -44,9 +44,9 @@ class Shape:
 
     def suited(self, command: commands.Command) -> commands.Command:
         """A server's command, as it is run in a cluster of this shape."""
-        if self.controllers:
-            command = commands.sharing(command)
-        return commands.yielding(command) if self.nodes else command
+        if self.nodes:
+            command = commands.yielding(command)
+        return commands.sharing(command) if self.controllers else command
 
 
 BARE = Shape()
