@@ -12,6 +12,8 @@ from typing import cast
 
 import httptools
 
+from atoll.client.reaching import Reach
+
 
 @dataclass(slots=True)
 class Answered:
@@ -33,10 +35,8 @@ class HungUp(ConnectionError):
 class Exchanges:
     """The connections to one server."""
 
-    def __init__(self, host: str, port: int, name: str | None, *, at_most: int) -> None:
-        self._host = host
-        self._port = port
-        self._name = name
+    def __init__(self, reach: Reach, *, at_most: int) -> None:
+        self._reach = reach
         self._room = asyncio.Semaphore(at_most)
         self._idle: list[_Line] = []
         self._lines: set[_Line] = set()
@@ -52,7 +52,8 @@ class Exchanges:
                 except HungUp as failed:
                     if not (again and failed.unheard):
                         raise
-            return await self._use(await self._connect(tls, connect_s), message)
+            line = await self._reach.connect(lambda: _Line(tls, self._lines), tls, connect_s)
+            return await self._use(line, message)
 
     def close(self) -> None:
         for line in list(self._lines):
@@ -79,19 +80,6 @@ class Exchanges:
                 return line
             line.abort()
         return None
-
-    async def _connect(self, tls: ssl.SSLContext | None, connect_s: float) -> "_Line":
-        loop = asyncio.get_running_loop()
-        name = (self._name or self._host) if tls is not None else None
-        async with asyncio.timeout(connect_s):
-            _, line = await loop.create_connection(
-                lambda: _Line(tls, self._lines),
-                self._host,
-                self._port,
-                ssl=tls,
-                server_hostname=name,
-            )
-        return line
 
 
 class _Line(asyncio.Protocol):

@@ -9,7 +9,7 @@ do watches, whose answers come in many pieces.
 import asyncio
 import os
 import ssl
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -23,6 +23,7 @@ from atoll.client.exchanging import Answered, Exchanges
 from atoll.client.identity import Identity
 from atoll.client.plugins_aside import ask_aside
 from atoll.client.proxies import read_proxy
+from atoll.client.reaching import Reach
 from atoll.client.streaming import Stream, Streams
 from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
@@ -93,7 +94,7 @@ class Https:
                 if self._patience.bytes_max is not None:
                     return await self._bounded(answer, self._patience.bytes_max)
                 if _is_stream(request, answer):
-                    return _response(answer, stream=_Stream(answer))
+                    return _response(answer, stream=_Stream.of(answer))
                 try:
                     return _response(answer, body=await answer.read())
                 finally:
@@ -116,7 +117,7 @@ class Https:
     async def _bounded(self, answer: aiohttp.ClientResponse, bytes_max: int) -> Response:
         """The whole answer of a server that is not trusted to keep it short."""
         body = bytearray()
-        async for piece in _Stream(answer):
+        async for piece in _Stream.of(answer):
             body += piece
             if len(body) > bytes_max:
                 answer.close()
@@ -129,8 +130,8 @@ class Https:
         if address.hostname is None:
             return None, None
         port = address.port or (443 if address.scheme == "https" else 80)
-        place = address.hostname, port, self._endpoint.server_name
-        return Exchanges(*place, at_most=at_most), Streams(*place)
+        reach = Reach(address.hostname, port, self._endpoint.server_name)
+        return Exchanges(reach, at_most=at_most), Streams(reach)
 
     def _is_short(self, request: Request) -> bool:
         """Whether it is a write to the server itself, who answers with an object."""
@@ -167,11 +168,11 @@ class Https:
     async def _watch(self, streams: Streams, request: Request) -> Response:
         stream = await self._streamed(streams, request)
         if stream.status == 401 and self._identity.doubt():
-            await stream.aclose()
+            stream.close()
             stream = await self._streamed(streams, request)
         headers = {name: stream.headers[name] for name in stream.headers if name not in _UNDONE}
-        told = _Told(stream, self._endpoint.server)
-        return Response(stream.status, headers, stream=told)
+        pieces = _Stream(stream.__anext__, stream.close, self._endpoint.server)
+        return Response(stream.status, headers, stream=pieces)
 
     async def _streamed(self, streams: Streams, request: Request) -> Stream:
         await self._prepare()
@@ -270,45 +271,32 @@ def _is_stream(request: Request, answer: aiohttp.ClientResponse) -> bool:
 class _Stream:
     """The pieces of a body as they come. No generator: that would ignore being closed early."""
 
-    def __init__(self, answer: aiohttp.ClientResponse) -> None:
-        self._answer = answer
+    def __init__(
+        self, read: Callable[[], Awaitable[bytes]], close: Callable[[], None], origin: str
+    ) -> None:
+        self._read = read
+        self._close = close
+        self._origin = origin
+
+    @classmethod
+    def of(cls, answer: aiohttp.ClientResponse) -> "_Stream":
+        return cls(answer.content.readany, answer.close, str(answer.url.origin()))
 
     def __aiter__(self) -> "_Stream":
         return self
 
     async def __anext__(self) -> bytes:
         try:
-            piece = await self._answer.content.readany()
+            piece = await self._read()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             why = str(error) or type(error).__name__
-            origin = self._answer.url.origin()
-            raise Unreachable(f"the stream from {origin} broke off: {why}") from error
+            raise Unreachable(f"the stream from {self._origin} broke off: {why}") from error
         if not piece:
             raise StopAsyncIteration
         return piece
 
     async def aclose(self) -> None:
-        self._answer.close()
-
-
-class _Told:
-    """The pieces of a watch as they come."""
-
-    def __init__(self, stream: Stream, server: str) -> None:
-        self._stream = stream
-        self._server = server
-
-    def __aiter__(self) -> "_Told":
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            return await anext(self._stream)
-        except OSError as error:
-            raise Unreachable(f"the stream from {self._server} broke off: {error}") from error
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+        self._close()
 
 
 def _response(

@@ -12,26 +12,21 @@ from typing import cast
 
 import httptools
 
+from atoll.client.reaching import Reach
+
 _GATHERING_S = 0.02
 
 
 class Streams:
     """The streams of one server."""
 
-    def __init__(self, host: str, port: int, name: str | None) -> None:
-        self._host = host
-        self._port = port
-        self._name = name
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
         self._open: set[Stream] = set()
 
     async def open(self, message: bytes, tls: ssl.SSLContext | None, connect_s: float) -> "Stream":
         """Ask, and hear how the answer begins."""
-        loop = asyncio.get_running_loop()
-        name = (self._name or self._host) if tls is not None else None
-        async with asyncio.timeout(connect_s):
-            _, stream = await loop.create_connection(
-                lambda: Stream(self._open), self._host, self._port, ssl=tls, server_hostname=name
-            )
+        stream = await self._reach.connect(lambda: Stream(self._open), tls, connect_s)
         is_answered = False
         try:
             await stream.begin(message)
@@ -72,9 +67,6 @@ class Stream(asyncio.Protocol):
         piece, self._pieces = b"".join(self._pieces), []
         self._read_on()
         return piece
-
-    async def aclose(self) -> None:
-        self.close()
 
     def close(self) -> None:
         self._finish(ConnectionError("it was closed"))
@@ -127,6 +119,7 @@ class Stream(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        del self._parser  # it holds on to us
         self._streams.discard(self)
         lasts = self.status and not self.headers.keys() & {"content-length", "transfer-encoding"}
         is_whole = exc is None and lasts  # such a body has no other end

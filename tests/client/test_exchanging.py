@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 
 from atoll.client.exchanging import Answered, Exchanges, HungUp
+from atoll.client.reaching import Reach
 
 ASKED = b"PUT /a HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"
 FINE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: 1\r\nx-a: 2\r\n\r\nok"
@@ -38,7 +39,7 @@ def use(server: Server, ask: Callable[[Exchanges], Awaitable[None]], *, at_most:
     async def main() -> None:
         listening = await asyncio.start_server(server.accept, "127.0.0.1", 0)
         port = listening.sockets[0].getsockname()[1]
-        exchanges = Exchanges("127.0.0.1", port, None, at_most=at_most)
+        exchanges = Exchanges(Reach("127.0.0.1", port), at_most=at_most)
         try:
             async with asyncio.timeout(120):
                 await ask(exchanges)

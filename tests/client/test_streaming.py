@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 
+from atoll.client.reaching import Reach
 from atoll.client.streaming import Stream, Streams
 
 ASKED = b"GET /a?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n"
@@ -28,7 +29,7 @@ def follow(say: Say, read: Callable[[Stream], Awaitable[None]]) -> None:
 
     async def main() -> None:
         listening = await asyncio.start_server(accept, "127.0.0.1", 0)
-        streams = Streams("127.0.0.1", listening.sockets[0].getsockname()[1], None)
+        streams = Streams(Reach("127.0.0.1", listening.sockets[0].getsockname()[1]))
         try:
             async with asyncio.timeout(120):
                 await read(await streams.open(ASKED, None, 60.0))
