@@ -17,7 +17,7 @@ from atoll.client.https import Https
 from atoll.client.identity import Credential, Identity
 from atoll.client.plain import PlainClient
 from atoll.client.plugins import ask
-from atoll.client.transport import Unreachable
+from atoll.client.transport import Unreachable, whole
 from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 
@@ -33,17 +33,22 @@ def plainly(endpoint: Endpoint, times: int) -> list[bytes]:
         client.close()
 
 
-def by_loop(endpoint: Endpoint, times: int) -> list[bytes]:
+def by_loop(endpoint: Endpoint, times: int, query: str = "") -> list[bytes]:
     async def main() -> list[bytes]:
         async with AsyncExitStack() as stack:
             transport = Https(endpoint)
             stack.push_async_callback(transport.close)
-            return [(await transport.send(Request("GET", "/"))).body for _ in range(times)]
+            request = Request("GET", "/", query)
+            return [(await whole(await transport.send(request))).body for _ in range(times)]
 
     return asyncio.run(main())
 
 
-CLIENTS = pytest.mark.parametrize("asked", [plainly, by_loop])
+def by_watch(endpoint: Endpoint, times: int) -> list[bytes]:
+    return by_loop(endpoint, times, "watch=1&resourceVersion=1")
+
+
+CLIENTS = pytest.mark.parametrize("asked", [plainly, by_loop, by_watch])
 
 
 async def tell(request: Request) -> Response:

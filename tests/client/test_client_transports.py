@@ -122,7 +122,13 @@ def test_every_status_is_an_answer_and_none_is_followed(check: Check, status: in
     check(handler, use)
 
 
-def test_a_stream_comes_piece_by_piece_and_ends_at_the_server_when_closed(check: Check) -> None:
+WATCHES = pytest.mark.parametrize("query", ["watch=true", "watch=1&resourceVersion=1"])
+
+
+@WATCHES
+def test_a_stream_comes_piece_by_piece_and_ends_at_the_server_when_closed(
+    check: Check, query: str
+) -> None:
     closed = asyncio.Event()
     more: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -137,7 +143,7 @@ def test_a_stream_comes_piece_by_piece_and_ends_at_the_server_when_closed(check:
         return Response(200, {"Content-Type": "application/json"}, stream=events())
 
     async def use(transport: Transport) -> None:
-        response = await transport.send(Request("GET", "/w", "watch=true"))
+        response = await transport.send(Request("GET", "/w", query))
         assert (response.status, response.body) == (200, b"")
         assert response.stream is not None
         async with closing(response.stream):
@@ -145,6 +151,36 @@ def test_a_stream_comes_piece_by_piece_and_ends_at_the_server_when_closed(check:
                 more.put_nowait(event)
                 assert await anext(response.stream) == event
         await closed.wait()
+
+    check(handler, use)
+
+
+@WATCHES
+def test_a_stream_that_breaks_off_is_out_of_reach(credentials: Credentials, query: str) -> None:
+    async def events() -> AsyncIterator[bytes]:
+        yield b"one\n"
+        raise OSError("the disk is full")
+
+    async def handler(request: Request) -> Response:
+        return Response(200, {"Content-Type": "application/json"}, stream=events())
+
+    async def main() -> None:
+        async with asyncio.timeout(120), over_https(handler, credentials) as transport:
+            response = await transport.send(Request("GET", "/w", query))
+            with pytest.raises(Unreachable, match=r"the stream from https:.* broke off"):
+                await whole(response)
+
+    asyncio.run(main())
+
+
+@WATCHES
+def test_a_watch_that_is_refused_is_told_why(check: Check, query: str) -> None:
+    async def handler(request: Request) -> Response:
+        return Response(410, {"Content-Type": "application/json"}, b'{"kind":"Status"}')
+
+    async def use(transport: Transport) -> None:
+        response = await whole(await transport.send(Request("GET", "/w", query)))
+        assert (response.status, response.body) == (410, b'{"kind":"Status"}')
 
     check(handler, use)
 
