@@ -1,8 +1,8 @@
 """Decisions that were written, told in the statuses of their bindings when nothing presses more.
 
-In: bindings that were placed. Out: their statuses, a moment later, unless somebody has told of the
-decision with something else by then. What cannot be told as it stands is decided anew: whoever
-decides is asked to.
+In: bindings that were placed. Out: their statuses, a moment later, or longer where very many are to
+be told of, unless somebody has told of the decision with something else by then: most often that is
+what clusters say. What cannot be told as it stands is decided anew: whoever decides is asked to.
 """
 
 import asyncio
@@ -13,14 +13,13 @@ from atoll.client.transport import Unreachable
 from atoll.controllers.hub import Hub
 from atoll.controllers.levels import Level
 from atoll.controllers.performing import LookAgain
+from atoll.controllers.settling import Settling
 from atoll.model.action import NOTHING, Object, Plan, Ref
+from atoll.planning.patience import left_s
 from atoll.planning.placing import plan as placing
 from atoll.planning.placing.standing import is_told
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.setting import Setting
-
-_TOLD_AFTER_S = 1.0
-"""So long after a decision its status is written, unless that was done with another one."""
 
 
 class Announcing:
@@ -39,6 +38,7 @@ class Announcing:
         self._decide = decide
         self._carry_out = carry_out
         self._placed: Worklist[Ref] = Worklist("placed", hub.turns)
+        self._settling: Settling[Ref] = Settling(lambda: hub.now)
 
     async def run(self) -> None:
         """Say it of what is to be told of, for ever."""
@@ -46,13 +46,19 @@ class Announcing:
 
     def add_untold(self, key: Ref) -> None:
         """Have a decision told in a moment, unless somebody has done so by then."""
+        if not self._settling.has(key):
+            self._look(key)
 
-        def make_up() -> None:
-            wire = self._hub.plane.find(key) or {}
-            if not is_told(wire) or _wants_more(wire):
-                self._placed.add(key, Level.REPORT)
-
-        asyncio.get_running_loop().call_later(_TOLD_AFTER_S, make_up)
+    def _look(self, key: Ref) -> None:
+        wire = self._hub.plane.find(key) or {}
+        if is_told(wire) and not _wants_more(wire):
+            self._settling.forget(key)
+        elif pause_s := left_s(self._settling.waited(key), presses=_wants_more(wire)):
+            self._settling.begin(key)
+            asyncio.get_running_loop().call_later(pause_s, self._look, key)
+        else:
+            self._settling.forget(key)
+            self._placed.add(key, Level.REPORT)
 
     async def _say(self, key: Ref) -> None:
         hub, wire = self._hub, self._hub.plane.find(key) or {}

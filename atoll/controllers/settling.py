@@ -20,6 +20,9 @@ class Settling(Generic[K]):
         self._now = now
         self._since: dict[K, float] = {}
 
+    def has(self, key: K) -> bool:
+        return key in self._since
+
     def waited(self, key: K) -> Waited:
         """For how long there has been something to tell of a key, and of how many others."""
         now = self._now()
@@ -30,8 +33,12 @@ class Settling(Generic[K]):
         if plan.again_in is None:
             self.forget(key)
         else:
-            self._since.setdefault(key, self._now())
+            self.begin(key)
         return plan
+
+    def begin(self, key: K) -> None:
+        """There is something to tell of a key from now on, unless there was before."""
+        self._since.setdefault(key, self._now())
 
     def forget(self, key: K) -> None:
         """There is nothing to tell of a key any more."""

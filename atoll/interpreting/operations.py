@@ -40,9 +40,14 @@ class Health(StrEnum):
     UNKNOWN = "Unknown"
 
 
+def is_well(told: Mapping[str, Any]) -> bool:
+    """Whether it is not told of an object that it does not do what it is for."""
+    return told.get("health") != Health.UNHEALTHY
+
+
 def are_well(told: Collection[Mapping[str, Any]]) -> bool:
-    """Whether something is told of objects, and of none that it does not do what it is for."""
-    return bool(told) and all(each.get("health") != Health.UNHEALTHY for each in told)
+    """Whether something is told of objects, and all of them are well."""
+    return bool(told) and all(map(is_well, told))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from typing import Any
 
 from atoll.dialects.karmada import names
 from atoll.errors import AtollError
-from atoll.interpreting.operations import Health, Item
+from atoll.interpreting.operations import Item, is_well
 from atoll.model.action import NOTHING, Action, Object, Plan, Ref, Tell, Update
 from atoll.planning import conditions, reflecting, working
 from atoll.planning.conditions import Condition
-from atoll.planning.patience import FOR_LONG, Waited, left_s
+from atoll.planning.patience import FOR_LONG, Waited, is_worse, left_s
 
 Aggregate = Callable[[Object, tuple[Item, ...]], Object | None]
 Report = Callable[[Object, float], Plan]
@@ -66,9 +66,9 @@ def plan(seen: SeenStatuses, now: float) -> Plan:
     actions: list[Action] = []
     if fresh != {"aggregatedStatus": [], **status}:
         actions += _failures(seen, items)
-        is_well = is_complete and not any(each["health"] == Health.UNHEALTHY for each in items)
-        patience_s = left_s(status.get("aggregatedStatus") or (), seen.waited)
-        if patience_s and not actions and not is_well:
+        worse = is_worse(status.get("aggregatedStatus") or (), items, "clusterName")
+        patience_s = left_s(seen.waited, presses=worse)
+        if patience_s and not actions and not (is_complete and all(map(is_well, items))):
             return Plan(again_in=patience_s)
         for action in seen.report(binding, now).actions:
             if isinstance(action, Update):

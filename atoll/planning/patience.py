@@ -1,19 +1,20 @@
 """How long it may go untold that something does not run well: soon it may, and is told once then.
 
-In: what was told of it last, and how long there has been something else to tell, and of how many.
-Out: in how many seconds to tell it. That something no longer runs well is put off for a moment;
-what is new may wait for longer where much is: those who tell it share their time.
+In: how long there has been something to tell, of how many, and whether it presses. Out: in how many
+seconds to tell it. What presses, such as that something no longer runs well, is put off for a
+moment; what is new, or new somewhere, may wait for longer where much is: those who tell it share
+their time.
 """
 
 from collections.abc import Collection
 from math import inf
 from typing import NamedTuple
 
-from atoll.interpreting.operations import are_well
+from atoll.interpreting.operations import is_well
 from atoll.model.action import Object
 
 MOMENT_S, MOST_S = 1.0, 20.0
-FEW = 25
+FEW = 15
 """Of so many it is told after a moment; of more, after longer."""
 
 
@@ -27,10 +28,16 @@ class Waited(NamedTuple):
 FOR_LONG = Waited(inf)
 
 
-def left_s(told: Collection[Object], waited: Waited) -> float:
-    """For how many seconds it may still go untold that something is not as it was told."""
-    return max(0.0, _patience_s(told, waited.untold) - waited.seconds)
+def left_s(waited: Waited, *, presses: bool = False) -> float:
+    """For how many seconds something may still go untold; what presses, for a moment only."""
+    patience_s = MOMENT_S if presses else min(MOMENT_S * max(1.0, waited.untold / FEW), MOST_S)
+    return max(0.0, patience_s - waited.seconds)
 
 
-def _patience_s(told: Collection[Object], untold: int) -> float:
-    return MOMENT_S if are_well(told) else min(MOMENT_S * max(1.0, untold / FEW), MOST_S)
+def is_worse(told: Collection[Object], found: Collection[Object], name: str) -> bool:
+    """Whether something that was told to be well is not, or is not there any more.
+
+    `name`: the field that says what each entry is about.
+    """
+    well = [each.get(name) for each in found if is_well(each)]
+    return any(is_well(each) and each.get(name) not in well for each in told)

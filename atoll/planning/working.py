@@ -13,12 +13,12 @@ from typing import Any
 
 from atoll.dialects.karmada import names
 from atoll.errors import AtollError
-from atoll.interpreting.operations import Health
+from atoll.interpreting.operations import is_well
 from atoll.model.action import NOTHING, Action, Delete, Object, Plan, Ref, Tell, Update
 from atoll.planning import applying, conditions, reflecting
 from atoll.planning.applying import Attempt, Finding, Retain
 from atoll.planning.conditions import Condition
-from atoll.planning.patience import FOR_LONG, Waited, left_s
+from atoll.planning.patience import FOR_LONG, Waited, is_worse, left_s
 from atoll.planning.reflecting import Questions
 
 APPLIED, NOT_APPLIED = "Applied", "SyncFailed"
@@ -195,7 +195,8 @@ def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> Plan:
     if fresh == status:
         return Plan(troubles)
     turned = suspended != (dispatching is not None and dispatching.get("status") == "False")
-    patience_s = left_s(status.get("manifestStatuses") or (), seen.waited)
+    worse = is_worse(status.get("manifestStatuses") or (), entries, "identifier")
+    patience_s = left_s(seen.waited, presses=worse)
     if patience_s and not turned and _may_get_well(applied, entries):
         return Plan(troubles, again_in=patience_s)
     told: list[Action] = [Update({**work, "status": fresh}, subresource="status"), *troubles]
@@ -210,7 +211,7 @@ def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> Plan:
 def _may_get_well(applied: Condition | None, entries: Sequence[Object]) -> bool:
     """Whether all is there as it should be, and something of it does not run well yet."""
     is_there = applied is not None and bool(applied.holds)
-    return is_there and any(each["health"] == Health.UNHEALTHY for each in entries)
+    return is_there and not all(map(is_well, entries))
 
 
 def _applied(findings: Sequence[Finding]) -> Condition | None:

@@ -2,28 +2,46 @@
 
 import pytest
 
-from atoll.planning.patience import FOR_LONG, MOST_S, Waited, left_s
+from atoll.planning.patience import FOR_LONG, MOST_S, Waited, is_worse, left_s
 
-NEW: list[dict[str, str]] = []
-WELL = [{"health": "Healthy"}, {"health": "Unknown"}]
-ILL = [{"health": "Healthy"}, {"health": "Unhealthy"}]
+HERE, THERE = {"at": "here", "health": "Healthy"}, {"at": "there", "health": "Healthy"}
+HERE_UNKNOWN, HERE_ILL = {**HERE, "health": "Unknown"}, {**HERE, "health": "Unhealthy"}
+THERE_ILL = {**THERE, "health": "Unhealthy"}
 
 
 @pytest.mark.parametrize(
-    ("told", "waited", "seconds"),
+    ("waited", "presses", "seconds"),
     [
-        pytest.param(NEW, Waited(0.0, 0), 1.0, id="new, and nothing else"),
-        pytest.param(NEW, Waited(0.0, 25), 1.0, id="new among few"),
-        pytest.param(NEW, Waited(0.0, 200), 8.0, id="new among many"),
-        pytest.param(NEW, Waited(3.0, 200), 5.0, id="new among many, for a while"),
-        pytest.param(NEW, Waited(0.0, 5_000), MOST_S, id="new among more than can be waited for"),
-        pytest.param(ILL, Waited(0.0, 200), 8.0, id="not well yet"),
-        pytest.param(WELL, Waited(0.0, 5_000), 1.0, id="no longer well, however many there are"),
-        pytest.param(WELL, Waited(2.0, 5_000), 0.0, id="no longer well for more than a moment"),
-        pytest.param(NEW, FOR_LONG, 0.0, id="for long"),
+        pytest.param(Waited(0.0, 0), False, 1.0, id="nothing else is to be told"),
+        pytest.param(Waited(0.0, 15), False, 1.0, id="among few"),
+        pytest.param(Waited(0.0, 120), False, 8.0, id="among many"),
+        pytest.param(Waited(3.0, 120), False, 5.0, id="among many, for a while"),
+        pytest.param(Waited(0.0, 5_000), False, MOST_S, id="among more than can be waited for"),
+        pytest.param(Waited(0.0, 5_000), True, 1.0, id="it presses, however many there are"),
+        pytest.param(Waited(2.0, 5_000), True, 0.0, id="it presses, for more than a moment"),
+        pytest.param(FOR_LONG, False, 0.0, id="for long"),
     ],
 )
-def test_news_of_what_may_get_well_waits_for_as_long_as_others_do(
-    told: list[dict[str, str]], waited: Waited, seconds: float
+def test_news_that_may_soon_be_better_waits_for_as_long_as_others_do(
+    waited: Waited, *, presses: bool, seconds: float
 ) -> None:
-    assert left_s(told, waited) == seconds
+    assert left_s(waited, presses=presses) == seconds
+
+
+@pytest.mark.parametrize(
+    ("told", "found", "worse"),
+    [
+        pytest.param([], [HERE_ILL], False, id="new, and not well yet"),
+        pytest.param([HERE_ILL], [HERE_ILL, THERE_ILL], False, id="not well yet, and more of it"),
+        pytest.param([HERE], [HERE, THERE_ILL], False, id="well here, and not there yet"),
+        pytest.param([HERE], [HERE_UNKNOWN], False, id="nothing is known against it"),
+        pytest.param([HERE], [HERE_ILL], True, id="no longer well"),
+        pytest.param([HERE_ILL, THERE], [HERE_ILL, THERE_ILL], True, id="one no longer well"),
+        pytest.param([HERE], [THERE_ILL], True, id="gone here, and not well there yet"),
+        pytest.param([HERE_ILL], [THERE_ILL], False, id="never well, and gone"),
+    ],
+)
+def test_what_was_told_to_be_well_and_is_not_is_worse(
+    told: list[dict[str, str]], found: list[dict[str, str]], *, worse: bool
+) -> None:
+    assert is_worse(told, found, "at") is worse
