@@ -134,10 +134,17 @@ def report(seen: SeenBinding, now: float) -> Plan:
     except Invalid:
         return NOTHING
     why = _trigger(found, seen)
-    if why is Trigger.DUPLICATED and _is_duplicated(found.binding) and not said_in(status_of(wire)):
+    if why is Trigger.DUPLICATED and _is_duplicated(found.binding) and _is_news(found):
         # It is decided anew whenever it is looked at; what came of that is not to be contradicted.
         why = Trigger.NONE
     return _told(wire, found, Outcome(Verdict.SUCCESS), now) if _stands(found, why) else NOTHING
+
+
+def _is_news(found: Standing) -> bool:
+    """Whether nothing is told yet of the last decision: neither it, nor a refusal since then."""
+    status = status_of(found.wire)
+    said = said_in(status)
+    return said is None or (said[0] == "True" and found.last != status.get(LAST))
 
 
 def _is_duplicated(binding: Binding) -> bool:
