@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 CLIENTS = 32
 POLICY = f"{PREFIX}policy"
-_POLL_S = 0.005
+_POLL_S = 0.02
 _IDLE_S = 0.1
 
 

@@ -17,11 +17,12 @@ from atoll.controllers.settling import Settling
 from atoll.controllers.site import Site
 from atoll.dialects.karmada import names
 from atoll.model.action import Action, Create, Delete, Object, Plan, Ref, Tell, Update
-from atoll.planning import working
+from atoll.planning import patience, working
 from atoll.planning.applying import Attempt, version_of
 from atoll.planning.detecting.binding import template_of
 from atoll.planning.membership import is_leaving, is_pulled
 from atoll.planning.reflecting import Questions
+from atoll.planning.sending import is_going
 from atoll.runtime.children import Children
 
 Key = tuple[str, str]
@@ -92,7 +93,9 @@ class Execution:
         loop = self._loops.get(cluster)
         if loop is None:
             hub = self._hub
-            loop = Loop(self._controller, hub.performer, hub.turns, again=Level.REPORT)
+            loop = Loop(
+                self._controller, hub.performer, hub.turns, again=Level.REPORT, few=patience.FEW
+            )
             self._loops[cluster] = loop
             self._more.set()
         loop.wake(key, level)
@@ -293,9 +296,13 @@ class Execution:
         for wire in (before, after):
             key = _work_of(wire or {})
             if key[1]:
-                self._wake(key, Level.REPORT)
+                # A Work whose object goes may end, and nobody waits for that.
+                self._wake(key, Level.SUM if self._is_going(key) else Level.REPORT)
             elif wire is not None and meant_otherwise(before, after):
                 self._wake_hindered(Ref.of(wire))
+
+    def _is_going(self, key: Key) -> bool:
+        return is_going(self._hub.plane.find(Ref(WORK, "Work", *key)) or {})
 
     def _wake_hindered(self, ref: Ref) -> None:
         """Something that is not ours came, changed or went: it may no longer be in the way."""

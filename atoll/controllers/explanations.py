@@ -38,7 +38,7 @@ class Explanations:
         self._notes: dict[Ref, list[Note]] = {}
         self._known: OrderedDict[Ref, Wire] = OrderedDict()
         self._unsure: set[Ref] = set()
-        self._waiting: Worklist[Ref] = Worklist(self.name, hub.turns, unhurried=True)
+        self._waiting: Worklist[Ref] = Worklist(self.name, hub.turns, few=0)
 
     def note(
         self, binding: Ref, decision: Decision, why: Trigger, gives: tuple[Part, ...] = ()

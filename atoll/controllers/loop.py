@@ -7,6 +7,7 @@ and plans anew; only half of the usual workers may do so, and the keys of others
 
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Generic, TypeVar
 
 from atoll.client.api import Refused, Wire
@@ -83,13 +84,16 @@ class Loop(Generic[K]):
         performer: Performer,
         turns: Turns | None = None,
         again: Level = Level.ARRIVE,
+        few: float = inf,
     ) -> None:
-        """`again`: how much it presses to look again at what a plan was not done with."""
+        """`again`: how much it presses to look again at what a plan was not done with. `few`: of
+        more keys than that which press little, all wait until nothing else presses.
+        """
         self._controller = controller
         self._performer = performer
         self._again = again
         # Which members do not answer is told by their connections, once, and not for every object.
-        self._keys: Worklist[K] = Worklist(controller.name, turns, passing=(Unreachable,))
+        self._keys: Worklist[K] = Worklist(controller.name, turns, passing=(Unreachable,), few=few)
         self._late: dict[K, float] = {}
         self._unsure: dict[K, Action] = {}
         self._asking = 0

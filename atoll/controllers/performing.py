@@ -49,7 +49,7 @@ class Performer:
         self._chance = chance
         self._told: OrderedDict[Told, None] = OrderedDict()
         self._untold: dict[Told, Tell] = {}
-        self._telling: Worklist[Told] = Worklist("events", turns, unhurried=True)
+        self._telling: Worklist[Told] = Worklist("events", turns, few=0)
         self.writes = 0
 
     async def perform(self, action: Action) -> Wire | None:
@@ -149,7 +149,9 @@ class Performer:
         except Stale as late:
             raise LookAgain(str(late)) from late
         else:
-            if lingering is not None:
+            if lingering is None:
+                site.mirror(collection).forget(going)
+            else:
                 site.mirror(collection).learn(lingering)
 
     async def look(self, action: Action) -> None:

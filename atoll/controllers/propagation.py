@@ -26,7 +26,7 @@ from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
 from atoll.interpreting.pruning import prune
 from atoll.model.action import Object, Plan, Ref
-from atoll.planning import aggregating, depending, works
+from atoll.planning import aggregating, depending, patience, works
 from atoll.planning.detecting.binding import template_of
 from atoll.planning.overriding.fields import Texts
 from atoll.planning.overriding.overriding import Policies
@@ -108,7 +108,7 @@ def _telling(hub: Hub) -> Loop[Ref]:
 
     follow = None if hub.traces is None else hub.traces.aggregating
     controller = Controller("statuses", observe, plan, follow=follow)
-    return Loop(controller, hub.performer, hub.turns, again=Level.SUM)
+    return Loop(controller, hub.performer, hub.turns, again=Level.SUM, few=patience.FEW)
 
 
 def _template_behind(hub: Hub, wire: Object) -> Ref | None:

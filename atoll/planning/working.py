@@ -141,7 +141,7 @@ def _findings(seen: SeenWork) -> list[Finding]:
 
 
 def _plan_end(seen: SeenWork) -> Plan:
-    """Take back what we made, or let go of it; then let the Work end."""
+    """Take back what we made, or let go of it; once that is done, let the Work end."""
     work = seen.work
     finalizers = work["metadata"].get("finalizers") or []
     if names.EXECUTION_FINALIZER not in finalizers:
@@ -149,10 +149,12 @@ def _plan_end(seen: SeenWork) -> Plan:
     if seen.ready is False and not seen.leaving:
         return NOTHING
     # A cluster that is gone, or goes without answering, keeps what it has.
-    actions = _withdraw(seen) if seen.ready else []
+    if seen.ready and (actions := _withdraw(seen)):
+        # That it goes will be news, and nobody waits for the Work to end.
+        return Plan(tuple(actions))
     left = [each for each in finalizers if each != names.EXECUTION_FINALIZER]
     ended = {**work, "metadata": {**work["metadata"], "finalizers": left}}
-    return Plan((*actions, Update(ended)))
+    return Plan((Update(ended),))
 
 
 def _withdraw(seen: SeenWork) -> list[Action]:

@@ -4,8 +4,8 @@ Whoever notices a change adds a key; a worker takes keys and brings each a step 
 should be. Several may work on one list; no key is ever with two of them. A key that fails comes
 back after a pause, longer each time; one that is added while it is being worked on is worked on
 again. Lists that share `Turns` let what is more pressing go first, in whichever list it waits or is
-worked on, unless nobody there gets on. A list that is unhurried waits until nothing has pressed
-more for a moment, though not for long.
+worked on, unless nobody there gets on. Of what presses least, much at a time waits until nothing
+has pressed more for a moment, though not for long.
 """
 
 import asyncio
@@ -29,8 +29,10 @@ _LEVELS = 4
 _PATIENCE_S = 0.1
 _IN_HAND_S = 0.02
 _TURN_AFTER_S = 1.0
+_UNHURRIED = 2
+"""From this level on much at a time waits for a calm moment."""
 _CALM_S = 0.2
-_UNHURRIED_S = 20.0
+_PATIENT_S = 20.0
 
 
 class _Sharing(Protocol):
@@ -114,9 +116,10 @@ class Turns:
 class Worklist(Generic[K]):
     """Keys that wait, and those that wait for a second chance.
 
-    `passing`: failures that are nobody's fault here, and of which others tell. `unhurried`: in the
-    gaps between what presses more, too, nothing is done here, so that these gaps belong to whoever
-    else works on the same; what has waited for long does not wait for that any more.
+    `passing`: failures that are nobody's fault here, and of which others tell. `few`: so many keys
+    that press little are worked on in the gaps between what presses more. While there are more,
+    these gaps belong to whoever else works on the same: each waits until all is calm, though the
+    less long the fewer they are.
     """
 
     def __init__(
@@ -125,10 +128,10 @@ class Worklist(Generic[K]):
         turns: Turns | None = None,
         *,
         passing: tuple[type[Exception], ...] = (),
-        unhurried: bool = False,
+        few: float = inf,
     ) -> None:
         self.name = name
-        self._is_unhurried = unhurried
+        self._few = few
         self._passing = passing
         self._turns = turns or Turns()
         self._turns.join(self)
@@ -248,8 +251,11 @@ class Worklist(Generic[K]):
     def _has_turn(self, key: K, level: int) -> bool:
         if not self._turns.has(level):
             return False
-        is_late = _clock() >= self._waiting[level][key] + _UNHURRIED_S
-        return not self._is_unhurried or is_late or self._turns.are_calm(level)
+        waiting = self._waiting[level]
+        if level < _UNHURRIED or len(waiting) <= self._few:
+            return True
+        patience_s = min(len(waiting) / self._few, _PATIENT_S) if self._few else _PATIENT_S
+        return _clock() >= waiting[key] + patience_s or self._turns.are_calm(level)
 
     async def _wait(self, longest_s: float | None) -> None:
         """Until there may be something to do, or at most so long."""

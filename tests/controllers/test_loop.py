@@ -145,6 +145,26 @@ def test_what_the_last_one_lets_go_of_is_known_to_be_gone_before_it_is_told() ->
     asyncio.run(story())
 
 
+@pytest.mark.parametrize("finalizers", [[], ["example.io/held"]])
+def test_what_was_deleted_is_known_to_be_gone_or_going_before_it_is_told(
+    finalizers: list[str],
+) -> None:
+    async def story() -> None:
+        async with scene() as it:
+            plane, ref = it.sites[""], Ref("v1", "ConfigMap", "default", "x")
+            held = configmap("x")
+            held["metadata"]["finalizers"] = finalizers
+            made = await plane.api.create(plane.collection("v1", "ConfigMap"), held)
+            await plane.follow("v1", "ConfigMap")
+            await it.children.cancel()  # from now on no watch tells anything
+            await it.performer.perform(Delete.of(made))
+            found = plane.find(ref)
+            assert (found is not None) is bool(finalizers)
+            assert found is None or found["metadata"]["deletionTimestamp"]
+
+    asyncio.run(story())
+
+
 def test_to_delete_what_is_gone_is_as_good_and_an_unknown_kind_is_named() -> None:
     async def story() -> None:
         async with scene() as it:

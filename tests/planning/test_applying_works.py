@@ -359,10 +359,12 @@ def test_a_deleted_work_withdraws_before_it_ends_and_by_uid() -> None:
     plane = Plane()
     plane.settle()
     plane.world.remove(WORK)
-    withdrawal, end = plane.plan().actions
     assert plane.object is not None
-    assert withdrawal == Delete.of(plane.object, at="m1")
+    assert plane.plan().actions == (Delete.of(plane.object, at="m1"),)
+    plane.world.remove(Ref.of(plane.object), "m1")
+    [end] = plane.plan().actions
     assert isinstance(end, Update)
+    assert Ref.of(end.object) == WORK
 
 
 def test_a_deleted_work_leaves_what_another_work_made_and_what_goes_already() -> None:

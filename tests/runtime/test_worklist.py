@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from functools import partial
 
 from atoll.runtime.supervisor import Supervisor
 from atoll.runtime.worklist import Turns, Worklist
@@ -301,13 +302,15 @@ def test_a_list_that_comes_to_share_turns_lets_others_go_first_from_then_on():
     assert simulate(main, seed=0).value == ["a", "b", "later"]
 
 
-def unhurried_among(presses: float, until: float) -> list[tuple[str, float]]:
-    """When an unhurried list came to its two keys, while something pressed every so often."""
+def unhurried_among(
+    presses: float, until: float, *, few: float = 0, waiting: str = "ab"
+) -> list[tuple[str, float]]:
+    """When an unhurried list came to its keys, while something pressed every so often."""
 
     async def main(world):
         turns, seen = Turns(), []
         pressing: Worklist[float] = Worklist("pressing", turns)
-        telling: Worklist[str] = Worklist("telling", turns, unhurried=True)
+        telling: Worklist[str] = Worklist("telling", turns, few=few)
 
         async def work(_key):
             await asyncio.sleep(0.01)
@@ -318,7 +321,7 @@ def unhurried_among(presses: float, until: float) -> list[tuple[str, float]]:
         async with Supervisor("test", world.effects("hub").chance) as it:
             it.start("telling", lambda: telling.run(tell))
             it.start("pressing", lambda: pressing.run(work))
-            for key in "ab":
+            for key in waiting:
                 telling.add(key, 3)
             while now() < until:
                 pressing.add(now())
@@ -338,3 +341,14 @@ def test_an_unhurried_list_leaves_the_gaps_between_what_presses_to_others_but_fo
 def test_an_unhurried_list_does_not_wait_for_calm_for_ever():
     told = dict(unhurried_among(presses=0.15, until=60.0))
     assert max(told.values()) < 25.0
+
+
+def test_what_presses_little_and_is_little_uses_the_gaps_between_what_presses():
+    assert unhurried_among(presses=0.15, until=5.0, few=2) == [("a", 0.0), ("b", 0.0)]
+
+
+def test_of_more_than_a_few_each_waits_for_calm_the_longer_the_more_there_are():
+    among = partial(unhurried_among, presses=0.15, until=30.0, few=1)
+    # One is let in out of turn after a second; then two have waited for as long as two may.
+    assert among(waiting="abc") == [("a", 1.0), ("b", 2.1), ("c", 2.1)]
+    assert max(dict(among(waiting="abcdefghij")).values()) > 5.0
