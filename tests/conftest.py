@@ -7,6 +7,7 @@ with ATOLL_REQUIRE_TESTENV=1 they fail instead.
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,8 @@ settings.register_profile("deterministic", derandomize=True, deadline=None)
 # Searches for as long as it takes: pytest --hypothesis-profile=long --timeout=0 <tests>.
 settings.register_profile("long", deadline=None, max_examples=20_000)
 settings.load_profile("deterministic")
+# Of a run in the background Ctrl-C is none of its business, but tests send it to what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

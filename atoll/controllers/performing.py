@@ -145,14 +145,14 @@ class Performer:
         try:
             lingering = await site.api.delete(collection, going, unchanged=True)
         except Missing:
-            site.mirror(collection).forget(going)
+            lingering = None
         except Stale as late:
             raise LookAgain(str(late)) from late
+        mirror = site.mirror(collection)
+        if lingering is None:
+            mirror.forget(going)
         else:
-            if lingering is None:
-                site.mirror(collection).forget(going)
-            else:
-                site.mirror(collection).learn(lingering)
+            mirror.learn(lingering)
 
     async def look(self, action: Action) -> None:
         """Learn how the object of a write is, of which nobody knows whether it took effect."""

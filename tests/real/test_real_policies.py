@@ -119,22 +119,19 @@ def test_a_template_that_is_deleted_is_gone_everywhere(space: Space) -> None:
     space.plane.delete(web)
     expect(lambda: space.where(web), [])
     expect(lambda: space.binding(web), {})
-    works = "work.karmada.io/v1alpha1", "Work"
-    for name in ("m1", "m3"):
-        left = [
-            each for each in space.plane.list(*works, f"karmada-es-{name}") if sends(each, space)
-        ]
-        assert not [
-            each
-            for each in left
-            if each["spec"]["workload"]["manifests"][0]["kind"] == "Deployment"
-        ]
+    expect(lambda: deployments_sent(space, "karmada-es-m1"), [])
+    expect(lambda: deployments_sent(space, "karmada-es-m3"), [])
 
 
-def sends(work: Wire, space: Space) -> bool:
-    """Whether a Work is of this scenario."""
-    manifests = work["spec"]["workload"].get("manifests") or ()
-    return any(each["metadata"].get("namespace") == space.name for each in manifests)
+def deployments_sent(space: Space, namespace: str) -> list[Wire]:
+    """The Works that bring Deployments of this scenario."""
+    works = space.plane.list("work.karmada.io/v1alpha1", "Work", namespace)
+    return [
+        work
+        for work in works
+        for each in work["spec"]["workload"].get("manifests") or ()
+        if each["kind"] == "Deployment" and each["metadata"].get("namespace") == space.name
+    ]
 
 
 def test_a_namespace_that_is_deleted_takes_what_is_in_it_along(space: Space) -> None:
