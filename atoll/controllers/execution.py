@@ -296,7 +296,7 @@ class Execution:
         for wire in (before, after):
             key = _work_of(wire or {})
             if key[1]:
-                # A Work whose object goes may end, and nobody waits for that.
+                # A Work whose object goes may end; few wait for that.
                 self._wake(key, Level.SUM if self._is_going(key) else Level.REPORT)
             elif wire is not None and meant_otherwise(before, after):
                 self._wake_hindered(Ref.of(wire))

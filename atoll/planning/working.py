@@ -150,7 +150,7 @@ def _plan_end(seen: SeenWork) -> Plan:
         return NOTHING
     # A cluster that is gone, or goes without answering, keeps what it has.
     if seen.ready and (actions := _withdraw(seen)):
-        # That it goes will be news, and nobody waits for the Work to end.
+        # That it goes will be news: only then may the Work end.
         return Plan(tuple(actions))
     left = [each for each in finalizers if each != names.EXECUTION_FINALIZER]
     ended = {**work, "metadata": {**work["metadata"], "finalizers": left}}
