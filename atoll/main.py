@@ -58,7 +58,7 @@ from atoll.store.sqlite import SqliteLog
 from atoll.store.store import Store
 
 if TYPE_CHECKING:
-    from atoll.controllers.hub import Hub
+    from atoll.control.hub import Hub
     from atoll.simulated.child import FleetProcess
 
 log = logging.getLogger("atoll")
@@ -73,10 +73,10 @@ CONTROLLERS = Peer("system:atoll:controllers", (MASTERS,))
 CONTROLLING = (
     "atoll.scheduling.fleet",
     "atoll.scheduling.cycle",
-    "atoll.planning.placing.plan",
-    "atoll.planning.detecting.plan",
-    "atoll.planning.works",
-    "atoll.controllers.running",
+    "atoll.control.scheduler.decide.plan",
+    "atoll.control.detector.decide.plan",
+    "atoll.control.works.decide.plan",
+    "atoll.control.running",
 )
 
 
@@ -242,7 +242,7 @@ class Control:
         for module in CONTROLLING:
             importlib.import_module(module)
             await asyncio.sleep(0)  # others have their turn between two of them
-        from atoll.controllers.running import controlling
+        from atoll.control.running import controlling
         from atoll.tracing.opening import tracing
 
         if self.fleet is not None:
@@ -272,7 +272,7 @@ class Control:
         """What they answer to an administrator; nothing before they run."""
         if self.hub is None:
             return None
-        from atoll.controllers.answering import answer
+        from atoll.control.answering import answer
 
         return answer(self.hub, question, words)
 
@@ -280,7 +280,7 @@ class Control:
         """What they count; nothing before they run."""
         if self.hub is None:
             return ()
-        from atoll.controllers.states import families
+        from atoll.control.states import families
 
         return families(self.hub)
 

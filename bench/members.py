@@ -26,8 +26,8 @@ from atoll.client.api import ApiClient, Collection, Wire
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
 from atoll.config import USUAL_TIMES, Times
-from atoll.controllers.hub import Hub
-from atoll.controllers.running import controlling
+from atoll.control.hub import Hub
+from atoll.control.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer
 from atoll.main import Plane, run

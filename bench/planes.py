@@ -25,8 +25,8 @@ from atoll.client.inprocess import InProcess
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.mirror import Mirror
 from atoll.client.transport import Transport, whole
-from atoll.controllers.hub import Hub
-from atoll.controllers.running import controlling
+from atoll.control.hub import Hub
+from atoll.control.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, run

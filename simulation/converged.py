@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
+from atoll.dialects.explanations import KEPT, expanded
 from atoll.dialects.karmada import names
-from atoll.planning.placing.explaining import KEPT, expanded
 from atoll.simulated.member import Member
 from atoll.store.store import Store
 from simulation.objects import EXTRA, FOREIGN, SETTINGS, TINT

@@ -25,7 +25,7 @@ from atoll.client.transport import Transport, Unreachable
 from atoll.errors import AtollError
 from atoll.exchange import Peer, Request, Response
 from atoll.hosting.electing import SEAT, Term, lead
-from atoll.planning.leading import LeaseTimes
+from atoll.hosting.leading import LeaseTimes
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.store.memory import MemoryLog

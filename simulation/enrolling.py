@@ -3,8 +3,8 @@
 from functools import partial
 
 from atoll.client.api import Taken, Wire
-from atoll.controllers.hub import CLUSTER, Hub
-from atoll.controllers.insisting import insist
+from atoll.control.hub import CLUSTER, Hub
+from atoll.control.insisting import insist
 from atoll.model.action import Object
 
 

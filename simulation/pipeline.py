@@ -17,8 +17,8 @@ from atoll.client.api import ApiClient
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
 from atoll.config import Times
-from atoll.controllers.hub import Hub
-from atoll.controllers.running import controlling
+from atoll.control.hub import Hub
+from atoll.control.running import controlling
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.model.action import Object

@@ -20,7 +20,7 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient, Stale
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
-from atoll.controllers.running import controlling
+from atoll.control.running import controlling
 from atoll.exchange import Request, Response
 from atoll.hosting.electing import SEAT, Term
 from atoll.model.action import Object

@@ -14,8 +14,8 @@ import orjson
 
 from atoll.client.transport import Transport
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.standing import LAST, MARK, OBSERVED_GENERATION
 from atoll.exchange import Request, Response
-from atoll.planning.placing.standing import LAST, MARK, OBSERVED_GENERATION
 
 Wire = dict[str, Any]
 _CLAIMS = (names.POLICY_ID, names.CLUSTER_POLICY_ID)

@@ -14,11 +14,11 @@ from atoll.agent.publishing import Publishing
 from atoll.client.collection import Collection
 from atoll.client.transport import Transport
 from atoll.config import USUAL_TIMES, Times
-from atoll.controllers.cluster_status import ClusterStatus
-from atoll.controllers.directory import Scope
-from atoll.controllers.execution import Execution
-from atoll.controllers.hub import CLUSTER, WORK, Follows, Hub
-from atoll.controllers.interpretation import Interpretation
+from atoll.control.cluster_status.wiring import ClusterStatus
+from atoll.control.delivery.wiring import Delivery
+from atoll.control.directory import Scope
+from atoll.control.hub import CLUSTER, WORK, Follows, Hub
+from atoll.control.interpretation.wiring import Interpretation
 from atoll.dialects.karmada import names
 from atoll.effects import Effects
 from atoll.runtime.children import Children
@@ -74,7 +74,7 @@ def own_part(cluster: str) -> Scope:
 
 
 async def _start(hub: Hub, cluster: str) -> dict[str, Callable[[], Awaitable[None]]]:
-    execution = Execution(hub, agent_of=cluster)
+    delivery = Delivery(hub, agent_of=cluster)
     interpretation = Interpretation(hub)
     status = ClusterStatus(
         *(hub.plane, hub.performer, hub.effects, hub.times),
@@ -87,7 +87,7 @@ async def _start(hub: Hub, cluster: str) -> dict[str, Callable[[], Awaitable[Non
     await interpretation.start()
     return {
         "events": hub.performer.run,
-        "execution": execution.run,
+        "delivery": delivery.run,
         "interpreters": interpretation.run,
         "nodes": Publishing(cluster, hub).run,
         "heartbeat": Heartbeat(cluster, hub.plane.api, hub.effects, hub.times).run,

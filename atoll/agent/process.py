@@ -21,8 +21,8 @@ from atoll.client.https import Https
 from atoll.client.plain import PlainClient
 from atoll.client.transport import Unreachable
 from atoll.config import NO_TRACING, USUAL_TIMES, Times, TracingChoice
-from atoll.controllers.hub import Hub
-from atoll.controllers.states import families
+from atoll.control.hub import Hub
+from atoll.control.states import families
 from atoll.effects import Effects
 from atoll.errors import UsageError
 from atoll.instruments.families import Family

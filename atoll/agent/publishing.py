@@ -10,11 +10,11 @@ import logging
 from atoll.client.api import Missing, Refused, Wire
 from atoll.client.collection import Collection
 from atoll.client.transport import Unreachable
-from atoll.controllers.hub import CLUSTER, Hub
+from atoll.control.hub import CLUSTER, Hub
 from atoll.dialects import cluster_nodes
 from atoll.dialects.prices import API_VERSION
+from atoll.dialects.wire import written_time
 from atoll.model.action import Ref
-from atoll.planning.placing.standing import written_time
 from atoll.scheduling.nodes.table import NodeTable
 
 log = logging.getLogger("atoll.agent")

@@ -16,9 +16,10 @@ from atoll.cli.failing import USAGE, CommandFailed
 from atoll.errors import Invalid
 from atoll.interpreting.customizing import layer, scripts
 from atoll.interpreting.kinds import kind_of
-from atoll.interpreting.operations import Health, Interpreters, Item, Operation
+from atoll.interpreting.operations import Interpreters, Item, Operation
 from atoll.lua.pool import Pool
 from atoll.model.action import Object, Ref
+from atoll.model.health import Health
 
 KIND = "ResourceInterpreterCustomization"
 _BETWEEN = re.compile(rb"^---(?:[ \t].*)?$", flags=re.MULTILINE)

@@ -14,7 +14,7 @@ from atoll.cli.timing import Span, times_options
 from atoll.cli.tracing_options import tracing_options
 from atoll.client.endpoint import Endpoint
 from atoll.config import EstimatorChoice, LogChoice, Times, TracingChoice
-from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
+from atoll.hosting.leading import USUAL_LEASE_TIMES, LeaseTimes
 
 _HELP = """Be a plane on a Kubernetes cluster, its host, until stopped.
 

@@ -1,7 +1,7 @@
 """ClusterPrice, Atoll's own kind: what a cluster charges, who says so, and how long it holds.
 
 In: the object as on the wire. Out: a quote, or everything that is wrong with the object, each with
-its field. Which quote counts at a moment is not known here (see `planning.pricing`).
+its field. Which quote counts at a moment is not known here (see `control.prices`).
 """
 
 import re

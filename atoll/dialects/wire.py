@@ -7,7 +7,7 @@ is only spelled out when something is wrong. What fields mean is the business of
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Context, Decimal
 from enum import Enum
 from functools import lru_cache
@@ -215,3 +215,8 @@ def instant(wire: Wire, key: str, path: str) -> int | None:
     if found is None:
         raise Invalid(at(path, key), value, "is no time; write for example 2026-05-01T10:00:00Z")
     return found
+
+
+def written_time(now: float) -> str:
+    """A moment as the API writes it, in whole seconds."""
+    return datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

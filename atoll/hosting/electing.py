@@ -3,7 +3,7 @@
 Comes in: an API server with Leases, and the work of a leader, which runs while we lead. Its `Term`
 lets no write pass from the moment on at which another might soon lead, also in a process that was
 frozen and does not know yet. Going in good order gives the Lease up: the next one need not wait.
-Who is to lead when is decided in `planning.leading`.
+Who is to lead when is decided in `leading`.
 """
 
 import asyncio
@@ -17,13 +17,11 @@ from atoll.client.api import ApiClient, Missing, Refused, Stale, Taken, Wire
 from atoll.client.collection import Collection
 from atoll.client.mirror import Mirror
 from atoll.client.transport import Transport, Unreachable
-from atoll.controllers.insisting import insist
+from atoll.control.insisting import insist
 from atoll.effects import Effects
 from atoll.errors import AtollError
 from atoll.exchange import Request, Response
-from atoll.members.ways import Reach
-from atoll.model.action import Object, Ref
-from atoll.planning.leading import (
+from atoll.hosting.leading import (
     Candidate,
     LeaseTimes,
     Move,
@@ -36,6 +34,8 @@ from atoll.planning.leading import (
     released,
     see,
 )
+from atoll.members.ways import Reach
+from atoll.model.action import Object, Ref
 from atoll.runtime.children import Children
 
 log = logging.getLogger("atoll.hosting")

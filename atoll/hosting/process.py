@@ -41,12 +41,12 @@ from atoll.hosting.hosted import Hosted
 from atoll.hosting.informing import Informing
 from atoll.hosting.installing import Installing, patiently, prepare
 from atoll.hosting.keeping import Keeping
+from atoll.hosting.leading import USUAL_LEASE_TIMES, LeaseTimes
 from atoll.hosting.place import Place
 from atoll.hosting.registry import HostRegistry
 from atoll.hosting.serving import Serving, documents_of, resources_in
 from atoll.instruments.families import Family
 from atoll.members.ways import over_network
-from atoll.planning.leading import USUAL_LEASE_TIMES, LeaseTimes
 from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
@@ -54,7 +54,7 @@ from atoll.runtime.watchdog import Watchdog
 from atoll.scheduling.features import PLANE_USUAL, Features
 
 if TYPE_CHECKING:
-    from atoll.controllers.hub import Hub
+    from atoll.control.hub import Hub
 
 log = logging.getLogger("atoll.hosting")
 
@@ -263,7 +263,7 @@ class Replica:
 
     async def _control(self, term: Term, resources: bytes) -> None:
         """Run the controllers, for ever."""
-        from atoll.controllers.running import controlling  # half of all, and only one leads
+        from atoll.control.running import controlling  # half of all, and only one leads
         from atoll.tracing.opening import tracing
 
         hosting = self._hosting
@@ -292,7 +292,7 @@ class Replica:
         """Whether this one leads, and what its controllers count if it does."""
         yield from election(leads=self._leads)
         if self._hub is not None:
-            from atoll.controllers.states import families  # loaded by now
+            from atoll.control.states import families  # loaded by now
 
             yield from families(self._hub)
 

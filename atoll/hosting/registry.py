@@ -9,9 +9,9 @@ from typing import Any
 from atoll.client.api import ApiClient, Missing
 from atoll.client.collection import Collection
 from atoll.client.mirror import Mirror
+from atoll.dialects.karmada.proxy_access import Subjects, let_through
 from atoll.hosting.translating import KEPT, shown_object
 from atoll.members.objects import ROLE_BINDINGS, ROLES, SECRETS
-from atoll.planning.admittance import Subjects, let_through
 
 Object = dict[str, Any]
 

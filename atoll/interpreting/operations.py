@@ -6,7 +6,7 @@ at a time. Objects come in as on the wire and are never changed; what is not und
 an `Invalid` that names the field. An error in a layer is not covered up by the layers behind it.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
@@ -15,6 +15,7 @@ from atoll.dialects.wire import Wire, flag, part, text
 from atoll.interpreting.kinds import Kind, kind_of
 from atoll.model.action import Object, Ref
 from atoll.model.demand import Demand
+from atoll.model.health import Health
 
 H = TypeVar("H")
 
@@ -30,24 +31,6 @@ class Operation(StrEnum):
     HEALTH = "health"
     DEPENDENCIES = "dependencies"
     COMPONENTS = "components"
-
-
-class Health(StrEnum):
-    """Whether an object in a member does what it is for."""
-
-    HEALTHY = "Healthy"
-    UNHEALTHY = "Unhealthy"
-    UNKNOWN = "Unknown"
-
-
-def is_well(told: Mapping[str, Any]) -> bool:
-    """Whether it is not told of an object that it does not do what it is for."""
-    return told.get("health") != Health.UNHEALTHY
-
-
-def are_well(told: Collection[Mapping[str, Any]]) -> bool:
-    """Whether something is told of objects, and all of them are well."""
-    return bool(told) and all(map(is_well, told))
 
 
 @dataclass(frozen=True, slots=True)

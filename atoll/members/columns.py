@@ -8,10 +8,10 @@ table is only brought up to date when somebody asks for it. Pods may come before
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from atoll.dialects.karmada.cluster_status.resources import Summary
 from atoll.members.reading import Amounts, NodeFacts, PodFacts
 from atoll.model.amount import PODS
 from atoll.model.node import Node
-from atoll.planning.clusters.resources import Summary
 from atoll.scheduling.nodes.table import NodeTable
 
 Sums = dict[str, int]

@@ -14,9 +14,9 @@ import msgspec
 
 from atoll.client.api import ApiClient
 from atoll.client.transport import Unreachable
+from atoll.dialects.karmada.cluster_status.enablements import Discovered, Kinds
+from atoll.dialects.karmada.cluster_status.readiness import Health
 from atoll.exchange import Response
-from atoll.planning.clusters.enablements import Discovered, Kinds
-from atoll.planning.clusters.readiness import Health
 
 ANSWER_WITHIN_S = 10.0
 """Whoever does not answer for so long is not reachable."""

@@ -14,6 +14,7 @@ from atoll.client.plain import PlainClient, Wire
 from atoll.client.refusals import Missing, Refused, Stale
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.cluster_access import secret_of
 from atoll.errors import UsageError
 from atoll.members.claims import release
 from atoll.members.objects import (
@@ -30,7 +31,6 @@ from atoll.members.objects import (
     role_of,
 )
 from atoll.members.ways import endpoint
-from atoll.planning.membership import secret_of
 
 WORKS = Collection("work.karmada.io/v1alpha1", "Work", "works", namespaced=True)
 PROBE_S = 5.0

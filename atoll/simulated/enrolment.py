@@ -14,7 +14,7 @@ from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.plain import PlainClient, Wire
 from atoll.client.refusals import Missing, Taken
 from atoll.config import Config
-from atoll.controllers.insisting import insist
+from atoll.control.insisting import insist
 from atoll.errors import UsageError
 from atoll.members import joining
 from atoll.members.objects import CLUSTER_VERSION, CLUSTERS, SECRETS

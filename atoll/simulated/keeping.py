@@ -16,7 +16,7 @@ from atoll.apiserver.assembly import Service
 from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
 from atoll.apiserver.objects.view import Metadata, metadata_of
 from atoll.apiserver.verbs.call import Api
-from atoll.controllers.levels import Level
+from atoll.control.levels import Level
 from atoll.runtime.worklist import Turns, Worklist
 from atoll.simulated.hand import Hand, Refusal
 from atoll.simulated.hosts import ALL_NODES, NODES, PODS, WAITING, Hosts

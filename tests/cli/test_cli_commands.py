@@ -274,7 +274,7 @@ def test_short_commands_import_nothing_heavy(words: list[str], shell: Shell) -> 
             ("numpy", "aiohttp", "lupa", "click", "cryptography"),
             id="a server that answers",
         ),
-        pytest.param("atoll.controllers.running", ("aiohttp", "lupa"), id="its controllers"),
+        pytest.param("atoll.control.running", ("aiohttp", "lupa"), id="its controllers"),
     ],
 )
 def test_a_server_loads_no_more_than_it_needs(module: str, heavy: tuple[str, ...]) -> None:

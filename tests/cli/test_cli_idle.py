@@ -35,7 +35,12 @@ run_process(config, system_effects(), ready)
 """
 
 LARGE = ("aiohttp", "click", "cryptography", "lupa", "numpy")
-CONTROLLING = ("atoll.controllers", "atoll.planning.works", "atoll.scheduling.cycle", "atoll.cli")
+CONTROLLING = (
+    "atoll.control",
+    "atoll.control.works.decide.plan",
+    "atoll.scheduling.cycle",
+    "atoll.cli",
+)
 
 
 def test_an_idle_server_has_not_loaded_what_it_may_never_need(tmp_path: Path) -> None:

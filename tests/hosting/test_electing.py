@@ -18,7 +18,7 @@ from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport, Unreachable
 from atoll.exchange import Peer, Request, Response
 from atoll.hosting.electing import SEAT, StillWorking, Term, Work, lead
-from atoll.planning.leading import LeaseTimes
+from atoll.hosting.leading import LeaseTimes
 from atoll.runtime.supervisor import Supervisor
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store

@@ -12,10 +12,11 @@ from atoll.errors import Invalid
 from atoll.interpreting.customizing import Answer, layer, scripts
 from atoll.interpreting.kinds import DEPLOYMENT
 from atoll.interpreting.native import NATIVE
-from atoll.interpreting.operations import Dependency, Health, Interpreters, Item, Operation
+from atoll.interpreting.operations import Dependency, Interpreters, Item, Operation
 from atoll.interpreting.shapes import restored
 from atoll.lua.pool import Pool
 from atoll.model.action import Ref
+from atoll.model.health import Health
 
 WIDGET = ("example.io/v1", "Widget")
 Wire = dict[str, Any]

@@ -22,7 +22,7 @@ from atoll.interpreting.kinds import (
     VOLUME,
 )
 from atoll.interpreting.native import NATIVE_ONLY
-from atoll.interpreting.operations import Health
+from atoll.model.health import Health
 
 TOKEN = "kubernetes.io/service-account-token"
 RETAIN = {"labels": {"resourcetemplate.karmada.io/retain-replicas": "true"}}

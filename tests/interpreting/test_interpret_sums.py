@@ -20,7 +20,8 @@ from atoll.interpreting.kinds import (
     VOLUME,
 )
 from atoll.interpreting.native import NATIVE_ONLY
-from atoll.interpreting.operations import Health, Item
+from atoll.interpreting.operations import Item
+from atoll.model.health import Health
 
 EARLY, LATER, LAST = (f"2026-05-01T{hour}:00:00Z" for hour in ("08", "09", "10"))
 CAUGHT_UP = {"observedGeneration": 5, "generation": 5, "resourceTemplateGeneration": 3}

@@ -9,10 +9,10 @@ import pytest
 
 from atoll.client.api import ApiClient
 from atoll.client.transport import Unreachable
+from atoll.dialects.karmada.cluster_status.enablements import Discovered
+from atoll.dialects.karmada.cluster_status.readiness import Health
 from atoll.exchange import Request, Response
 from atoll.members.probing import Discovery, health, version
-from atoll.planning.clusters.enablements import Discovered
-from atoll.planning.clusters.readiness import Health
 from testenv.cluster import Cluster
 
 AGGREGATED = "APIGroupDiscoveryList"

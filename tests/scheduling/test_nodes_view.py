@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from node_worlds import demands, node_lists
 
+from atoll.control.explanations.decide.shortages import shortages
 from atoll.model.assumed import Assumed
 from atoll.model.demand import Component, Demand
 from atoll.model.intent import Available, Intent
 from atoll.model.node import Node
-from atoll.planning.placing.shortages import shortages
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.estimates import OWN_REPORT

@@ -18,7 +18,7 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
-from atoll.controllers.running import controlling
+from atoll.control.running import controlling
 from atoll.exchange import Peer
 from atoll.model.action import Object
 from atoll.runtime.children import Children

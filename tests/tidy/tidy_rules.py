@@ -23,7 +23,9 @@ PURE = (
     "atoll/model",
     "atoll/scheduling",
     "atoll/dialects",
-    "atoll/planning",
+    "atoll/control/*/decide",
+    "atoll/control/patience.py",
+    "atoll/hosting/leading.py",
     "atoll/interpreting",
     *(f"atoll/apiserver/{name}" for name in ("schemas", "patching", "applying", "kinds", "fields")),
 )

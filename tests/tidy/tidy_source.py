@@ -8,6 +8,7 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -50,7 +51,12 @@ class Source:
             yield from self._nodes.get(kind, ())  # type: ignore[misc]
 
     def under(self, *folders: str) -> bool:
-        return any(self.path == folder or self.path.startswith(f"{folder}/") for folder in folders)
+        """Whether the file is, or is in, one of these; `*` is any name, `.py` may be left out."""
+        path = self.path.removesuffix(".py")
+        return any(
+            fnmatch("/".join(path.split("/")[: folder.count("/") + 1]), folder.removesuffix(".py"))
+            for folder in folders
+        )
 
     @cached_property
     def imported(self) -> dict[str, str]:

@@ -18,10 +18,10 @@ from atoll.apiserver.karmada.everywhere import ask_all
 from atoll.apiserver.resource import Branch, Errand
 from atoll.apiserver.status import not_found, unavailable
 from atoll.client.transport import Transport, Unreachable
+from atoll.dialects.karmada.cluster_access import way
+from atoll.dialects.karmada.proxy_access import Subjects, let_through
 from atoll.errors import UsageError
 from atoll.exchange import Request, Response
-from atoll.planning.admittance import Subjects, let_through
-from atoll.planning.membership import way
 from atoll.store.store import Store
 
 if TYPE_CHECKING:  # it loads all that speaks to other servers, and few planes are asked at once

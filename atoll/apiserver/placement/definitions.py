@@ -1,7 +1,7 @@
 """Atoll's own kinds, the group `placement.atoll.io`, as CustomResourceDefinitions.
 
 Out: a definition for each kind, every field with its sentence. What the embedded server serves and
-what `make crds` prints for a real one come from here; what the objects mean is known to `planning`
+what `make crds` prints for a real one come from here; what the objects mean is known to `control`
 (explaining) and `dialects` (prices, cluster_nodes).
 """
 

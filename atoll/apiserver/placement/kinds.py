@@ -75,9 +75,9 @@ def _served(resource: Resource) -> Resource:
 
 def _explaining() -> ModuleType:
     """Loaded with the first explanation: it brings the scheduler along, a second of start."""
-    from atoll.planning.placing import explaining
+    from atoll.dialects import explanations
 
-    return explaining
+    return explanations
 
 
 def _shown(explanation: Object, may: Callable[[Attributes], bool]) -> Object:

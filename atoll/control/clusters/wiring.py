@@ -1,0 +1,164 @@
+"""Clusters: who is reached, and from joining to leaving, their place in the plane.
+
+A Cluster and its Secret come in; a way to it, its execution namespace and its finalizer go out.
+Ways are begun, exchanged and ended here without waiting for anyone: a member that does not answer
+is waited for by those who follow it, and by nobody else. Clusters that pull are never spoken to.
+"""
+
+from dataclasses import replace
+
+from atoll.client.api import Wire
+from atoll.client.mirror import Mirror
+from atoll.control.clusters import decide as membership
+from atoll.control.clusters.decide import News, SeenCluster, is_applied, may_move, targets
+from atoll.control.hub import BINDING, BINDING_KINDS, CLUSTER, WORK, Hub
+from atoll.control.loop import Controller, Loop
+from atoll.dialects.karmada import names
+from atoll.dialects.karmada.cluster_access import is_leaving, is_pulled, secret_of, way
+from atoll.dialects.karmada.references import work_bindings
+from atoll.errors import AtollError
+from atoll.model.action import Object, Ref
+
+
+class Membership:
+    """Knows which clusters there are, and has a way to each that it is to reach."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._ways: dict[str, Object] = {}
+        self._troubles: dict[str, str] = {}
+        self._news: dict[str, News] = {}
+        self._leaving: set[str] = set()
+        self._beside: dict[tuple[str, str], Mirror] = {}
+        controller = Controller(
+            "clusters", self._observe, lambda seen: membership.plan(seen, hub.now, hub.times)
+        )
+        self.loop: Loop[str] = Loop(controller, hub.performer, hub.turns)
+        hub.hear("Cluster", self._cluster_changed)
+        hub.hear("Namespace", self._namespace_changed)
+        hub.hear("Work", self._work_changed)
+        for kind in BINDING_KINDS:
+            hub.hear(kind, self._binding_changed)
+
+    def _observe(self, name: str) -> SeenCluster | None:
+        hub = self._hub
+        cluster = hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
+        if cluster is None:
+            self._forget(name)
+            return None
+        lease = None
+        if is_pulled(cluster):
+            self._part(name)
+            leases = self._following("coordination.k8s.io/v1", "Lease", names.CLUSTER_NAMESPACE)
+            if not leases.ready.is_set():
+                return None
+            lease = leases.get(names.CLUSTER_NAMESPACE, name)
+        else:
+            self._attend(name, cluster)
+        news = membership.heard(self._news.get(name), cluster, lease, hub.now)
+        self._news[name] = news
+        space = names.execution_namespace(name)
+        return SeenCluster(
+            cluster=cluster,
+            space=hub.plane.find(Ref("v1", "Namespace", "", space)),
+            news=news,
+            is_needed=is_leaving(cluster) and self._is_needed(name),
+            trouble=self._troubles.get(name, ""),
+            works=tuple(self._works(name)) if is_leaving(cluster) and is_pulled(cluster) else (),
+        )
+
+    def _works(self, name: str) -> list[Wire]:
+        mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
+        return mirror.within(names.execution_namespace(name))
+
+    def _attend(self, name: str, cluster: Object) -> None:
+        """Have the way to a cluster that its Cluster and Secret name by now; or know why not."""
+        secret, ref = None, secret_of(cluster)
+        if ref is not None:
+            credentials = self._following("v1", "Secret", ref.namespace)
+            if not credentials.ready.is_set():
+                return
+            secret = credentials.get(ref.namespace, ref.name)
+        wanted = way(cluster, secret)
+        if self._ways.get(name) == wanted:
+            return
+        self._part(name)
+        self._ways[name] = wanted
+        try:
+            self._hub.connect(name, self._hub.reach(cluster, secret))
+        except AtollError as problem:
+            self._troubles[name] = str(problem)
+
+    def _part(self, name: str) -> None:
+        self._ways.pop(name, None)
+        self._troubles.pop(name, None)
+        self._hub.disconnect(name)
+
+    def _forget(self, name: str) -> None:
+        self._part(name)
+        self._news.pop(name, None)
+
+    def _following(self, api_version: str, kind: str, namespace: str) -> Mirror:
+        """The mirror of a kind in one namespace: others may have very many that concern nobody."""
+        known = self._beside.get((kind, namespace))
+        if known is not None:
+            return known
+        plane = self._hub.plane
+        collection = replace(plane.collection(api_version, kind), within=namespace)
+        mirror = self._beside[kind, namespace] = Mirror(plane.api, collection)
+        mirror.listen(self._beside_changed)
+        self._hub.children.spawn(mirror.run(), f"{collection.plural} in {namespace}")
+        self._hub.children.spawn(self._look_when_ready(mirror), f"{collection.plural} to be ready")
+        return mirror
+
+    async def _look_when_ready(self, mirror: Mirror) -> None:
+        await mirror.ready.wait()
+        for cluster in self._hub.plane.all(CLUSTER, "Cluster"):
+            self.loop.wake(cluster["metadata"]["name"])
+
+    def _is_needed(self, name: str) -> bool:
+        """Whether something in a cluster that leaves is on its way elsewhere, or may get on it."""
+        plane = self._hub.plane
+        mirrors = (plane.mirror(plane.collection(BINDING, kind)) for kind in BINDING_KINDS)
+        named = [each for mirror in mirrors for each in mirror.by(targets, name)]
+        works = filter(is_applied, self._works(name))
+        refs = [ref for work in works for ref in work_bindings(work)]
+        running = [each for each in map(plane.find, refs) if each is not None]
+        return any(may_move(each, name) for each in (*named, *running))
+
+    def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
+        name = (after or before or {})["metadata"]["name"]
+        self._leaving.discard(name)
+        if after is not None and is_leaving(after):
+            self._leaving.add(name)
+        self.loop.wake(name)
+
+    def _namespace_changed(self, before: Wire | None, after: Wire | None) -> None:
+        name = names.cluster_of((after or before or {})["metadata"]["name"])
+        if name is not None and (before is None or after is None):
+            self.loop.wake(name)
+
+    def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
+        """A cluster that leaves waits for those who look for another place."""
+        if self._leaving:
+            for name in (*targets(before or {}), *targets(after or {})):
+                self._wake_leaving(name)
+
+    def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
+        if after is None and self._leaving:
+            self._wake_leaving(names.cluster_of(Ref.of(before or {}).namespace) or "")
+
+    def _wake_leaving(self, name: str) -> None:
+        if name in self._leaving:
+            self.loop.wake(name)
+
+    def _beside_changed(self, before: Wire | None, after: Wire | None) -> None:
+        """A Secret, or the Lease of a cluster, came, changed or went."""
+        wire = after or before or {}
+        ref = Ref.of(wire)
+        if ref.kind == "Lease":
+            self.loop.wake(ref.name)
+            return
+        for cluster in self._hub.plane.all(CLUSTER, "Cluster"):
+            if secret_of(cluster) == ref:
+                self.loop.wake(cluster["metadata"]["name"])

@@ -1,0 +1,194 @@
+"""Work leaves clusters that it may not stay in: by taints that are an order, and gracefully.
+
+A binding, the fleet, and how far its targets are come in; at most one write of the binding goes
+out. A target that must be left becomes a task, and where its replicas go is for the scheduler to
+say. The copy is kept for as long as its task is there. Should nothing else take its place before
+its cluster is fit again, the cluster has it back, and nothing was moved.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from atoll.control.eviction.decide import tasks
+from atoll.control.eviction.decide.tasks import Fate, Given, Replacement
+from atoll.control.eviction.decide.tolerating import Order, order
+from atoll.control.scheduler.decide.outcome import said_in, status_of, tell
+from atoll.control.scheduler.decide.plan import USUAL_SETTING
+from atoll.dialects.karmada.standing import OBSERVED_GENERATION, Standing, standing
+from atoll.dialects.karmada.works import is_going
+from atoll.errors import Invalid
+from atoll.model.action import NOTHING, Action, Object, Plan, Update
+from atoll.model.binding import Target
+from atoll.model.cluster import Cluster
+from atoll.scheduling.cycle import decide
+from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.setting import Setting
+
+STARTED, SUCCEEDED = "EvictWorkloadFromClusterStarted", "EvictWorkloadFromClusterSucceed"
+FAILED, CANCELLED = "EvictWorkloadFromClusterFailed", "EvictWorkloadFromClusterCancelled"
+TASKS = "gracefulEvictionTasks"
+TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeenEviction:
+    """A binding of either kind, and what decides whether it may stay where it is.
+
+    `turns`: the moments at which targets that must be left may be, so that not all go at once.
+    """
+
+    binding: Object
+    fleet: Fleet
+    replacement: Replacement = Replacement.NONE
+    turns: Mapping[str, float] = field(default_factory=dict)
+    timeout_s: float = TIMEOUT_S
+    setting: Setting = USUAL_SETTING
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What a binding is to become, as far as that is known."""
+
+    clusters: list[Object]
+    tasks: list[Object] = field(default_factory=list)
+    told: list[Action] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+
+
+def orders(binding: Object, fleet: Fleet) -> dict[str, Order]:
+    """The targets of a binding that must be left, now or later, with the reason."""
+    found = _read(binding)
+    if found is None or is_going(binding):
+        return {}
+    clusters = ((each.name, _cluster(fleet, each.name)) for each in found.binding.targets)
+    given = found.binding.intent.tolerations
+    ordered = ((name, order(one.taints, given)) for name, one in clusters if one is not None)
+    return {name: each for name, each in ordered if each is not None}
+
+
+def plan(seen: SeenEviction, now: float) -> Plan:
+    """Begin, end and take back what is to be evicted."""
+    wire = seen.binding
+    if is_going(wire):
+        return NOTHING
+    spec = wire.get("spec") or {}
+    draft = _Draft(list(spec.get("clusters") or ()))
+    ordered = orders(wire, seen.fleet) if seen.setting.features.Failover else {}
+    _judge(draft, seen, now)
+    _begin(draft, seen, ordered, now)
+    fresh = {key: value for key, value in spec.items() if key not in ("clusters", TASKS)}
+    fresh |= {"clusters": draft.clusters} if draft.clusters else {}
+    fresh |= {TASKS: draft.tasks} if draft.tasks else {}
+    before = {key: value for key, value in spec.items() if value or key not in ("clusters", TASKS)}
+    again_in = min(draft.waits, default=None)
+    if fresh == before:
+        return Plan(tuple(draft.told), again_in)
+    return Plan((Update({**wire, "spec": fresh}), *draft.told), again_in)
+
+
+def _judge(draft: _Draft, seen: SeenEviction, now: float) -> None:
+    """Say what becomes of the tasks there are."""
+    wire = seen.binding
+    listed = (wire.get("spec") or {}).get(TASKS) or ()
+    scheduled = _is_scheduled(wire)
+    nowhere = not scheduled and _has_failed(wire)
+    back = frozenset(_fit_again(seen, now)) if nowhere else frozenset[str]()
+    given = Given(seen.replacement if scheduled else Replacement.NONE, back, seen.timeout_s)
+    for task in (tasks.stamped(each, now) for each in listed):
+        name = task["fromCluster"]
+        fate, wait = tasks.fate(task, given, now)
+        draft.waits += [] if wait is None else [wait]
+        match fate:
+            case Fate.DONE:
+                said = f"Evict from cluster {name} succeed."
+                draft.told += tell(wire, SUCCEEDED, said, warning=False)
+                continue
+            case Fate.BACK:
+                count = {"replicas": task["replicas"]} if task.get("replicas") else {}
+                draft.clusters.append({"name": name, **count})
+                said = f"Cluster {name} keeps it: it is fit again, and nothing took its place."
+                draft.told += tell(wire, CANCELLED, said, warning=False)
+                continue
+            case Fate.STUCK:
+                said = f"Evict from cluster {name} failed: nothing took its place, so it stays."
+                draft.told += tell(wire, FAILED, said, warning=True)
+        draft.tasks.append(task)
+
+
+def _begin(draft: _Draft, seen: SeenEviction, ordered: Mapping[str, Order], now: float) -> None:
+    """Make tasks of the targets whose time is over, when it is their turn."""
+    wire = seen.binding
+    failover = ((wire.get("spec") or {}).get("failover") or {}).get("cluster") or {}
+    mode = failover.get("purgeMode") or "Gracefully"
+    leaving = {each["fromCluster"] for each in draft.tasks}
+    for target in list(draft.clusters):
+        name = target["name"]
+        why = ordered.get(name)
+        if why is None:
+            continue
+        due = max(why.at, seen.turns.get(name, why.at))
+        if due > now:
+            draft.waits.append(due - now)
+            continue
+        draft.clusters.remove(target)
+        if name in leaving:
+            continue
+        task = tasks.begun(target, why, mode, now)
+        draft.tasks.append(task)
+        draft.waits.append(seen.timeout_s)
+        said = f"Evict from cluster {name}: {task['message']}."
+        draft.told += tell(wire, STARTED, said, warning=True)
+
+
+def _fit_again(seen: SeenEviction, now: float) -> Iterator[str]:
+    """The clusters that were left for a taint, and could be targets again as if they never were."""
+    wire, found = seen.binding, _read(seen.binding)
+    if found is None:
+        return
+    for task in (wire.get("spec") or {}).get(TASKS) or ():
+        name = task["fromCluster"]
+        cluster = _cluster(seen.fleet, name)
+        if cluster is None or not cluster.ready or not tasks.is_of_taint(task):
+            continue
+        ordered = order(cluster.taints, found.binding.intent.tolerations)
+        if ordered is not None and ordered.at <= now:
+            continue
+        if _would_stay(found, Target(name, task.get("replicas") or 0), seen):
+            yield name
+
+
+def _would_stay(found: Standing, target: Target, seen: SeenEviction) -> bool:
+    """Whether a decision would leave a target where it was before it was evicted."""
+    binding = found.binding
+    if any(each.name == target.name for each in binding.targets):
+        return False
+    evicting = tuple(each for each in binding.evicting if each != target.name)
+    before = replace(binding, targets=(*binding.targets, target), evicting=evicting)
+    decision = decide(before, seen.fleet, seen.setting)
+    return decision.ok and any(each.name == target.name for each in decision.targets)
+
+
+def _is_scheduled(wire: Object) -> bool:
+    """Whether the last decision is about what the binding says now, and was for some cluster."""
+    observed = (wire.get("status") or {}).get(OBSERVED_GENERATION)
+    placed = bool((wire.get("spec") or {}).get("clusters"))
+    return placed and observed == wire["metadata"].get("generation")
+
+
+def _has_failed(wire: Object) -> bool:
+    """Whether the scheduler looked for a place, and found none."""
+    said = said_in(status_of(wire))
+    return said is not None and said[0] == "False"
+
+
+def _read(wire: Object) -> Standing | None:
+    """Where a binding stands; None if that cannot be read, which the scheduler tells."""
+    try:
+        return standing(wire)
+    except Invalid:
+        return None
+
+
+def _cluster(fleet: Fleet, name: str) -> Cluster | None:
+    row = fleet.rows.get(name)
+    return None if row is None else fleet.clusters[row]

@@ -1,0 +1,135 @@
+"""Bindings and clusters that they may not stay in: tasks are begun, watched, and ended.
+
+Of those that must leave a cluster so many a second do, so that many at once neither flood the
+scheduler nor find their new clusters all in the same moment.
+"""
+
+from collections.abc import Collection, Mapping
+
+from atoll.client.api import Wire
+from atoll.control.eviction.decide import plan as evicting
+from atoll.control.eviction.decide.replacing import replacement
+from atoll.control.eviction.decide.tasks import Replacement
+from atoll.control.hub import BINDING, BINDING_KINDS, Hub
+from atoll.control.loop import Controller, Loop
+from atoll.control.refusals import tell_owner
+from atoll.control.works.wiring import observe_binding
+from atoll.dialects.karmada.references import template_of, work_bindings
+from atoll.model.action import Object, Ref
+from atoll.model.taint import Effect
+from atoll.scheduling.setting import Setting
+
+_HALTED_S = 1800.0
+
+
+class Spacing:
+    """Gives each of those who must leave a cluster a moment of its own.
+
+    `rate`: how many leave it in a second. None is as good as a halt, as in Karmada: the next one
+    waits for half an hour.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._apart_s = 1 / rate if rate > 0 else _HALTED_S
+        self._next: dict[str, float] = {}
+        self._given: dict[Ref, dict[str, float]] = {}
+
+    def turns(self, key: Ref, due: Collection[str], now: float) -> Mapping[str, float]:
+        """When a binding may leave these clusters; once told, that stays so until it is over."""
+        before = self._given.pop(key, {})
+        given = {cluster: before.get(cluster) or self._take(cluster, now) for cluster in due}
+        if given:
+            self._given[key] = given
+        return given
+
+    def _take(self, cluster: str, now: float) -> float:
+        at = max(now, self._next.get(cluster, now))
+        self._next[cluster] = at + self._apart_s
+        return at
+
+
+class Eviction:
+    """Has work leave clusters whose taints order it, once something else has taken its place."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._spacing = Spacing(hub.times.resource_eviction_rate)
+        self._setting = Setting(features=hub.features)
+        controller = Controller(
+            "eviction",
+            self._observe,
+            lambda seen: evicting.plan(seen, hub.now),
+            tell_owner(hub, evicting.FAILED, template_of),
+            took=hub.numbers.eviction_took,
+        )
+        self.loop: Loop[Ref] = Loop(controller, hub.performer, hub.turns)
+        for kind in BINDING_KINDS:
+            hub.hear(kind, self._binding_changed)
+        hub.hear("Cluster", self._cluster_changed)
+        hub.hear("Work", self._work_changed)
+
+    def _observe(self, ref: Ref) -> evicting.SeenEviction | None:
+        hub, now = self._hub, self._hub.now
+        binding = hub.plane.find(ref)
+        orders = evicting.orders(binding, hub.fleet) if binding is not None else {}
+        due = [cluster for cluster, order in orders.items() if order.at <= now]
+        turns = self._spacing.turns(ref, due, now)
+        if binding is None:
+            return None
+        works = observe_binding(hub, ref) if _tasks(binding) else None
+        return evicting.SeenEviction(
+            binding=binding,
+            fleet=hub.fleet,
+            replacement=Replacement.NONE if works is None else replacement(works),
+            turns=turns,
+            timeout_s=hub.times.graceful_eviction_timeout,
+            setting=self._setting,
+        )
+
+    def _binding_changed(self, _before: Wire | None, after: Wire | None) -> None:
+        if after is not None and self._is_concerned(after):
+            self.loop.wake(Ref.of(after))
+
+    def _is_concerned(self, binding: Wire) -> bool:
+        """Whether a binding has tasks, or is in a cluster that it may have to leave."""
+        clusters = (self._hub.cluster(each) for each in _targets(binding))
+        taints = (taint for one in clusters if one is not None for taint in one.taints)
+        return bool(_tasks(binding)) or any(each.effect is Effect.NO_EXECUTE for each in taints)
+
+    def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
+        if after is None or _facts(before) == _facts(after):
+            return
+        for kind in BINDING_KINDS:
+            mirror = self._hub.plane.mirror(self._hub.plane.collection(BINDING, kind))
+            for binding in mirror.by(_clusters, after["metadata"]["name"]):
+                self.loop.wake(Ref.of(binding))
+
+    def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
+        for ref in work_bindings(after or before or {}):
+            binding = self._hub.plane.find(ref)
+            if binding is not None and _tasks(binding):
+                self.loop.wake(ref)
+
+
+def _targets(binding: Object) -> list[str]:
+    return [each["name"] for each in (binding.get("spec") or {}).get("clusters") or ()]
+
+
+def _tasks(binding: Object) -> list[str]:
+    """The clusters that a binding is leaving."""
+    tasks = (binding.get("spec") or {}).get(evicting.TASKS) or ()
+    return [each["fromCluster"] for each in tasks]
+
+
+def _clusters(binding: Object) -> list[str]:
+    return [*_targets(binding), *_tasks(binding)]
+
+
+def _facts(cluster: Wire | None) -> tuple[object, ...]:
+    """All of a cluster that decides about staying there."""
+    if cluster is None:
+        return ()
+    taints = (cluster.get("spec") or {}).get("taints") or ()
+    conditions = (cluster.get("status") or {}).get("conditions") or ()
+    ready = [each.get("status") for each in conditions if each.get("type") == "Ready"]
+    return [each for each in taints if each.get("effect") == Effect.NO_EXECUTE], ready

@@ -1,0 +1,383 @@
+"""The plane and its members, as all controllers share them: sites, the fleet, who hears of what.
+
+Changes of mirrored objects are handed to whoever asked for their kind; of kinds that nobody asked
+for, to those who care for templates. What is done about a change is the controllers' business.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from atoll.client.api import Collection, Wire
+from atoll.client.mirror import tell_each
+from atoll.client.transport import Transport
+from atoll.config import USUAL_TIMES, Times
+from atoll.control.capacity import NodeCapacity
+from atoll.control.directory import Scope, all_of
+from atoll.control.insisting import insist
+from atoll.control.numbers import Numbers
+from atoll.control.performing import Performer
+from atoll.control.site import Site
+from atoll.control.traces import Traces
+from atoll.dialects import prices
+from atoll.effects import Effects
+from atoll.instruments.families import More
+from atoll.interpreting.builtin import BUILT_IN
+from atoll.interpreting.operations import Interpreters
+from atoll.members.connection import USUAL_LIMITS, Connection, Limits
+from atoll.members.observing import Observation
+from atoll.members.ways import Reach, over_network
+from atoll.model.action import PLANE
+from atoll.model.cluster import Cluster
+from atoll.runtime.children import Children, report_failure
+from atoll.runtime.worklist import Turns
+from atoll.scheduling.features import PLANE_USUAL, Features
+from atoll.scheduling.fleet import Fleet
+from atoll.tracing.tracer import Tracer
+
+POLICY = "policy.karmada.io/v1alpha1"
+BINDING = "work.karmada.io/v1alpha2"
+WORK = "work.karmada.io/v1alpha1"
+CLUSTER = "cluster.karmada.io/v1alpha1"
+APPS = "apps.karmada.io/v1alpha1"
+PUBLISHED = "ClusterNodes"
+OWN_KINDS = (
+    (CLUSTER, "Cluster"),
+    (POLICY, "PropagationPolicy"),
+    (POLICY, "ClusterPropagationPolicy"),
+    (POLICY, "OverridePolicy"),
+    (POLICY, "ClusterOverridePolicy"),
+    (POLICY, "ClusterTaintPolicy"),
+    (BINDING, "ResourceBinding"),
+    (BINDING, "ClusterResourceBinding"),
+    (WORK, "Work"),
+    (APPS, "WorkloadRebalancer"),
+    (prices.API_VERSION, prices.KIND),
+    (prices.API_VERSION, PUBLISHED),
+)
+_NOT_MEANT = frozenset({"metadata", "status"})
+_COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
+_LOOK_AGAIN_S = 30.0
+_PAUSE_S = 1.0
+_ALWAYS_WANTED = (("v1", "Namespace"), ("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
+_OWN_GROUPS = ("karmada.io", prices.GROUP)
+_NO_TEMPLATES = {"Event", "Lease"}
+
+BINDING_KINDS = ("ResourceBinding", "ClusterResourceBinding")
+POLICY_KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
+OVERRIDE_KINDS = ("OverridePolicy", "ClusterOverridePolicy")
+
+Hear = Callable[[Wire | None, Wire | None], None]
+Companion = Callable[[Site], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """What is followed of the plane from the beginning: its own kinds, and kinds of templates.
+
+    `scope` makes a collection smaller for those who may not, or need not, see all of it.
+    """
+
+    kinds: tuple[tuple[str, str], ...] = OWN_KINDS
+    templates: tuple[tuple[str, str], ...] = _ALWAYS_WANTED
+    scope: Scope = all_of
+
+
+FOLLOWS_ALL = Follows()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A member that there is a way to, and the task that keeps up what is known of it."""
+
+    site: Site
+    connection: Connection
+    keeping: asyncio.Task[None]
+
+
+class Hub:
+    """What the controllers of one plane have in common."""
+
+    def __init__(
+        self,
+        plane: Transport,
+        effects: Effects,
+        children: Children,
+        *,
+        interpreters: Interpreters = BUILT_IN,
+        features: Features = PLANE_USUAL,
+        reach: Reach = over_network,
+        times: Times = USUAL_TIMES,
+        limits: Limits = USUAL_LIMITS,
+        follows: Follows = FOLLOWS_ALL,
+        tracer: Tracer | None = None,
+    ) -> None:
+        self.effects = effects
+        self.reach = reach
+        self.times = times
+        self._limits = limits
+        self.features = features
+        self.children = children
+        self.interpreters = interpreters
+        self._follows = follows
+        self.plane = Site(PLANE, plane, children, follows.scope)
+        self.sites: dict[str, Site] = {PLANE: self.plane}
+        """The plane, and every member that has said what it serves."""
+        self.turns = Turns()
+        self.numbers = Numbers()
+        self.more_numbers: list[More] = []
+        """What others know of how things stand."""
+        self.traces = None if tracer is None else Traces(tracer, self.plane.find)
+        if tracer is not None:
+            self.more_numbers.append(tracer.numbers)
+        chance = effects.chance
+        self.performer = Performer(self.sites, effects.now, chance, self.turns, self.numbers)
+        self.fleet = Fleet.of([])
+        self.observations: dict[str, Observation] = {}
+        """Nodes and pods of the members that are watched, by name."""
+        self.nodes = NodeCapacity(self.observations)
+        self._by_name: tuple[Fleet, Mapping[str, Cluster]] = (self.fleet, {})
+        self._wanted: dict[tuple[str, str], None] = {}
+        self._hearers: dict[str, list[Hear]] = {PUBLISHED: [self._published]}
+        self._of_templates: list[Hear] = []
+        self._of_members: list[Hear] = []
+        self._of_ways: list[Callable[[str], None]] = []
+        self._companions: dict[str, Companion] = {}
+        self._kept: dict[str, _Kept] = {}
+        self._of_answers: list[Callable[[str], None]] = []
+
+    @property
+    def now(self) -> float:
+        return self.effects.now().timestamp()
+
+    def new_id(self) -> str:
+        return self.effects.chance.uuid("controllers")
+
+    @property
+    def clusters(self) -> Mapping[str, Cluster]:
+        """The clusters of the fleet by name; put together once for each fleet there is."""
+        if self._by_name[0] is not self.fleet:
+            self._by_name = self.fleet, {each.name: each for each in self.fleet.clusters}
+        return self._by_name[1]
+
+    def in_namespace(self, kind: str, namespace: str) -> list[Wire]:
+        """The policies of a kind in one namespace."""
+        return self.plane.mirror(self.plane.collection(POLICY, kind)).within(namespace)
+
+    def cluster(self, name: str) -> Cluster | None:
+        row = self.fleet.rows.get(name)
+        return None if row is None else self.fleet.clusters[row]
+
+    def hear(self, kind: str, hearer: Hear) -> None:
+        """Be told of every change of one of the plane's own kinds."""
+        self._hearers.setdefault(kind, []).append(hearer)
+
+    def hear_templates(self, hearer: Hear) -> None:
+        """Be told of every change of what users may want propagated."""
+        self._of_templates.append(hearer)
+
+    def hear_members(self, hearer: Hear) -> None:
+        """Be told of every change of what is mirrored in a member."""
+        self._of_members.append(hearer)
+
+    def hear_connected(self, hearer: Callable[[str], None]) -> None:
+        """Be told the name of a member that is reached, serves other kinds, or is let go of."""
+        self._of_ways.append(hearer)
+
+    def hear_answering(self, hearer: Callable[[str], None]) -> None:
+        """Be told the name of a member that was silent, and answers again."""
+        self._of_answers.append(hearer)
+
+    def accompany(self, what: str, companion: Companion) -> None:
+        """Have something run next to every member that there is a way to, for as long as there is.
+
+        It begins before the member has answered for the first time. One that fails begins again.
+        """
+        self._companions[what] = companion
+
+    async def start(self) -> None:
+        """Know the plane as it is, however long that takes; from then on changes are handed on."""
+        await insist("the kinds of the plane", self._read_own_kinds)
+        self.plane.listen(self._told)
+        for api_version, kind in (*self._follows.templates, *self._wanted):
+            self.want(api_version, kind)
+        for api_version, kind in self._follows.kinds:
+            await self.plane.follow(api_version, kind)
+        await self.plane.all_ready()
+        self.children.spawn(self._reread(self.plane), "kinds of the plane")
+
+    def want(self, api_version: str, kind: str) -> None:
+        """Follow a kind of templates from now on, as soon as there is such a kind.
+
+        Only what somebody wants is followed: a plane may have very many objects that concern no
+        policy.
+        """
+        self._wanted[api_version, kind] = None
+        collection = self.plane.directory.find(api_version, kind)
+        if collection is not None and collection in self.template_collections():
+            self.plane.mirror(collection)
+
+    def template_collections(self) -> list[Collection]:
+        """The collections of all that users may want propagated."""
+        return [
+            each
+            for each in self.plane.directory.deletable
+            if not each.api_version.partition("/")[0].endswith(_OWN_GROUPS)
+            and each.kind not in _NO_TEMPLATES
+        ]
+
+    def connect(self, name: str, transport: Transport) -> None:
+        """Reach a member from now on, as soon as it says what it serves; nobody waits for that."""
+        assert name not in self._kept, f"there is a way to {name} already"
+        turned = partial(self._turned, name)
+        way = Connection(name, transport, self.effects, limits=self._limits, turned=turned)
+        site = Site(name, way, Children(name))
+        self._kept[name] = _Kept(site, way, self.children.spawn(self._keep(site), str(site)))
+
+    def disconnect(self, name: str) -> None:
+        """Let go of a member, and end all that follows it."""
+        if name in self._kept:
+            kept = self._kept.pop(name)
+            kept.keeping.cancel()
+            # Also of one that was let go of before it began.
+            self.children.spawn(kept.site.close(), f"the end of {kept.site}")
+            self.numbers.forget(name)
+        if self.sites.pop(name, None) is not None:
+            self._reached(name)
+
+    def ways(self) -> dict[str, Connection]:
+        """The ways to members there are, by name."""
+        return {name: each.connection for name, each in self._kept.items()}
+
+    def is_silent(self, name: str) -> bool:
+        """Whether a member that there is a way to does not answer."""
+        return name in self._kept and self._kept[name].connection.is_silent
+
+    def _turned(self, name: str) -> None:
+        if not self.is_silent(name):
+            for hearer in self._of_answers:
+                hearer(name)
+
+    async def _keep(self, site: Site) -> None:
+        """Know a member for as long as there is a way to it."""
+        try:
+            for what, companion in self._companions.items():
+                site.children.spawn(_run(what, companion, site), what)
+            await _read_kinds(site)
+            site.listen(partial(self._told_by_member, site))
+            self.sites[site.name] = site
+            self._reached(site.name)
+            await self._reread(site)
+        finally:
+            await site.close()
+
+    async def _read_own_kinds(self) -> None:
+        await _read_kinds(self.plane)
+        for api_version, kind in self._follows.kinds:
+            self.plane.collection(api_version, kind)
+
+    async def _reread(self, site: Site) -> None:
+        """Find kinds that were added since, whenever there may be some; for ever."""
+        while True:
+            await site.kinds_changed.wait()
+            site.kinds_changed.clear()
+            known = set(site.directory.served)
+            await _read_kinds(site)
+            if site is self.plane:
+                for api_version, kind in list(self._wanted):
+                    self.want(api_version, kind)
+            elif set(site.directory.served) != known:
+                self._reached(site.name)
+
+    def _reached(self, name: str) -> None:
+        for hearer in self._of_ways:
+            hearer(name)
+
+    def tell_again(self, wire: Wire) -> None:
+        """Have an object of the plane looked at, as if it were new."""
+        self._told(None, wire)
+
+    def _told(self, before: Wire | None, after: Wire | None) -> None:
+        kind = _kind(before, after)
+        _note_kinds(self.plane, before, after)
+        for wanted in _kinds_named(after):
+            if wanted not in self._wanted:
+                self.want(*wanted)
+        tell_each(self._hearers.get(kind, ()), before, after)
+        if (_api_version(before, after), kind) not in OWN_KINDS:
+            tell_each(self._of_templates, before, after)
+
+    def _published(self, before: Wire | None, after: Wire | None) -> None:
+        name = str((after or before or {})["metadata"]["name"])
+        self.nodes.published(name, after, self.now)
+
+    def _told_by_member(self, site: Site, before: Wire | None, after: Wire | None) -> None:
+        _note_kinds(site, before, after)
+        tell_each(self._of_members, before, after)
+
+
+def _kinds_named(wire: Wire | None) -> Iterator[tuple[str, str]]:
+    """The kinds of templates that a policy selects, or that a binding is for."""
+    spec = (wire or {}).get("spec") or {}
+    match _kind(None, wire):
+        case "PropagationPolicy" | "ClusterPropagationPolicy":
+            named = spec.get("resourceSelectors") or ()
+        case "ResourceBinding" | "ClusterResourceBinding":
+            named = [spec.get("resource") or {}]
+        case _:
+            return
+    for each in named:
+        yield each.get("apiVersion", ""), each.get("kind", "")
+
+
+async def _run(what: str, companion: Companion, site: Site) -> None:
+    while True:
+        try:
+            await companion(site)
+            return
+        except Exception as error:  # noqa: BLE001 - whatever it was, it must go on
+            report_failure(f"{site}: {what}", error)
+        await asyncio.sleep(_PAUSE_S)
+
+
+async def _read_kinds(site: Site) -> None:
+    if not await site.directory.read():
+        asyncio.get_running_loop().call_later(_LOOK_AGAIN_S, site.kinds_changed.set)
+
+
+def _note_kinds(site: Site, before: Wire | None, after: Wire | None) -> None:
+    """Have a site's kinds read again if a definition was made, changed, served or removed."""
+    if _kind(before, after) != "CustomResourceDefinition":
+        return
+    if meant_otherwise(before, after) or _conditions(before) != _conditions(after):
+        site.kinds_changed.set()
+
+
+def _conditions(wire: Wire | None) -> Any:
+    return ((wire or {}).get("status") or {}).get("conditions")
+
+
+def _kind(before: Wire | None, after: Wire | None) -> str:
+    return str((after or before or {}).get("kind", ""))
+
+
+def _api_version(before: Wire | None, after: Wire | None) -> str:
+    return str((after or before or {}).get("apiVersion", ""))
+
+
+def meant_otherwise(before: Wire | None, after: Wire | None) -> bool:
+    """Whether a change is of more than a status and what the server counts."""
+    if before is None or after is None:
+        return before is not after
+    return _differ(before, after, _NOT_MEANT) or _differ(
+        before["metadata"], after["metadata"], _COUNTED
+    )
+
+
+def _differ(one: Wire, other: Wire, apart_from: frozenset[str]) -> bool:
+    """Whether two dictionaries differ in a key that counts; nothing is copied to find out."""
+    if one.keys() - apart_from != other.keys() - apart_from:
+        return True
+    return any(one[key] != other[key] for key in one if key not in apart_from)

@@ -1,0 +1,84 @@
+"""Prices: what ClusterPrices and annotations come to, and who is told that it counts, or why not.
+
+Whoever decides asks before each decision, so that a price counts from its first moment to its last.
+"""
+
+from collections.abc import Callable
+
+from atoll.client.api import Wire
+from atoll.control.hub import Hub, meant_otherwise
+from atoll.control.levels import Level
+from atoll.control.loop import Controller, Loop
+from atoll.control.prices import decide as pricing
+from atoll.dialects.prices import API_VERSION, KIND
+from atoll.model.action import Ref
+from atoll.model.price import Price
+
+
+class Prices:
+    """What clusters cost at this moment; `changed` is called when that should be asked anew."""
+
+    def __init__(self, hub: Hub, changed: Callable[[], None]) -> None:
+        self._hub = hub
+        self._changed = changed
+        self._said: dict[str, pricing.Said] = {}
+        self._own: dict[str, Price] = {}
+        self._now = pricing.Pricing()
+        self._stale = False
+        self.loop: Loop[Ref] = Loop(
+            Controller("prices", self._observe, lambda seen: pricing.plan(seen, hub.now)),
+            hub.performer,
+            hub.turns,
+        )
+        hub.hear(KIND, self._price_changed)
+
+    @property
+    def until(self) -> float | None:
+        """When a price begins or ends next."""
+        return self._now.until
+
+    def of(self, cluster: str) -> Price | None:
+        """What a cluster costs; None if that is not known."""
+        return self._now.by_cluster.get(cluster)
+
+    def learn(self, cluster: str, annotated: Price | None) -> None:
+        """Take in what a cluster's annotation says; None: nothing, or the cluster is gone."""
+        if self._own.get(cluster) == annotated:
+            return
+        if annotated is None:
+            del self._own[cluster]
+        else:
+            self._own[cluster] = annotated
+        self._ask_anew()
+
+    def settle(self) -> list[str]:
+        """Find out what counts now; the clusters whose price is another than before."""
+        due = self._now.until
+        if not self._stale and (due is None or self._hub.now < due):
+            return []
+        self._stale = False
+        before, self._now = self._now, pricing.pricing(self._said, self._own, self._hub.now)
+        for name, finding in self._now.findings.items():
+            if before.findings.get(name) != finding:
+                self.loop.wake(Ref(API_VERSION, KIND, "", name), Level.TELL)
+        names = {*before.by_cluster, *self._now.by_cluster}
+        return sorted(each for each in names if before.by_cluster.get(each) != self.of(each))
+
+    def _ask_anew(self) -> None:
+        self._stale = True
+        self._changed()
+
+    def _price_changed(self, before: Wire | None, after: Wire | None) -> None:
+        if not meant_otherwise(before, after):
+            return
+        ref = Ref.of(after or before or {})
+        if after is None:
+            self._said.pop(ref.name, None)
+        else:
+            self._said[ref.name] = pricing.read(after)
+            self.loop.wake(ref, Level.TELL)
+        self._ask_anew()
+
+    def _observe(self, ref: Ref) -> pricing.SeenPrice | None:
+        wire, finding = self._hub.plane.find(ref), self._now.findings.get(ref.name)
+        return None if wire is None or finding is None else pricing.SeenPrice(wire, finding)

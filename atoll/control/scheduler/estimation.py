@@ -1,0 +1,166 @@
+"""The estimators of clusters, asked for the scheduler: where they are, and what they said lately.
+
+What is to be asked comes in; answers go out if all are known, else they are found out, all at once,
+while others are placed. Where an estimator is, a Service of the plane says, by Karmada's rule. One
+that is not there, or does not answer in time, has no say.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.client.api import Refused, Wire
+from atoll.client.collection import Collection
+from atoll.client.transport import Unreachable
+from atoll.config import EstimatorChoice
+from atoll.control.hub import CLUSTER, Hub
+from atoll.control.numbers import ERROR, SUCCESS
+from atoll.control.scheduler.decide.inquiring import Inquiry, Taken, corrected, taken_in
+from atoll.dialects.karmada.cluster_access import is_pulled
+from atoll.dialects.karmada.demand import encode, encode_components
+from atoll.estimator.asking import UNKNOWN, Address, Estimators
+from atoll.estimator.grpc import Trust
+from atoll.estimator.messages import REPLICAS, SETS
+from atoll.model.action import Ref
+from atoll.model.assumed import Assumed
+from atoll.scheduling.nodes.view import Asked
+
+log = logging.getLogger("atoll.scheduler")
+
+_LOOK_EVERY_S = 5.0
+_KEPT_MOST = 65536
+_Key = tuple[str, Asked]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was answered, when, and with what work on its way."""
+
+    count: int
+    taken: Taken
+    at: float
+
+
+class Estimation:
+    """Asks estimators."""
+
+    def __init__(self, hub: Hub, choice: EstimatorChoice) -> None:
+        self._hub = hub
+        self._choice = choice
+        trust = Trust(choice.ca, choice.certificate, choice.key, choice.skip_verification)
+        self._places: dict[str, Address] = {}
+        self._looked = -_LOOK_EVERY_S
+        self._looking = asyncio.Lock()
+        self._estimators = Estimators(self._places.get, trust, choice.timeout)
+        self._answers: dict[_Key, _Answer] = {}
+        self._asking: dict[_Key, asyncio.Event] = {}
+
+    def known(
+        self, inquiry: Inquiry, assumed: Sequence[Assumed], since: float
+    ) -> dict[str, int] | None:
+        """By cluster, what is answered; None if something is to be found out first.
+
+        Answers from before that moment do not count.
+        """
+        found = {}
+        for cluster in inquiry.clusters:
+            answer = self._answers.get((cluster, inquiry.asked))
+            if answer is None or answer.at < since:
+                return None
+            now = taken_in(cluster, assumed)
+            found[cluster] = corrected(answer.count, inquiry.asked, answer.taken, now)
+        return found
+
+    async def find_out(self, inquiry: Inquiry, assumed: Sequence[Assumed], since: float) -> None:
+        """Ask all that have not answered since that moment, at once."""
+        await self._look()
+        for cluster in inquiry.clusters:
+            key = cluster, inquiry.asked
+            known = self._answers.get(key)
+            if key in self._asking or (known is not None and known.at >= since):
+                continue
+            if cluster not in self._places or self._is_left_out(cluster):
+                self._note(key, UNKNOWN, ())
+            else:
+                learning = self._learn(key, inquiry, taken_in(cluster, assumed))
+                self._asking[key] = asyncio.Event()
+                self._hub.children.spawn(learning, f"estimator of {cluster}")
+        # Who asks the same of the same at once is answered with it.
+        keys = ((cluster, inquiry.asked) for cluster in inquiry.clusters)
+        for learnt in [self._asking[key] for key in keys if key in self._asking]:
+            await learnt.wait()
+
+    async def _learn(self, key: _Key, inquiry: Inquiry, taken: Taken) -> None:
+        count = UNKNOWN
+        try:
+            count = await self._ask(inquiry, key[0], taken)
+            result = ERROR if count == UNKNOWN else SUCCESS
+            self._hub.numbers.estimates.add(result, key[0])
+        finally:
+            self._asking.pop(key).set()
+            self._note(key, count, taken)
+
+    def _note(self, key: _Key, count: int, taken: Taken) -> None:
+        if len(self._answers) >= _KEPT_MOST:
+            self._answers.clear()
+        self._answers[key] = _Answer(count, taken, self._hub.now)
+
+    async def _ask(self, inquiry: Inquiry, cluster: str, taken: Taken) -> int:
+        asked = inquiry.asked
+        request: dict[str, Any] = {}
+        if taken:
+            request["assumedWorkloads"] = [{"components": encode_components(taken)}]
+        if isinstance(asked, tuple):
+            request |= {"components": encode_components(asked), "namespace": inquiry.namespace}
+            return await self._estimators.ask(SETS, cluster, request)
+        if asked is not None:
+            request["replicaRequirements"] = encode(asked)
+        return await self._estimators.ask(REPLICAS, cluster, request)
+
+    def _is_left_out(self, cluster: str) -> bool:
+        if not self._choice.disabled_in_pull_mode:
+            return False
+        wire = self._hub.plane.find(Ref(CLUSTER, "Cluster", "", cluster))
+        return wire is not None and is_pulled(wire)
+
+    async def _look(self) -> None:
+        """See where the estimators are, if that was not seen a moment ago."""
+        async with self._looking:
+            if abs(self._hub.now - self._looked) < _LOOK_EVERY_S:
+                return
+            services = Collection(
+                "v1", "Service", "services", namespaced=True, within=self._choice.namespace
+            )
+            try:
+                found, _ = await self._hub.plane.api.list(services)
+            except (Refused, Unreachable) as problem:
+                log.info("Where estimators are is looked up later: %(err)s", {"err": problem})
+                return
+            self._looked = self._hub.now
+            places = {each["metadata"]["name"]: place(each, self._choice.port) for each in found}
+            prefix = f"{self._choice.service_prefix}-"
+            self._places.clear()
+            for name, where in places.items():
+                if name.startswith(prefix) and where is not None:
+                    self._places[name.removeprefix(prefix)] = where
+
+    async def run(self) -> None:
+        """Hold the connections, for ever; at the end let go of them."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._estimators.close()
+
+
+def place(service: Wire, port: int) -> Address | None:
+    """Where the estimator is that a Service names; None if it is not of the kind that does."""
+    spec = service.get("spec") or {}
+    if spec.get("type") != "ExternalName" or not spec.get("externalName"):
+        return None
+    for each in spec.get("ports") or ():
+        target = each.get("targetPort", port)
+        if each.get("port") == port and isinstance(target, int):
+            return str(spec["externalName"]), target or port
+    return None

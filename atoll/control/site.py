@@ -1,0 +1,92 @@
+"""One API server as controllers see it: its kinds, and mirrors of what is looked at.
+
+The plane is one site, every member cluster another. A mirror begins when a kind is first asked for
+and is then kept until the site is closed.
+"""
+
+import asyncio
+
+from atoll.client.api import ApiClient, Collection, Missing, Wire
+from atoll.client.mirror import Listener, Mirror
+from atoll.client.transport import Transport
+from atoll.control.directory import Directory, Scope, all_of
+from atoll.model.action import Ref
+from atoll.runtime.children import Children
+
+
+class Site:
+    """A server, and what is known of it."""
+
+    def __init__(
+        self, name: str, transport: Transport, children: Children, scope: Scope = all_of
+    ) -> None:
+        self.name = name
+        self.children = children
+        self.api = ApiClient(transport)
+        self.directory = Directory(self.api, str(self), scope)
+        self.kinds_changed = asyncio.Event()
+        self._transport = transport
+        self._mirrors: dict[Collection, Mirror] = {}
+        self._listeners: list[Listener] = []
+
+    def mirror(self, collection: Collection) -> Mirror:
+        """The mirror of a collection, begun if there was none."""
+        mirror = self._mirrors.get(collection)
+        if mirror is None:
+            mirror = self._mirrors[collection] = Mirror(self.api, collection)
+            for listener in self._listeners:
+                mirror.listen(listener)
+            self.children.spawn(mirror.run(), f"{self.name}: {collection.plural}")
+        return mirror
+
+    def listen(self, listener: Listener) -> None:
+        """Be told of every change of every mirror of this site."""
+        self._listeners.append(listener)
+        for mirror in self._mirrors.values():
+            mirror.listen(listener)
+
+    def mirrored(self, api_version: str, kind: str) -> Mirror | None:
+        """The mirror of a kind, if there is one."""
+        collection = self.directory.find(api_version, kind)
+        return self._mirrors.get(collection) if collection else None
+
+    def find(self, ref: Ref) -> Wire | None:
+        """An object as far as it is mirrored."""
+        mirror = self.mirrored(ref.api_version, ref.kind)
+        return mirror.get(ref.namespace, ref.name) if mirror else None
+
+    def all(self, api_version: str, kind: str) -> list[Wire]:
+        """All objects of a kind as far as they are mirrored."""
+        mirror = self.mirrored(api_version, kind)
+        return list(mirror) if mirror else []
+
+    def collection(self, api_version: str, kind: str) -> Collection:
+        """The collection of a kind, which must be served here."""
+        found = self.directory.find(api_version, kind)
+        if found is None:
+            self.kinds_changed.set()  # it may be new
+            raise Missing(404, {"message": f"{self} does not serve {kind} of {api_version}"})
+        return found
+
+    def __str__(self) -> str:
+        return f"cluster {self.name}" if self.name else "the plane"
+
+    def lag_s(self) -> float:
+        """By how much the mirror lags that lags most."""
+        return max((each.lag_s() for each in self._mirrors.values()), default=0.0)
+
+    async def all_ready(self) -> None:
+        """Wait until every mirror has what was there, also those that begin meanwhile."""
+        while late := [each for each in self._mirrors.values() if not each.ready.is_set()]:
+            await late[0].ready.wait()
+
+    async def follow(self, api_version: str, kind: str) -> Mirror:
+        """The mirror of a kind, once it has what was there."""
+        mirror = self.mirror(self.collection(api_version, kind))
+        await mirror.ready.wait()
+        return mirror
+
+    async def close(self) -> None:
+        """End all that was begun here, and let go of the connections."""
+        await self.children.cancel()
+        await self._transport.close()

@@ -1,0 +1,152 @@
+"""The taints of a cluster: those of its condition, and those that ClusterTaintPolicies ask for.
+
+Comes in: a Cluster and the policies there are. Goes out: at most one write of its taints. A taint
+that neither its condition nor a policy says anything about is somebody else's and stays as it is;
+one that is there stays as it is too, with the time since which it counts. What a taint does to
+work that does not tolerate it is not known here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.control.works.decide.overriding.targeting import matches
+from atoll.dialects.karmada import affinity, names, policy_rules
+from atoll.dialects.karmada import cluster as clusters
+from atoll.dialects.kubernetes.conditions import find
+from atoll.dialects.wire import part, written_time
+from atoll.errors import Invalid
+from atoll.model.action import NOTHING, Object, Plan, Tell, Update
+from atoll.model.cluster import Cluster
+from atoll.model.taint import Effect
+
+TAINTED, NOT_TAINTED = "TaintClusterSucceed", "TaintClusterFailed"
+
+Mark = tuple[str, str]
+"""By what a taint is known: its key and its effect."""
+_NOT_READY: Mark = (names.NOT_READY, Effect.NO_SCHEDULE)
+_UNREACHABLE: Mark = (names.UNREACHABLE, Effect.NO_SCHEDULE)
+_BY_CONDITION: Mapping[str, Mark | None] = {
+    "True": None,
+    "False": _NOT_READY,
+    "Unknown": _UNREACHABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCluster:
+    """A Cluster, and all ClusterTaintPolicies; those that do not mean it are passed over."""
+
+    cluster: Object
+    policies: Sequence[Object] = ()
+
+
+def plan(seen: SeenCluster, now: float) -> Plan:
+    """Give a cluster the taints that follow from how it is, and take away those that do not."""
+    cluster = seen.cluster
+    if cluster["metadata"].get("deletionTimestamp"):
+        return NOTHING
+    spec, found = cluster.get("spec") or {}, _conditions(cluster)
+    before: list[Object] = list(spec.get("taints") or ())
+    wanted: dict[Mark, Object] = {_mark(each): each for each in before}
+    _follow_condition(wanted, found, now)
+    for policy in sorted(_meaning(seen), key=_age):
+        _follow_policy(wanted, policy, found, now)
+    kept = [each for each in before if _mark(each) in wanted]
+    known = {_mark(each) for each in before}
+    after = kept + [taint for mark, taint in wanted.items() if mark not in known]
+    if after == before:
+        return NOTHING
+    told = Tell(cluster, TAINTED, f"Taint cluster succeed: {_said(after)}.")
+    return Plan((Update({**cluster, "spec": {**spec, "taints": after}}), told))
+
+
+def _follow_condition(wanted: dict[Mark, Object], found: Sequence[Object], now: float) -> None:
+    """A cluster of which nothing is known yet is not ready; what it was before stays."""
+    ready = find(found, "Ready")
+    mark = _NOT_READY if ready is None else _BY_CONDITION.get(ready.get("status", ""), _UNREACHABLE)
+    for each in (_NOT_READY, _UNREACHABLE):
+        if each == mark:
+            _add(wanted, {"key": each[0], "effect": each[1]}, now)
+        elif ready is not None:
+            wanted.pop(each, None)
+
+
+def _follow_policy(
+    wanted: dict[Mark, Object], policy: Object, found: Sequence[Object], now: float
+) -> None:
+    """Add, and then remove: where both are asked for, the taints go."""
+    spec = policy["spec"]
+    if _holds(spec.get("addOnConditions") or (), found):
+        for taint in spec["taints"]:
+            _add(wanted, taint, now)
+    if _holds(spec.get("removeOnConditions") or (), found):
+        for taint in spec["taints"]:
+            wanted.pop(_mark(taint), None)
+
+
+def _add(wanted: dict[Mark, Object], taint: Mapping[str, Any], now: float) -> None:
+    written = {key: str(taint[key]) for key in ("key", "value", "effect") if taint.get(key)}
+    wanted.setdefault(_mark(taint), {**written, "timeAdded": written_time(now)})
+
+
+def _holds(asked: Sequence[Object], found: Sequence[Object]) -> bool:
+    """Whether all that is asked holds; nothing asked holds never, nor does what is not known."""
+    return bool(asked) and all(_is_met(each, found) for each in asked)
+
+
+def _is_met(asked: Object, found: Sequence[Object]) -> bool:
+    condition = find(found, asked["conditionType"])
+    if condition is None:
+        return False
+    among = condition.get("status") in (asked.get("statusValues") or ())
+    return among is (asked["operator"] == "In")
+
+
+def _meaning(seen: SeenCluster) -> Iterable[Object]:
+    """The policies that mean this cluster; one that says what cannot be is passed over."""
+    if not seen.policies:
+        return
+    try:
+        cluster = clusters.decode(seen.cluster)
+    except Invalid:
+        return
+    for policy in seen.policies:
+        if not any(policy_rules.tainting(policy)) and _is_meant(policy, cluster):
+            yield policy
+
+
+def _is_meant(policy: Object, cluster: Cluster) -> bool:
+    target = part(policy["spec"], "targetClusters", "spec")
+    if target is None:
+        return True
+    try:
+        return matches(affinity.decode(target, "spec.targetClusters"), cluster)
+    except Invalid:
+        return False
+
+
+def _age(policy: Object) -> tuple[str, str]:
+    """The oldest first, so that what several say of one taint is the same every time."""
+    metadata = policy["metadata"]
+    return metadata.get("creationTimestamp", ""), metadata.get("name", "")
+
+
+def _conditions(cluster: Object) -> Sequence[Object]:
+    return (cluster.get("status") or {}).get("conditions") or ()
+
+
+def _mark(taint: Mapping[str, Any]) -> Mark:
+    return taint.get("key", ""), taint.get("effect", "")
+
+
+def _said(taints: Sequence[Object]) -> str:
+    """The taints as Karmada tells them."""
+    if not taints:
+        return "cluster now does not have taints"
+    fields = (("Key", "key"), ("Value", "value"), ("Effect", "effect"))
+    listed = [
+        ",".join(f"{name}:{taint[key]}" for name, key in fields if taint.get(key))
+        for taint in taints
+    ]
+    return f"cluster now has taints([{','.join(f'{{{each}}}' for each in listed)}])"

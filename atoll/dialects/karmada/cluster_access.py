@@ -1,0 +1,30 @@
+"""How a Cluster says it is reached: pushed to or pulled from, with which Secret."""
+
+from atoll.model.action import Object, Ref
+
+PULL = "Pull"
+_WAY = ("apiEndpoint", "secretRef", "insecureSkipTLSVerification", "proxyURL", "proxyHeader")
+
+
+def is_pulled(cluster: Object) -> bool:
+    """Whether an agent in the cluster does the work, and the plane never speaks to it."""
+    return bool((cluster.get("spec") or {}).get("syncMode") == PULL)
+
+
+def is_leaving(cluster: Object) -> bool:
+    return bool(cluster["metadata"].get("deletionTimestamp"))
+
+
+def secret_of(cluster: Object) -> Ref | None:
+    """The Secret with the credentials for a cluster, if it names one."""
+    named = (cluster.get("spec") or {}).get("secretRef") or {}
+    if not named.get("name") or not named.get("namespace"):
+        return None
+    return Ref("v1", "Secret", named["namespace"], named["name"])
+
+
+def way(cluster: Object, secret: Object | None) -> Object:
+    """All that the way to a cluster depends on: where this is equal, the way is the same."""
+    spec = cluster.get("spec") or {}
+    told = {key: spec[key] for key in _WAY if spec.get(key)}
+    return {**told, "uid": cluster["metadata"].get("uid"), "data": (secret or {}).get("data")}
