@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: install demo test check bench testenv conformance requirements facts crds deploy clean
+.PHONY: install demo test check bench bench-growth testenv conformance requirements facts crds deploy clean
 
 install: $(INSTALLED)
 
@@ -26,6 +26,10 @@ check: $(INSTALLED)
 bench: $(INSTALLED)
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.members
+
+# What one change costs, against how much there is that did not change.
+bench-growth: $(INSTALLED)
+	@$(BIN)/python -m bench.growth
 
 # Builds the real Kubernetes, kwok, karmadactl and helm once; says so in one line where it cannot.
 testenv: $(INSTALLED)

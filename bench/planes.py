@@ -33,6 +33,7 @@ from atoll.main import Plane, run
 from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.simulated.member import build, running
+from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from bench.processes import usage
@@ -118,7 +119,7 @@ async def embedded() -> AsyncIterator[Setting]:
 
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(*members.values()))
-        handler = await _served(effects, stack)
+        handler = await served(effects, stack, MemoryLog())
         plane = Counted(handler, PLANE, made)
 
         def reach(cluster: Object, _secret: Object | None) -> Transport:
@@ -146,8 +147,9 @@ def _is_ready(hub: Hub, cluster: str) -> bool:
     return known is not None and bool(known.ready) and cluster in hub.sites
 
 
-async def _served(effects: Effects, stack: AsyncExitStack) -> Transport:
-    store = Store.open(MemoryLog())
+async def served(effects: Effects, stack: AsyncExitStack, log: Log) -> Transport:
+    """The API server of a plane over a log, for as long as the stack is open."""
+    store = Store.open(log)
     server = assemble(store, effects, kinds=plane_kinds(effects))
     await run(Plane(store, server), effects, stack)
     return InProcess(server.handle, ADMINISTRATOR)

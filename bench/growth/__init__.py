@@ -1,0 +1,1 @@
+"""What the plane pays for one change, against how much there is that did not change."""
