@@ -146,8 +146,9 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         started = effects.now().isoformat(timespec="seconds")
         async with AsyncExitStack() as stack:
             _begin_audit(config, plane, effects, stack)
-            services = await run(plane, effects, stack)
             watchdog = Watchdog()
+            stack.enter_context(watchdog.stalls.watching())
+            services = await run(plane, effects, stack)
             plane.server.check("event-loop", watchdog.stuck)
             services.start("watchdog", watchdog.run)
             plane.server.count(control.numbers)

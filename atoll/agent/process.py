@@ -113,6 +113,7 @@ async def _attend(plane: Endpoint, errand: Errand, effects: Effects) -> bool:
     """Look after the cluster until stopped, or until it is removed, which is told."""
     removed, state = asyncio.Event(), _State()
     async with AsyncExitStack() as stack:
+        stack.enter_context(state.watchdog.stalls.watching())
         if errand.show_at is not None:
             from atoll.agent.showing import shown  # most agents show nothing
             from atoll.apiserver.health import Health

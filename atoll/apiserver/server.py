@@ -8,6 +8,7 @@ ends as a Status. HTTP is not known here; `http` is a shell around `handle`.
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 
 from atoll.apiserver.access.impersonation import impersonated
 from atoll.apiserver.aggregation.proxying import Proxy
@@ -50,6 +51,7 @@ from atoll.effects import stopwatch
 from atoll.errors import NotDurable
 from atoll.exchange import Request, Response
 from atoll.interpreting.asking import Known, Unanswered
+from atoll.runtime.stalls import Cause, doing_meanwhile
 
 log = logging.getLogger("atoll.apiserver")
 
@@ -79,7 +81,8 @@ class ApiServer:
         metrics.begin(request.method)
         started, code = stopwatch(), 0
         try:
-            response = await self._outcome(request, trail)
+            with doing_meanwhile(partial(_cause, request, trail)):
+                response = await self._outcome(request, trail)
             code = response.status
         finally:
             metrics.end(request.method, request.query, trail, code, stopwatch() - started)
@@ -227,6 +230,12 @@ class ApiServer:
         if target.subresource and target.subresource not in _subresource_names(resource):
             raise unknown_resource()
         return resource
+
+
+def _cause(request: Request, trail: Trail) -> Cause:
+    """What a stall counts as that happens while a request is answered."""
+    served = trail.resource
+    return f"request: {trail.verb} {served.plural}" if served else "request", request.path
 
 
 def _only_watched(request: Request, target: ResourceRoute) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from atoll.client.api import ApiClient, Change, Collection, Head, Refused, Wire
 from atoll.client.transport import Unreachable
 from atoll.runtime.children import report_failure
+from atoll.runtime.stalls import doing
 
 Key = tuple[str, str]
 Listener = Callable[[Wire | None, Wire | None], None]
@@ -101,6 +102,7 @@ class Mirror:
         The pauses grow while it does not last: to list anew is work for both sides.
         """
         clock, pause_s = asyncio.get_running_loop().time, _PAUSE_S
+        doing("informer", self.collection.plural)
         while True:
             begun = clock()
             try:

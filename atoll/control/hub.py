@@ -233,7 +233,7 @@ class Hub:
         assert name not in self._kept, f"there is a way to {name} already"
         turned = partial(self._turned, name)
         way = Connection(name, transport, self.effects, limits=self._limits, turned=turned)
-        site = Site(name, way, Children(name))
+        site = Site(name, way, Children(name, cause="members"))
         self._kept[name] = _Kept(site, way, self.children.spawn(self._keep(site), str(site)))
 
     def disconnect(self, name: str) -> None:

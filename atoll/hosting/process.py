@@ -148,14 +148,16 @@ class Replica:
     async def run(self) -> None:
         """Serve and, whenever it is our turn, lead; for ever, unless something is `refused`."""
         host = Https(self._hosting.host, _PATIENCE)
+        watchdog = Watchdog()
         try:
-            await self._run(host)
+            with watchdog.stalls.watching():
+                await self._run(host, watchdog)
         except UsageError as refused:
             self.refused = refused
         finally:
             await host.close()
 
-    async def _run(self, host: Https) -> None:
+    async def _run(self, host: Https, watchdog: Watchdog) -> None:
         hosting, api = self._hosting, ApiClient(host)
         await patiently("reaching the host", lambda: api.get("/version"))
         await prepare(api, hosting.place)
@@ -164,7 +166,6 @@ class Replica:
         tls = keeping.context()
         callers = Callers(api, tls)
         await patiently("whom to believe", callers.look)
-        watchdog = Watchdog()
         health = Health(
             {"event-loop": watchdog.stuck},
             {

@@ -13,6 +13,8 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from atoll.runtime.stalls import measured
+
 T = TypeVar("T")
 
 log = logging.getLogger("atoll.runtime")
@@ -25,8 +27,10 @@ class Children:
     must be released in any case belongs to the owner.
     """
 
-    def __init__(self, owner: str, *, stop_within_s: float = 5.0) -> None:
+    def __init__(self, owner: str, *, stop_within_s: float = 5.0, cause: str = "") -> None:
+        """`cause`: as what stalls of the children count; by the name of the owner, if by none."""
         self._owner = owner
+        self._cause = cause or owner
         self._stop_within_s = stop_within_s
         # A dict and not a set: a set of tasks iterates in the order of their addresses.
         self._alive: dict[asyncio.Task[Any], None] = {}
@@ -36,7 +40,7 @@ class Children:
 
     def spawn(self, coro: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
         """Start a child; it is ours until it ends."""
-        task = asyncio.get_running_loop().create_task(coro, name=name)
+        task = asyncio.get_running_loop().create_task(measured(coro, self._cause), name=name)
         self._alive[task] = None
         task.add_done_callback(self._ended)
         return task

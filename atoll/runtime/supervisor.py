@@ -17,6 +17,7 @@ from typing import Self
 from atoll.effects import Chance
 from atoll.errors import AtollError
 from atoll.runtime.children import report_failure, report_immortal
+from atoll.runtime.stalls import measured
 
 log = logging.getLogger("atoll.runtime")
 
@@ -86,6 +87,7 @@ class Supervisor:
         assert self._owner is not None, "start tasks inside the supervisor's `async with`"
         assert not self._stopping, f"{self._name} is stopping and starts nothing new: {name}"
         coro = _run_once(run) if restart is None else self._run_again(name, run, restart)
+        coro = measured(coro, name.rstrip("0123456789 "))
         task = asyncio.get_running_loop().create_task(coro, name=name)
         self._running[task] = ask_to_stop
         task.add_done_callback(self._ended)

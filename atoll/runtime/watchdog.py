@@ -2,7 +2,8 @@
 
 The loop beats; a thread of its own looks whether it does, because a loop that is stuck can tell
 nobody. What it was doing then is logged, once for each time, and whoever asks is told. How late
-the beats come is kept as well: that is how long anybody waits for a turn. Nothing is ended here.
+the beats come is kept as well: that is how long anybody waits for a turn. Shorter stalls are
+counted by those who watch the steps of tasks: see `stalls`. Nothing is ended here.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ import traceback
 
 from atoll.effects import stopwatch
 from atoll.instruments.families import Family
+from atoll.runtime.stalls import Stalls
 
 log = logging.getLogger("atoll.runtime")
 
@@ -28,6 +30,7 @@ class Watchdog:
         self._stuck_s = stuck_s
         self._beaten_at: float | None = None  # none while nothing is watched
         self._ended = threading.Event()
+        self.stalls = Stalls()
         self.lag_s = 0.0
         """By how much the last beat was late."""
 
@@ -56,9 +59,10 @@ class Watchdog:
         return f"the event loop has not turned for {silent_s:.1f} s"
 
     def numbers(self) -> list[Family]:
-        """How late the loop is."""
+        """How late the loop is, and what held it up."""
         told = "By how much the last beat of the event loop was late."
-        return [("atoll_event_loop_lag_seconds", "gauge", told, [("", (), self.lag_s)])]
+        lag: Family = ("atoll_event_loop_lag_seconds", "gauge", told, [("", (), self.lag_s)])
+        return [lag, *self.stalls.numbers()]
 
     def _silent_s(self) -> float:
         """For how long a beat is due."""

@@ -17,6 +17,7 @@ from typing import Generic, Protocol, TypeVar
 
 from atoll.effects import stopwatch
 from atoll.runtime.children import report_failure
+from atoll.runtime.stalls import doing
 from atoll.runtime.tallies import Tallies
 
 K = TypeVar("K", bound=Hashable)
@@ -213,6 +214,7 @@ class Worklist(Generic[K]):
     async def _work_once(self, work: Callable[[K], Awaitable[None]]) -> None:
         key, level = await self._next()
         begun = stopwatch()
+        doing(self.name, key)
         try:
             with self._turns.holding(level):
                 await work(key)

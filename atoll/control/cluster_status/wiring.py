@@ -75,7 +75,7 @@ class ClusterStatus:
         pause_s = every_s * self._effects.chance.of("cluster status").uniform(0.1, 1.0)
         self.observations[member.name] = watched.observation
         try:
-            async with Children(f"nodes and pods of {member}") as children:
+            async with Children(f"nodes and pods of {member}", cause="nodes and pods") as children:
                 tasks = [
                     children.spawn(each.run(), each.name) for each in watched.observation.followings
                 ]
