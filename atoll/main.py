@@ -244,6 +244,7 @@ class Control:
             importlib.import_module(module)
             await asyncio.sleep(0)  # others have their turn between two of them
         from atoll.control.running import controlling
+        from atoll.scheduling.setting import Setting
         from atoll.tracing.opening import tracing
 
         if self.fleet is not None:
@@ -255,7 +256,7 @@ class Control:
                 controlling(
                     transport,
                     self.effects,
-                    features=self.features,
+                    setting=Setting(self.features),
                     times=self.times,
                     estimators=self.estimators,
                     tracer=tracer,

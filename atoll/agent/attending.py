@@ -24,6 +24,7 @@ from atoll.effects import Effects
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
+from atoll.scheduling.setting import Setting
 from atoll.tracing.tracer import Tracer
 
 KINDS = ((CLUSTER, "Cluster"), (WORK, "Work"))
@@ -45,7 +46,7 @@ async def attending(
     async with Children("agent") as children:
         hub = Hub(
             *(plane, effects, children),
-            features=features,
+            setting=Setting(features),
             times=times,
             follows=follows,
             tracer=tracer,

@@ -10,8 +10,6 @@ from atoll.control.hub import BINDING, Hub
 from atoll.control.scheduler.decide import wondering
 from atoll.errors import Invalid
 from atoll.model.action import Ref
-from atoll.scheduling.question import Surroundings
-from atoll.scheduling.setting import Setting
 
 Words = Mapping[str, str]
 Answer = Mapping[str, object]
@@ -34,9 +32,8 @@ def _changes(hub: Hub, words: Words) -> Answer:
     binding = hub.plane.find(Ref(BINDING, kind, namespace, name))
     if binding is None:
         raise Invalid("name", name, "is no binding")
-    setting = Setting(features=hub.features)
-    around = Surroundings(nodes=hub.nodes.view(hub.fleet, hub.now))
-    return {"changes": wondering.changes(binding, hub.fleet, setting, around)}
+    around = hub.around.anew(binding)
+    return {"changes": wondering.changes(binding, hub.fleet, hub.setting, around)}
 
 
 def _fits(hub: Hub, words: Words) -> Answer:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from atoll.client.api import Collection, Wire
 from atoll.client.mirror import tell_each
@@ -29,12 +29,13 @@ from atoll.interpreting.operations import Interpreters
 from atoll.members.connection import USUAL_LIMITS, Connection, Limits
 from atoll.members.observing import Observation
 from atoll.members.ways import Reach, over_network
-from atoll.model.action import PLANE
+from atoll.model.action import PLANE, Object
 from atoll.model.cluster import Cluster
 from atoll.runtime.children import Children, report_failure
 from atoll.runtime.worklist import Turns
-from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.question import Surroundings
+from atoll.scheduling.setting import USUAL_SETTING, Setting
 from atoll.tracing.tracer import Tracer
 
 POLICY = "policy.karmada.io/v1alpha1"
@@ -73,6 +74,18 @@ Hear = Callable[[Wire | None, Wire | None], None]
 Companion = Callable[[Site], Awaitable[None]]
 
 
+class Around(Protocol):
+    """What the scheduler knows of the moment, for all who ask it about a binding."""
+
+    def of(self, binding: Object) -> Surroundings:
+        """The surroundings in which it is decided now."""
+        ...
+
+    def anew(self, binding: Object) -> Surroundings:
+        """Those in which it would be if it had been given nothing yet."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Follows:
     """What is followed of the plane from the beginning: its own kinds, and kinds of templates.
@@ -100,6 +113,9 @@ class _Kept:
 class Hub:
     """What the controllers of one plane have in common."""
 
+    around: Around
+    """What the scheduler knows of the moment; only where it runs."""
+
     def __init__(
         self,
         plane: Transport,
@@ -107,7 +123,7 @@ class Hub:
         children: Children,
         *,
         interpreters: Interpreters = BUILT_IN,
-        features: Features = PLANE_USUAL,
+        setting: Setting = USUAL_SETTING,
         reach: Reach = over_network,
         times: Times = USUAL_TIMES,
         limits: Limits = USUAL_LIMITS,
@@ -118,7 +134,8 @@ class Hub:
         self.reach = reach
         self.times = times
         self._limits = limits
-        self.features = features
+        self.setting = setting
+        self.features = setting.features
         self.children = children
         self.interpreters = interpreters
         self._follows = follows

@@ -29,7 +29,7 @@ from atoll.members.connection import USUAL_LIMITS, Limits
 from atoll.members.ways import Reach, over_network
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
-from atoll.scheduling.features import PLANE_USUAL, Features
+from atoll.scheduling.setting import USUAL_SETTING, Setting
 from atoll.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ async def controlling(
     plane: Transport,
     effects: Effects,
     *,
-    features: Features = PLANE_USUAL,
+    setting: Setting = USUAL_SETTING,
     reach: Reach = over_network,
     times: Times = USUAL_TIMES,
     limits: Limits = USUAL_LIMITS,
@@ -52,16 +52,17 @@ async def controlling(
 ) -> AsyncIterator[Hub]:
     """Run all controllers of a plane for the length of the block.
 
-    `reach` gives the ways to members, `limits` say how much they are asked; `times`, how soon what
-    is seen of them is believed; `estimators`, whether others are asked how much fits; `tracer`, if
-    there is one, is told how changes get to members.
+    `setting` is how the scheduler is set up, whoever asks it; `reach` gives the ways to members,
+    `limits` say how much they are asked; `times`, how soon what is seen of them is believed;
+    `estimators`, whether others are asked how much fits; `tracer`, if there is one, is told how
+    changes get to members.
     """
     async with Children("hub") as children:
         hub = Hub(
             plane,
             effects,
             children,
-            features=features,
+            setting=setting,
             reach=reach,
             times=times,
             limits=limits,

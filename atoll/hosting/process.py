@@ -265,6 +265,7 @@ class Replica:
     async def _control(self, term: Term, resources: bytes) -> None:
         """Run the controllers, for ever."""
         from atoll.control.running import controlling  # half of all, and only one leads
+        from atoll.scheduling.setting import Setting
         from atoll.tracing.opening import tracing
 
         hosting = self._hosting
@@ -274,7 +275,7 @@ class Replica:
             controlling(
                 term.guard(host),
                 self.effects,
-                features=hosting.features,
+                setting=Setting(hosting.features),
                 reach=term.guard_reach(over_network),
                 times=hosting.times,
                 estimators=hosting.estimators,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from atoll.scheduling.features import USUAL, Features
+from atoll.scheduling.features import PLANE_USUAL, USUAL, Features
 from atoll.scheduling.plugin import Filter, Plugins
 from atoll.scheduling.plugins import DEFAULT
 
@@ -24,3 +24,5 @@ class Setting:
 
 
 ORDINARY = Setting()
+USUAL_SETTING = Setting(features=PLANE_USUAL)
+"""A plane's."""

@@ -22,8 +22,12 @@ from atoll.control.eviction.decide.tasks import Replacement
 from atoll.control.eviction.decide.tolerating import Order, order
 from atoll.dialects.wire import written_time
 from atoll.model.action import NOTHING, Tell
+from atoll.model.amount import Amount
+from atoll.model.assumed import Assumed
+from atoll.model.demand import Component, Demand
 from atoll.model.taint import Effect, Taint, Toleration
 from atoll.scheduling.features import USUAL
+from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
 from atoll.scheduling.trigger import Trigger
 
@@ -107,6 +111,7 @@ class Stage(World):
             replacement=self.replacement,
             turns=self.turns,
             timeout_s=TIMEOUT,
+            surroundings=self.surroundings,
             **more,
         )
         return plan(seen, self.now)
@@ -343,6 +348,23 @@ def test_what_its_users_want_elsewhere_by_now_does_not_return():
     stage.taint("b")
     stage.evict()
     assert (stage.targets, stage.leaving) == ({}, ["b"])
+
+
+@pytest.mark.parametrize(
+    ("on_its_way", "left"),
+    [pytest.param(97, [], id="room for the rest"), pytest.param(98, ["b"], id="none for it")],
+)
+def test_what_grew_meanwhile_returns_only_where_others_have_left_room(on_its_way, left):
+    stage, _ = placed(only=["b"])
+    stage.taint("b", GONE)
+    stage.evict()
+    stage.edit(replicas=5)
+    stage.settle()
+    stage.taint("b")
+    of_others = Component("", on_its_way, Demand(requests=(("cpu", Amount(1000)),)))
+    stage.surroundings = Surroundings(assumed=(Assumed("b", (of_others,)),))
+    stage.evict()
+    assert stage.leaving == left
 
 
 def test_what_has_moved_does_not_return():

@@ -3,12 +3,12 @@
 import pytest
 from placing_world import EVEN, World, make_binding, make_cluster, make_fleet
 
-from atoll.control.scheduler.decide.plan import USUAL_SETTING
 from atoll.control.scheduler.decide.wondering import changes, fits
 from atoll.errors import Invalid
 from atoll.model.node import Node
 from atoll.scheduling.nodes.table import NodeTable
 from atoll.scheduling.nodes.view import NodeRoom, NodeView
+from atoll.scheduling.setting import USUAL_SETTING
 
 FREE = make_cluster("a", 10)
 TAINTED = make_cluster("b", taints=[{"key": "gpu", "effect": "NoSchedule"}])

@@ -22,6 +22,7 @@ from atoll.main import Plane, run
 from atoll.members.ways import Reach
 from atoll.model.action import PLANE, Object, Ref
 from atoll.scheduling.features import PLANE_USUAL, Features
+from atoll.scheduling.setting import Setting
 from atoll.simulated.member import Member, build, running
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
@@ -129,12 +130,12 @@ async def plane_over(
     """
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(served(log, effects))
-        features = Features.of(gates, PLANE_USUAL)
+        setting = Setting(Features.of(gates, PLANE_USUAL))
         hub = await stack.enter_async_context(
             controlling(
                 way(transport),
                 effects,
-                features=features,
+                setting=setting,
                 reach=by_name(members),
                 times=QUICK,
                 estimators=estimators,

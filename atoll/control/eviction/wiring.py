@@ -17,7 +17,7 @@ from atoll.control.works.wiring import observe_binding
 from atoll.dialects.karmada.references import template_of, work_bindings
 from atoll.model.action import Object, Ref
 from atoll.model.taint import Effect
-from atoll.scheduling.setting import Setting
+from atoll.scheduling.question import NOWHERE
 
 _HALTED_S = 1800.0
 
@@ -54,7 +54,6 @@ class Eviction:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._spacing = Spacing(hub.times.resource_eviction_rate)
-        self._setting = Setting(features=hub.features)
         controller = Controller(
             "eviction",
             self._observe,
@@ -83,7 +82,8 @@ class Eviction:
             replacement=Replacement.NONE if works is None else replacement(works),
             turns=turns,
             timeout_s=hub.times.graceful_eviction_timeout,
-            setting=self._setting,
+            setting=hub.setting,
+            surroundings=hub.around.of(binding) if evicting.is_nowhere(binding) else NOWHERE,
         )
 
     def _binding_changed(self, _before: Wire | None, after: Wire | None) -> None:

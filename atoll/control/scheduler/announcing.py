@@ -19,7 +19,6 @@ from atoll.control.settling import Settling
 from atoll.dialects.karmada.standing import is_told
 from atoll.model.action import NOTHING, Object, Plan, Ref
 from atoll.runtime.worklist import Worklist
-from atoll.scheduling.setting import Setting
 
 
 class Announcing:
@@ -75,10 +74,8 @@ class Announcing:
 
 def report(hub: Hub, binding: Object, now: float) -> Plan:
     """What is yet to be told of the decision that a binding carries, if that stands."""
-    setting = Setting(features=hub.features)
-    return placing.report(
-        placing.SeenBinding(binding=binding, fleet=hub.fleet, setting=setting), now
-    )
+    seen = placing.SeenBinding(binding=binding, fleet=hub.fleet, setting=hub.setting)
+    return placing.report(seen, now)
 
 
 def _wants_more(binding: Object) -> bool:

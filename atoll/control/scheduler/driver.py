@@ -23,13 +23,13 @@ from atoll.control.prices.wiring import Prices
 from atoll.control.scheduler.announcing import Announcing
 from atoll.control.scheduler.decide import affected
 from atoll.control.scheduler.decide import plan as placing
-from atoll.control.scheduler.decide.inquiring import ESTIMATOR, Inquiry, inquiry
+from atoll.control.scheduler.decide.inquiring import Inquiry, inquiry
 from atoll.control.scheduler.decide.ledger import ASSUMED_MOST, Holding, Ledger
 from atoll.control.scheduler.decide.preempting.making_room import Others
 from atoll.control.scheduler.decide.queue import Queue
+from atoll.control.scheduler.decide.surroundings import with_estimates
+from atoll.control.scheduler.surroundings import AroundBindings
 from atoll.dialects.karmada import cluster as clusters
-from atoll.dialects.karmada.binding import neighbour
-from atoll.dialects.karmada.preemption_notes import given_away
 from atoll.dialects.karmada.standing import MARK, healthy_in, standing
 from atoll.dialects.wire import instant
 from atoll.effects import stopwatch
@@ -38,11 +38,9 @@ from atoll.instruments.families import Family
 from atoll.model.action import Object, Plan, Ref, Tell, Update
 from atoll.model.assumed import Assumed
 from atoll.model.decision import Verdict
-from atoll.model.neighbour import Neighbour
 from atoll.runtime.children import report_failure
 from atoll.runtime.worklist import Worklist
-from atoll.scheduling.question import Surroundings
-from atoll.scheduling.setting import Setting
+from atoll.scheduling.question import NOWHERE
 from atoll.scheduling.trigger import Trigger
 
 if TYPE_CHECKING:
@@ -81,7 +79,6 @@ class Placement:
         self._asked_since: dict[Ref, float] = {}
         """Since when estimators are asked for a binding: what they said since is good for it."""
         self._ledger: Ledger[Ref] = Ledger()
-        self._setting = Setting(features=hub.features)
         self._queue: Queue[Ref] = Queue(by_priority=hub.features.PriorityBasedScheduling)
         self._changed: Worklist[Ref] = Worklist("changed", hub.turns)
         self._woken: Worklist[Ref] = Worklist("woken", hub.turns)
@@ -94,6 +91,7 @@ class Placement:
         """What was decided for bindings that are about to be written by others."""
         self._deciding: dict[Ref, Object] = {}
         """Bindings as they are being written, for those who look at their neighbours meanwhile."""
+        hub.around = AroundBindings(hub, self._ledger, self._deciding)
         self.prices = Prices(hub, self._more.set)
         self.explanations = Explanations(hub)
         self.announcing = Announcing(hub, self._waits, self._add, self._carry_out)
@@ -174,7 +172,7 @@ class Placement:
         if now >= self._expired_at + _EXPIRE_EVERY_S:
             self._expire(now)
         wire = hub.plane.find(key)
-        seen = self._seen(key, wire, now)
+        seen = self._seen(wire)
         placed = placing.plan(seen, now)
         if placed.decision is not None:
             hub.numbers.decided.note(stopwatch() - begun, "All")
@@ -210,18 +208,13 @@ class Placement:
             due = now + placed.plan.again_in
             self._queue.add_later(key, self._priority(key), due, now)
 
-    def _seen(self, key: Ref, wire: Object | None, now: float) -> placing.SeenBinding:
+    def _seen(self, wire: Object | None) -> placing.SeenBinding:
         hub = self._hub
         return placing.SeenBinding(
             binding=wire,
             fleet=hub.fleet,
-            setting=self._setting,
-            surroundings=Surroundings(
-                self._neighbours(key),
-                self._ledger.assumed(),
-                given_away(wire or {}),
-                hub.nodes.view(hub.fleet, now),
-            ),
+            setting=hub.setting,
+            surroundings=hub.around.of(wire) if wire else NOWHERE,
         )
 
     def at_once(self, wire: Object) -> Object:
@@ -238,7 +231,7 @@ class Placement:
         is_grouped = bool(wire["spec"].get("workloadAffinityGroups"))
         if self._estimation is not None or is_grouped or is_late or self._waits(key):
             return wire
-        placed = placing.plan(self._seen(key, wire, now), now)
+        placed = placing.plan(self._seen(wire), now)
         if placed.decision is None or not placed.decision.ok or (to := _targets(placed)) is None:
             return wire
         hub.numbers.decided.note(stopwatch() - begun, "All")
@@ -308,8 +301,7 @@ class Placement:
                 self._hub.children.spawn(asking, f"estimators for {key}")
                 return None
             answers |= found
-            estimates = {**around.estimates, ESTIMATOR: answers}
-            seen = replace(seen, surroundings=replace(around, estimates=estimates))
+            seen = replace(seen, surroundings=with_estimates(around, answers))
             placed = placing.plan(seen, now)
         self._asked_since.pop(key, None)
         return seen, placed
@@ -343,14 +335,6 @@ class Placement:
             at = instant({"last": found.last}, "last", "") if found.last else None
             if at is not None and self._hub.now - at / 1e9 < ASSUMED_MOST:
                 self._ledger.recover(key, found.binding, healthy_in(wire), at / 1e9)
-
-    def _neighbours(self, key: Ref) -> tuple[Neighbour, ...]:
-        """The bindings of a namespace that work may want to be with, or apart from."""
-        if not self._hub.features.WorkloadAffinity:
-            return ()
-        mirror = self._hub.plane.mirror(self._hub.plane.collection(BINDING, key.kind))
-        wires = mirror.by(_grouped_in, key.namespace)
-        return tuple(neighbour(self._deciding.get(Ref.of(each), each)) for each in wires)
 
     def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
         key = Ref.of(after or before or {})
@@ -469,12 +453,6 @@ def _decided(binding: Object) -> tuple[object, object]:
     """Where a binding goes, and the mark of the decision by which it does."""
     annotations = binding["metadata"].get("annotations") or {}
     return binding["spec"].get("clusters"), annotations.get(MARK)
-
-
-def _grouped_in(binding: Wire) -> list[str]:
-    """The namespace in which a binding is part of a group; nothing if it is of none."""
-    grouped = (binding.get("spec") or {}).get("workloadAffinityGroups")
-    return [binding["metadata"].get("namespace", "")] if grouped else []
 
 
 def _asks_otherwise(before: Wire | None, after: Wire) -> bool:

@@ -13,7 +13,6 @@ from atoll.control.eviction.decide import tasks
 from atoll.control.eviction.decide.tasks import Fate, Given, Replacement
 from atoll.control.eviction.decide.tolerating import Order, order
 from atoll.control.scheduler.decide.outcome import said_in, status_of, tell
-from atoll.control.scheduler.decide.plan import USUAL_SETTING
 from atoll.dialects.karmada.standing import OBSERVED_GENERATION, Standing, standing
 from atoll.dialects.karmada.works import is_going
 from atoll.errors import Invalid
@@ -22,7 +21,8 @@ from atoll.model.binding import Target
 from atoll.model.cluster import Cluster
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.fleet import Fleet
-from atoll.scheduling.setting import Setting
+from atoll.scheduling.question import NOWHERE, Surroundings
+from atoll.scheduling.setting import USUAL_SETTING, Setting
 
 STARTED, SUCCEEDED = "EvictWorkloadFromClusterStarted", "EvictWorkloadFromClusterSucceed"
 FAILED, CANCELLED = "EvictWorkloadFromClusterFailed", "EvictWorkloadFromClusterCancelled"
@@ -35,6 +35,7 @@ class SeenEviction:
     """A binding of either kind, and what decides whether it may stay where it is.
 
     `turns`: the moments at which targets that must be left may be, so that not all go at once.
+    `surroundings` matter to one that is nowhere, and may go back where it was.
     """
 
     binding: Object
@@ -43,6 +44,7 @@ class SeenEviction:
     turns: Mapping[str, float] = field(default_factory=dict)
     timeout_s: float = TIMEOUT_S
     setting: Setting = USUAL_SETTING
+    surroundings: Surroundings = NOWHERE
 
 
 @dataclass(slots=True)
@@ -91,8 +93,7 @@ def _judge(draft: _Draft, seen: SeenEviction, now: float) -> None:
     wire = seen.binding
     listed = (wire.get("spec") or {}).get(TASKS) or ()
     scheduled = _is_scheduled(wire)
-    nowhere = not scheduled and _has_failed(wire)
-    back = frozenset(_fit_again(seen, now)) if nowhere else frozenset[str]()
+    back = frozenset(_fit_again(seen, now)) if is_nowhere(wire) else frozenset[str]()
     given = Given(seen.replacement if scheduled else Replacement.NONE, back, seen.timeout_s)
     for task in (tasks.stamped(each, now) for each in listed):
         name = task["fromCluster"]
@@ -164,7 +165,7 @@ def _would_stay(found: Standing, target: Target, seen: SeenEviction) -> bool:
         return False
     evicting = tuple(each for each in binding.evicting if each != target.name)
     before = replace(binding, targets=(*binding.targets, target), evicting=evicting)
-    decision = decide(before, seen.fleet, seen.setting)
+    decision = decide(before, seen.fleet, seen.setting, seen.surroundings)
     return decision.ok and any(each.name == target.name for each in decision.targets)
 
 
@@ -175,10 +176,11 @@ def _is_scheduled(wire: Object) -> bool:
     return placed and observed == wire["metadata"].get("generation")
 
 
-def _has_failed(wire: Object) -> bool:
-    """Whether the scheduler looked for a place, and found none."""
+def is_nowhere(wire: Object) -> bool:
+    """Whether work is leaving clusters, and the scheduler looked for another and found none."""
     said = said_in(status_of(wire))
-    return said is not None and said[0] == "False"
+    failed = said is not None and said[0] == "False"
+    return failed and bool((wire.get("spec") or {}).get(TASKS)) and not _is_scheduled(wire)
 
 
 def _read(wire: Object) -> Standing | None:

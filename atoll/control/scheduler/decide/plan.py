@@ -47,14 +47,12 @@ from atoll.model.decision import Verdict
 from atoll.model.intent import Failback
 from atoll.scheduling.cycle import decide, terms_from
 from atoll.scheduling.decision import Decision
-from atoll.scheduling.features import PLANE_USUAL
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.ordinals import Range
 from atoll.scheduling.question import NOWHERE, Surroundings
-from atoll.scheduling.setting import Setting
+from atoll.scheduling.setting import USUAL_SETTING, Setting
 from atoll.scheduling.trigger import Trigger, trigger
 
-USUAL_SETTING = Setting(features=PLANE_USUAL)
 LOOK_BACK_EVERY = 60.0
 """Seconds after which to see whether an earlier term can hold the work again."""
 SUCCEEDED, FAILED = "ScheduleBindingSucceed", "ScheduleBindingFailed"
