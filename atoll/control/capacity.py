@@ -7,7 +7,7 @@ brings it up to date as well. What was published and then not renewed for long i
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from atoll.client.api import Wire
@@ -17,7 +17,7 @@ from atoll.errors import Invalid
 from atoll.members.observing import Observation
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.nodes.table import NodeTable
-from atoll.scheduling.nodes.view import Asked, NodeRoom, NodeView
+from atoll.scheduling.nodes.view import NodeRoom, NodeView
 
 log = logging.getLogger("atoll.control")
 
@@ -50,7 +50,7 @@ class NodeCapacity:
         self._changed = 0
         self._rooms: dict[str, NodeRoom] = {}
         self._looked: dict[str, float] = {}
-        self._codes: dict[Asked, int] = {}
+        self._codes: dict[Hashable, int] = {}
         self._last: tuple[Fleet | None, float, NodeView] = (None, 0.0, NodeView({}))
 
     def view(self, fleet: Fleet, now: float) -> NodeView:

@@ -5,11 +5,10 @@ in decimal as thousandths and binary ones (`2Gi`) as units; so a request for `10
 `Gi` looks a thousand times too large. The answers are kept the same.
 """
 
-from atoll.model.amount import Amount
-from atoll.model.assumed import Assumed
+from atoll.model.assumed import Assumed, as_written, summed
 from atoll.model.cluster import Cluster
 from atoll.model.demand import Component
-from atoll.scheduling.packing import Nodes
+from atoll.scheduling.packing import packed
 from atoll.scheduling.whole_numbers import as_int32
 
 
@@ -23,36 +22,20 @@ def sets_that_fit(
     """Sets that fit by pods, by every resource, and on the nodes of the model, if there is one."""
     if cluster.free is None or cluster.free.pods <= 0:
         return 0
-    taken_pods, taken = _demands([each for one in assumed for each in one.components])
-    pods = cluster.free.pods - taken_pods
+    taken = [each.sums for each in assumed]
+    pods = cluster.free.pods - sum(each.pods for each in taken)
     if pods <= 0:
         return 0
-    pods_per_set, per_set = _demands(list(components))
-    if pods_per_set <= 0:
+    wanted_in_all = summed(components)
+    if wanted_in_all.pods <= 0:
         return as_int32(pods)
-    most = as_int32(pods // pods_per_set)
-    for name, wanted in per_set.items():
+    most = as_int32(pods // wanted_in_all.pods)
+    for name, wanted in wanted_in_all.written.items():
         if wanted > 0:
             amount = cluster.free.resources.get(name)
-            left = (_written(amount) if amount else 0) - taken.get(name, 0)
+            has = as_written(amount) if amount else 0
+            left = has - sum(each.written.get(name, 0) for each in taken)
             most = min(most, as_int32(left // wanted)) if left > 0 else 0
     if most > 0 and models and cluster.nodes_by_grade:
-        nodes = Nodes(cluster)
-        for one in assumed:
-            nodes.place_set(one.components)
-        most = min(most, nodes.sets(components, most))
+        most = min(most, packed(cluster, assumed).copy().sets(components, most))
     return most
-
-
-def _demands(components: list[Component]) -> tuple[int, dict[str, int]]:
-    """Pods and resources of these components together."""
-    pods, resources = 0, dict[str, int]()
-    for component in components:
-        pods += component.replicas
-        for name, amount in component.demand.requests if component.demand else ():
-            resources[name] = resources.get(name, 0) + _written(amount) * component.replicas
-    return pods, resources
-
-
-def _written(amount: Amount) -> int:
-    return amount.units if amount.binary else amount.milli

@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from atoll.model.amount import PODS
 from atoll.model.assumed import Assumed
 from atoll.model.cluster import Cluster
 from atoll.scheduling.columns import Mask, Numbers, Rows
 from atoll.scheduling.component_sets import sets_that_fit
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.nodes.view import NODE_VIEW
-from atoll.scheduling.packing import Nodes
+from atoll.scheduling.packing import packed
 from atoll.scheduling.question import Question
 from atoll.scheduling.whole_numbers import INT32_MOST, as_int32
 
@@ -115,23 +114,17 @@ def _less_assumed(
     """Room in one cluster after work that its report does not show yet."""
     if cluster.free is None:
         return 0
-    demand, pods, taken = question.binding.demand, cluster.free.pods, dict[str, int]()
-    for component in (each for one in assumed for each in one.components):
-        pods -= component.replicas
-        taken[PODS] = taken.get(PODS, 0) + component.replicas
-        for name, amount in component.demand.requests if component.demand else ():
-            taken[name] = taken.get(name, 0) + amount.in_its_unit(name) * component.replicas
+    demand, taken = question.binding.demand, [each.sums for each in assumed]
+    pods = cluster.free.pods - sum(each.pods for each in taken)
     if pods <= 0 or demand is None:
         return as_int32(max(0, pods))
     if models and cluster.nodes_by_grade:
-        nodes = Nodes(cluster)
-        for one in assumed:
-            nodes.place_set(one.components)
-        return as_int32(min(pods, int(nodes.fit(demand).sum())))
+        return as_int32(min(pods, int(packed(cluster, assumed).fit(demand).sum())))
     fit = pods
     for name, amount in demand.requests:
         if amount.milli > 0:
             free = cluster.free.resources.get(name)
-            left = (free.in_its_unit(name) if free else 0) - taken.get(name, 0)
+            has = free.in_its_unit(name) if free else 0
+            left = has - sum(each.units.get(name, 0) for each in taken)
             fit = min(fit, max(0, left) // amount.in_its_unit(name))
     return as_int32(fit)

@@ -4,10 +4,12 @@ Needed where room is taken that the report does not show, or where components mu
 in all other cases the number follows directly: see `capacity`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from atoll.model.assumed import Assumed, Parts
 from atoll.model.cluster import Cluster
 from atoll.model.demand import Component, Demand
 from atoll.scheduling.capacity import NODE_PODS_MOST, counts_in_models
@@ -26,6 +28,13 @@ class Nodes:
             name: np.repeat(np.array([grade.get(name, 0) for grade in grades], np.int64), counts)
             for name in names
         }
+
+    def copy(self) -> "Nodes":
+        """These nodes, to be filled up further."""
+        copied = object.__new__(Nodes)
+        copied.slots = self.slots.copy()
+        copied.free = {name: each.copy() for name, each in self.free.items()}
+        return copied
 
     def fit(self, demand: Demand | None) -> Numbers:
         """How many more replicas each node takes."""
@@ -55,6 +64,40 @@ class Nodes:
         while count < most and self.place_set(components):
             count += 1
         return count
+
+
+@dataclass(slots=True, eq=False)
+class _Filling:
+    """Nodes of a model that the first so many parts were put on; full if the next did not fit."""
+
+    of: tuple[object, object]
+    nodes: Nodes
+    count: int = 0
+    full: bool = False
+
+
+def packed(cluster: Cluster, assumed: Sequence[Assumed]) -> Nodes:
+    """The nodes of a cluster's model after work was put on them; not to be changed.
+
+    Of each, what comes after the first part that does not fit is left out. Of one that only grows,
+    what was put there before stays, so that a decision costs what was added since the last.
+    """
+    if len(assumed) == 1 and isinstance(parts := assumed[0].components, Parts):
+        return _grown(cluster, parts)
+    nodes = Nodes(cluster)
+    for one in assumed:
+        nodes.place_set(one.components)
+    return nodes
+
+
+def _grown(cluster: Cluster, parts: Parts) -> Nodes:
+    known, of = parts.memo.get(Nodes), (cluster.grades, cluster.nodes_by_grade)
+    if not isinstance(known, _Filling) or known.of != of or known.count > len(parts):
+        known = parts.memo[Nodes] = _Filling(of, Nodes(cluster))
+    if not known.full:
+        known.full = not known.nodes.place_set(parts.after(known.count) or ())
+    known.count = len(parts)
+    return known.nodes
 
 
 def _wanted(demand: Demand | None) -> list[tuple[str, int]]:

@@ -220,3 +220,20 @@ def test_the_sums_are_the_sums_of_what_is_held(calls: Any) -> None:
             assert sum(held.amounts.values()) <= worlds[key].targets.get(name, 0)
             total[name] = total.get(name, 0) + sum(held.amounts.values())
     assert taken(ledger) == total
+
+
+def test_the_same_work_in_many_namespaces_is_told_together() -> None:
+    ledger = Ledger[str]()
+    for number in range(5):
+        binding = make_binding(1, name=f"w{number}")
+        needs = {"resourceRequest": {"cpu": "1"}, "namespace": f"n{number}"}
+        world = World({**binding, "spec": {**binding["spec"], "replicaRequirements": needs}})
+        world.fleet = make_fleet(make_cluster("a", 100))
+        place(ledger, world, f"w{number}")
+    (assumed,) = ledger.assumed()
+    assert {each.demand and each.demand.namespace for each in assumed.components} == {""}
+    assert taken(ledger) == {"a": 5}
+    for number in range(5):
+        ledger.release(f"w{number}")
+    assert not ledger.assumed()
+    assert not ledger._accounts

@@ -17,14 +17,14 @@ from atoll.client.transport import Unreachable
 from atoll.config import EstimatorChoice
 from atoll.control.hub import CLUSTER, Hub
 from atoll.control.numbers import ERROR, SUCCESS
-from atoll.control.scheduler.decide.inquiring import Inquiry, Taken, corrected, taken_in
+from atoll.control.scheduler.decide.inquiring import Inquiry, corrected, taken_in
 from atoll.dialects.karmada.cluster_access import is_pulled
 from atoll.dialects.karmada.demand import encode, encode_components
 from atoll.estimator.asking import UNKNOWN, Address, Estimators
 from atoll.estimator.grpc import Trust
 from atoll.estimator.messages import REPLICAS, SETS
 from atoll.model.action import Ref
-from atoll.model.assumed import Assumed
+from atoll.model.assumed import Assumed, Sums, merged
 from atoll.scheduling.nodes.view import Asked
 
 log = logging.getLogger("atoll.scheduler")
@@ -39,7 +39,7 @@ class _Answer:
     """What was answered, when, and with what work on its way."""
 
     count: int
-    taken: Taken
+    taken: Sums
     at: float
 
 
@@ -69,7 +69,7 @@ class Estimation:
             answer = self._answers.get((cluster, inquiry.asked))
             if answer is None or answer.at < since:
                 return None
-            now = taken_in(cluster, assumed)
+            now = taken_in(cluster, assumed).sums
             found[cluster] = corrected(answer.count, inquiry.asked, answer.taken, now)
         return found
 
@@ -82,7 +82,7 @@ class Estimation:
             if key in self._asking or (known is not None and known.at >= since):
                 continue
             if cluster not in self._places or self._is_left_out(cluster):
-                self._note(key, UNKNOWN, ())
+                self._note(key, UNKNOWN, Sums())
             else:
                 learning = self._learn(key, inquiry, taken_in(cluster, assumed))
                 self._asking[key] = asyncio.Event()
@@ -92,7 +92,7 @@ class Estimation:
         for learnt in [self._asking[key] for key in keys if key in self._asking]:
             await learnt.wait()
 
-    async def _learn(self, key: _Key, inquiry: Inquiry, taken: Taken) -> None:
+    async def _learn(self, key: _Key, inquiry: Inquiry, taken: Assumed) -> None:
         count = UNKNOWN
         try:
             count = await self._ask(inquiry, key[0], taken)
@@ -100,18 +100,19 @@ class Estimation:
             self._hub.numbers.estimates.add(result, key[0])
         finally:
             self._asking.pop(key).set()
-            self._note(key, count, taken)
+            self._note(key, count, taken.sums)
 
-    def _note(self, key: _Key, count: int, taken: Taken) -> None:
+    def _note(self, key: _Key, count: int, taken: Sums) -> None:
         if len(self._answers) >= _KEPT_MOST:
             self._answers.clear()
         self._answers[key] = _Answer(count, taken, self._hub.now)
 
-    async def _ask(self, inquiry: Inquiry, cluster: str, taken: Taken) -> int:
+    async def _ask(self, inquiry: Inquiry, cluster: str, taken: Assumed) -> int:
         asked = inquiry.asked
         request: dict[str, Any] = {}
-        if taken:
-            request["assumedWorkloads"] = [{"components": encode_components(taken)}]
+        if taken.components:
+            components = encode_components(merged(taken.components))
+            request["assumedWorkloads"] = [{"components": components}]
         if isinstance(asked, tuple):
             request |= {"components": encode_components(asked), "namespace": inquiry.namespace}
             return await self._estimators.ask(SETS, cluster, request)

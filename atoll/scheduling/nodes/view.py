@@ -5,12 +5,12 @@ clusters but does not show on their nodes yet; room by cluster goes out. What wa
 is kept for as long as the table is: most of them stay the same from one decision to the next.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from atoll.model.assumed import Assumed
+from atoll.model.assumed import Assumed, Parts
 from atoll.model.demand import Component, Demand
 from atoll.scheduling.columns import Numbers
 from atoll.scheduling.nodes.fitting import fits, fits_by_node, wants
@@ -40,8 +40,11 @@ class NodeRoom:
     def left(self, taken: tuple[Assumed, ...]) -> NodeTable:
         """The nodes after work that does not show on them yet was put on the first with room."""
         if taken != self._taken:
-            table = self.table
-            for component in (each for one in taken for each in one.components):
+            added = _added(self._taken, taken)
+            table = self.table if added is None or self._left is None else self._left
+            if added is None:
+                added = [each for one in taken for each in one.components]
+            for component in added:
                 table = filled(table, component)
             self._taken, self._left = taken, table
             self._answers = {}
@@ -64,7 +67,7 @@ class NodeView:
     """Clusters whose nodes are known; of all others it says nothing."""
 
     rooms: Mapping[str, NodeRoom]
-    codes: dict[Asked, int] = field(default_factory=dict)
+    codes: dict[Hashable, int] = field(default_factory=dict)
     """A number for everything that was asked; shared by the views of all moments."""
 
     def without(self, clusters: Collection[str]) -> "NodeView":
@@ -82,13 +85,28 @@ class NodeView:
         return np.array(found, np.int64)
 
     def _code(self, asked: Asked) -> int:
-        code = self.codes.get(asked)
+        looked_at = _for_nodes(asked)
+        code = self.codes.get(looked_at)
         if code is None:
-            last = max(self.codes.values(), default=0)
+            last = next(reversed(self.codes.values()), 0)
             if len(self.codes) >= _KEPT_MOST:
                 self.codes.clear()  # numbers go on, so that none ever stands for two things
-            code = self.codes[asked] = last + 1
+            code = self.codes[looked_at] = last + 1
         return code
+
+
+def _added(before: tuple[Assumed, ...], after: tuple[Assumed, ...]) -> Sequence[Component] | None:
+    """What came after all that was put on the nodes before; None if it is not only more."""
+    if len(before) != 1 or len(after) != 1 or not isinstance(after[0].components, Parts):
+        return None
+    return after[0].components.since(before[0].components)
+
+
+def _for_nodes(asked: Asked) -> Hashable:
+    """What of a question nodes look at: not whose work it is."""
+    if isinstance(asked, tuple):
+        return tuple((each.replicas, _for_nodes(each.demand)) for each in asked)
+    return asked and (asked.requests, asked.claim)
 
 
 def filled(table: NodeTable, component: Component) -> NodeTable:

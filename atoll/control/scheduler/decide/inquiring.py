@@ -5,11 +5,10 @@ a moment: work that was given to the cluster since it was asked is taken off it.
 how, is not known here.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from atoll.model.amount import PODS
-from atoll.model.assumed import Assumed
+from atoll.model.assumed import Assumed, Sums, summed
 from atoll.model.demand import Component
 from atoll.model.intent import Duplicated, Everyone, Weighted
 from atoll.scheduling.decision import Decision
@@ -18,7 +17,6 @@ from atoll.scheduling.question import Question
 
 ESTIMATOR = "scheduler-estimator"
 """Who says so, among the answers that count."""
-Taken = tuple[Component, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +56,23 @@ def _counts_room(decision: Decision) -> bool:
     return not fixed or bool(intent.spread) or not isinstance(intent.selection, Everyone)
 
 
-def taken_in(cluster: str, assumed: Iterable[Assumed]) -> Taken:
+def taken_in(cluster: str, assumed: Iterable[Assumed]) -> Assumed:
     """The work that was given to a cluster and does not show there yet."""
-    return tuple(part for each in assumed if each.cluster == cluster for part in each.components)
+    found = [each for each in assumed if each.cluster == cluster]
+    if len(found) == 1:
+        return found[0]
+    return Assumed(cluster, tuple(part for each in found for part in each.components))
 
 
-def corrected(answer: int, asked: Asked, then: Taken, now: Taken) -> int:
+def corrected(answer: int, asked: Asked, then: Sums, now: Sums) -> int:
     """An answer as it is after more work was given to the cluster than was told with the question.
 
     Below zero, which is not to know, it stays as it is.
     """
-    if answer <= 0 or then == now:
+    if answer <= 0:
         return answer
-    before, after = _amounts(then), _amounts(now)
-    grown = {name: amount - before.get(name, 0) for name, amount in after.items()}
-    one = _amounts(asked if isinstance(asked, tuple) else (Component("", 1, asked),))
-    fewer = [-(-grown[name] // amount) for name, amount in one.items() if grown.get(name, 0) > 0]
+    grown = {name: amount - then.units.get(name, 0) for name, amount in now.units.items()}
+    one = summed(asked if isinstance(asked, tuple) else (Component("", 1, asked),)).units
+    some = {name: amount for name, amount in one.items() if amount > 0}
+    fewer = [-(-grown[name] // amount) for name, amount in some.items() if grown.get(name, 0) > 0]
     return max(0, answer - max(fewer, default=0))
-
-
-def _amounts(components: Taken) -> Mapping[str, int]:
-    """What these ask for together, and their pods; only what is more than nothing."""
-    total: dict[str, int] = {}
-    for each in components:
-        needs = each.demand.requests if each.demand else ()
-        for name, amount in ((PODS, 1), *((name, one.in_its_unit(name)) for name, one in needs)):
-            if amount > 0 and each.replicas > 0:
-                total[name] = total.get(name, 0) + amount * each.replicas
-    return total

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Generic, TypeVar
 
+from atoll.control.scheduler.decide.account import Account
 from atoll.model.assumed import Assumed
 from atoll.model.binding import Binding
-from atoll.model.demand import Component, Demand
+from atoll.model.demand import Demand
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.units import running
 
@@ -47,19 +48,22 @@ Holding = Mapping[str, Held]
 
 @dataclass(slots=True)
 class Ledger(Generic[K]):
-    """What every binding holds, and the sums by cluster."""
+    """What every binding holds, and what that makes by cluster.
+
+    What is asked or told about one binding costs what that holds, however much others do.
+    """
 
     _held: dict[K, Holding] = field(default_factory=dict)
-    _sums: dict[str, dict[Demand | None, int]] = field(default_factory=dict)
-    _reports: dict[str, float] = field(default_factory=dict)
-    """When each cluster reported last, of those in which something is assumed."""
+    _accounts: dict[str, Account[K]] = field(default_factory=dict)
+    """By cluster, of those in which something is assumed."""
+    _told: tuple[Assumed, ...] | None = ()
+    """What is assumed, put together once for as long as it stays so."""
 
     def assumed(self) -> tuple[Assumed, ...]:
-        """What is assumed in each cluster; equal demands are told together."""
-        return tuple(
-            Assumed(cluster, tuple(Component("", each, demand) for demand, each in sums.items()))
-            for cluster, sums in self._sums.items()
-        )
+        """What is assumed in each cluster."""
+        if self._told is None:
+            self._told = tuple(each.assumed(name) for name, each in self._accounts.items())
+        return self._told
 
     def held(self, key: K) -> Holding:
         """What a binding holds, to be restored if its decision is not carried out."""
@@ -76,7 +80,7 @@ class Ledger(Generic[K]):
         ran = {target.name: target.replicas for target in binding.targets}
         for name, replicas in decision.targets:
             held = before.get(name)
-            ahead = dict(held.amounts) if held else {}
+            ahead = held.amounts if held else {}
             less = _amounts(binding, ran.get(name, 0))
             added = _difference(_amounts(binding, replicas), less)
             total = _sum(ahead, added)
@@ -92,14 +96,17 @@ class Ledger(Generic[K]):
         found = {name: Held(_amounts(binding, replicas), at) for name, replicas in targets}
         self.restore(key, {name: held for name, held in found.items() if held.amounts})
         for name in self.held(key):
-            self._reports[name] = max(at, self._reports.get(name, at))
+            account = self._accounts[name]
+            account.reported_at = max(at, account.reported_at)
 
     def restore(self, key: K, holding: Holding) -> None:
         """Let a binding hold exactly this."""
-        for name, held in self._held.pop(key, {}).items():
-            self._count(name, held.amounts, -1)
+        before = self._held.pop(key, {})
+        for name, held in before.items():
+            if name not in holding:
+                self._change(key, name, held, None)
         for name, held in holding.items():
-            self._count(name, held.amounts, 1)
+            self._change(key, name, before.get(name), held)
         if holding:
             self._held[key] = holding
 
@@ -109,68 +116,79 @@ class Ledger(Generic[K]):
 
     def seen_healthy(self, key: K, healthy: frozenset[str], now: float) -> None:
         """Where the work has become healthy, the next report of its cluster counts it."""
-        for name, held in self.held(key).items():
-            if name not in healthy:
-                held = replace(held, was_healthy=False, healthy_at=inf)
-            elif not held.was_healthy and held.healthy_at == inf:
-                held = replace(held, healthy_at=now)
-            self._held[key] = {**self._held[key], name: held}
+        before = self.held(key)
+        after = {name: _seen(held, now, healthy=name in healthy) for name, held in before.items()}
+        if any(after[name] is not held for name, held in before.items()):
+            self.restore(key, after)
 
     def reported(self, cluster: str, at: float) -> bool:
         """A cluster's report of that time counts what runs well, and what was sent well before.
 
         Whether some of that was assumed until now.
         """
-        if cluster not in self._sums:
+        account = self._accounts.get(cluster)
+        if account is None:
             return False
-        self._reports[cluster] = at
-        return self._drop(at - SETTLE, at, cluster)
+        account.reported_at = at
+        return self._drop(cluster, at - SETTLE, at)
 
     def doubtful(self) -> frozenset[str]:
         """The clusters whose last report may count already what is still assumed there."""
-        return frozenset(
-            name
-            for holding in self._held.values()
-            for name, held in holding.items()
-            if held.at <= self._reports.get(name, -inf)
-        )
+        accounts = self._accounts.items()
+        return frozenset(name for name, each in accounts if each.since() <= each.reported_at)
 
     def expire(self, now: float) -> bool:
         """Nothing is assumed for ever; whether something was until now."""
-        return self._drop(now - ASSUMED_MOST, now - COUNTED)
+        dropped = [
+            self._drop(name, now - ASSUMED_MOST, now - COUNTED) for name in [*self._accounts]
+        ]
+        return any(dropped)
 
-    def _drop(self, until: float, healthy_until: float, cluster: str | None = None) -> bool:
-        """Let go of what is held, or runs well, since then or longer, in this cluster or in all."""
-        dropped = False
-        for key, holding in list(self._held.items()):
-            kept = {
-                name: held
-                for name, held in holding.items()
-                if (held.at > until and held.healthy_at > healthy_until)
-                or (cluster is not None and name != cluster)
-            }
-            if len(kept) < len(holding):
-                self.restore(key, kept)
-                dropped = True
-        return dropped
+    def _drop(self, cluster: str, until: float, healthy_until: float) -> bool:
+        """Let go of what is held there, or runs well, since then or longer."""
+        keys = self._accounts[cluster].until(until, healthy_until)
+        for key in keys:
+            self.restore(key, {n: held for n, held in self._held[key].items() if n != cluster})
+        return bool(keys)
 
     def __bool__(self) -> bool:
         """Whether anything is assumed."""
         return bool(self._held)
 
-    def _count(self, cluster: str, amounts: _Amounts, sign: int) -> None:
-        sums = _sum(self._sums.pop(cluster, {}), {key: sign * n for key, n in amounts.items()})
-        if sums:
-            self._sums[cluster] = sums
-        else:
-            self._reports.pop(cluster, None)
+    def _change(self, key: K, cluster: str, before: Held | None, after: Held | None) -> None:
+        """A binding holds something else of one cluster."""
+        if before is after:
+            return
+        account = self._accounts.get(cluster)
+        if account is None:
+            account = self._accounts[cluster] = Account()
+        held, holds = before.amounts if before else {}, after.amounts if after else {}
+        if held != holds:
+            account.add(_difference(holds, held))
+            self._told = None
+        account.note(key, after.at if after else inf, after.healthy_at if after else inf)
+        if account.is_empty:
+            del self._accounts[cluster]
+
+
+def _seen(held: Held, now: float, *, healthy: bool) -> Held:
+    """What is held where the work is seen to run healthily now, or not to."""
+    if not healthy:
+        plain = not held.was_healthy and held.healthy_at == inf
+        return held if plain else replace(held, was_healthy=False, healthy_at=inf)
+    is_known = held.was_healthy or held.healthy_at != inf
+    return held if is_known else replace(held, healthy_at=now)
 
 
 def _amounts(binding: Binding, replicas: int) -> dict[Demand | None, int]:
-    """How many pods of each demand run where so many replicas do."""
+    """How many pods of each demand run where so many replicas do.
+
+    Whose they are takes no room: the same work in many namespaces is told together.
+    """
     amounts = dict[Demand | None, int]()
     for demand, each in running(binding, replicas) if replicas else ():
-        amounts[demand] = amounts.get(demand, 0) + each
+        needs = demand and replace(demand, namespace="", priority_class="")
+        amounts[needs] = amounts.get(needs, 0) + each
     return amounts
 
 
