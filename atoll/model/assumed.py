@@ -74,17 +74,22 @@ class Assumed:
 
     cluster: str
     components: Sequence[Component] = ()
-    known_sums: Sums | None = field(default=None, compare=False, repr=False)
-    """Of the components, where whoever keeps them counts along."""
+    _sums: Sums | None = field(default=None, init=False, compare=False, repr=False)
+
+    @classmethod
+    def counted(cls, cluster: str, components: Sequence[Component], sums: Sums) -> "Assumed":
+        """The same, where whoever keeps the components counts along."""
+        made = cls(cluster, components)
+        object.__setattr__(made, "_sums", sums)
+        return made
 
     @property
     def sums(self) -> Sums:
         """What the components need together; added up once."""
-        known = self.known_sums
-        if known is None:
-            known = summed(self.components)
-            object.__setattr__(self, "known_sums", known)
-        return known
+        if self._sums is None:
+            object.__setattr__(self, "_sums", summed(self.components))
+        assert self._sums is not None
+        return self._sums
 
 
 def summed(components: Sequence[Component]) -> Sums:

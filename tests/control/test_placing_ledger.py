@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from placing_world import DIVIDED, EVEN, NOW, World, make_binding, make_cluster, make_fleet
 
 from atoll.control.scheduler.decide.ledger import ASSUMED_MOST, COUNTED, SETTLE, Ledger
+from atoll.control.scheduler.decide.surroundings import of_others
 from atoll.dialects.karmada import binding as dialect
 from atoll.dialects.karmada.standing import healthy_in
 from atoll.scheduling.question import Surroundings
@@ -237,3 +238,14 @@ def test_the_same_work_in_many_namespaces_is_told_together() -> None:
         ledger.release(f"w{number}")
     assert not ledger.assumed()
     assert not ledger._accounts
+
+
+def test_what_one_holds_itself_is_taken_off_once_of_what_is_assumed() -> None:
+    ledger = Ledger[str]()
+    for key, replicas in (("u", 3), ("v", 4), ("w", 5)):
+        world = World(make_binding(replicas, name=key), make_cluster("a", 100))
+        ledger.assumed()
+        place(ledger, world, key)
+    (left,) = of_others(ledger.assumed(), ledger.held("v"))
+    assert left.sums.pods == 8
+    assert sum(each.replicas for each in left.components) == 8

@@ -81,5 +81,5 @@ class Account(Generic[K]):
                 self._memo = {}
             sums = Sums(self._pods, dict(self._units), dict(self._written))
             parts = Parts(self._list, len(self._list), self._memo)
-            self._told = Assumed(cluster, parts, sums)
+            self._told = Assumed.counted(cluster, parts, sums)
         return self._told

@@ -5,7 +5,7 @@ way to clusters, what nodes and estimators say. What a decision is made from goe
 these facts, and when they are looked up, is not known here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from atoll.control.scheduler.decide.inquiring import ESTIMATOR
@@ -13,7 +13,7 @@ from atoll.control.scheduler.decide.ledger import Held, Holding
 from atoll.dialects.karmada.binding import neighbour
 from atoll.dialects.karmada.preemption_notes import given_away
 from atoll.model.action import Object
-from atoll.model.assumed import Assumed
+from atoll.model.assumed import Assumed, merged
 from atoll.model.demand import Component
 from atoll.scheduling.nodes.view import NodeView
 from atoll.scheduling.question import Surroundings
@@ -38,16 +38,16 @@ def with_estimates(around: Surroundings, answers: Mapping[str, int]) -> Surround
 def of_others(assumed: Iterable[Assumed], own: Holding) -> tuple[Assumed, ...]:
     """What was given away to others than the one that holds this."""
     return tuple(
-        replace(each, components=_without(each.components, own[each.cluster]))
+        Assumed(each.cluster, _without(each.components, own[each.cluster]))
         if each.cluster in own
         else each
         for each in assumed
     )
 
 
-def _without(components: Iterable[Component], held: Held) -> tuple[Component, ...]:
+def _without(components: Sequence[Component], held: Held) -> tuple[Component, ...]:
     left = (
         replace(each, replicas=each.replicas - held.amounts.get(each.demand, 0))
-        for each in components
+        for each in merged(components)
     )
     return tuple(each for each in left if each.replicas > 0)
