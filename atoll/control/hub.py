@@ -322,6 +322,8 @@ class Hub:
         for wanted in _kinds_named(after):
             if wanted not in self._wanted:
                 self.want(*wanted)
+        if after is None and before is not None:
+            self.performer.forget(before)
         tell_each(self._hearers.get(kind, ()), before, after)
         if (_api_version(before, after), kind) not in OWN_KINDS:
             tell_each(self._of_templates, before, after)

@@ -5,27 +5,23 @@ it is told to look again.
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 
 from atoll.client.api import Missing, Refused, Stale, Taken, Wire
 from atoll.client.transport import Unreachable
+from atoll.control.events import Events, Told
 from atoll.control.levels import Level
 from atoll.control.numbers import ERROR, LATE, SUCCESS, Numbers
 from atoll.control.site import Site
 from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.effects import Chance
 from atoll.errors import AtollError
-from atoll.model.action import PLANE, Action, Create, Delete, Ref, Tell, Update
+from atoll.model.action import PLANE, Action, Create, Delete, Object, Ref, Tell, Update
 from atoll.runtime.worklist import Turns, Worklist
 
 _NAMED_MOST = 200
-_TOLD_MOST = 4096
-_UNTOLD_MOST = 16384
-
-Told = tuple[str, str, str]
 
 
 class LookAgain(AtollError):
@@ -47,8 +43,7 @@ class Performer:
         self._numbers = numbers or Numbers()
         self._now = now
         self._chance = chance
-        self._told: OrderedDict[Told, None] = OrderedDict()
-        self._untold: dict[Told, Tell] = {}
+        self._events = Events()
         self._telling: Worklist[Told] = Worklist("events", turns, few=0)
         self.writes = 0
 
@@ -82,11 +77,13 @@ class Performer:
         return None
 
     def tell_later(self, action: Tell) -> None:
-        """Write an event when there is time for it; of very many, those that come late are lost."""
-        told = _told(action)
-        if told not in self._told and len(self._untold) < _UNTOLD_MOST:
-            self._untold[told] = action
+        """Write an event when there is time for it."""
+        if (told := self._events.add(action)) is not None:
             self._telling.add(told, Level.TELL)
+
+    def forget(self, gone: Object) -> None:
+        """An object of the plane is no more: what was told of it need not be known."""
+        self._events.forget(gone["metadata"].get("uid", ""))
 
     async def run(self) -> None:
         """Write the events that are to be told, for ever.
@@ -95,8 +92,10 @@ class Performer:
         """
 
         async def tell(told: Told) -> None:
-            with suppress(Refused, Unreachable):
-                await self._tell(self._untold.pop(told))
+            action = self._events.take(told)
+            if action is not None:
+                with suppress(Refused, Unreachable):
+                    await self._tell(action)
 
         await self._telling.run(tell)
 
@@ -172,13 +171,11 @@ class Performer:
             mirror.learn(wire)
 
     async def _tell(self, action: Tell) -> None:
-        told = _told(action)
-        if told in self._told:
-            return
-        self._told[told] = None
-        if len(self._told) > _TOLD_MOST:
-            self._told.popitem(last=False)
         site = self._site(PLANE)
+        if not self._events.tell(action):
+            return
+        if _is_gone(site, action.about):
+            self.forget(action.about)  # nobody will say again that it is
         await site.api.create(site.collection("v1", "Event"), self._event(action))
 
     def _event(self, action: Tell) -> Wire:
@@ -215,15 +212,19 @@ def _nameable(name: str) -> str:
     return re.sub("[^a-z0-9]+", "-", name.lower())[:_NAMED_MOST].strip("-")
 
 
+def _is_gone(site: Site, about: Object) -> bool:
+    """Whether an object is known not to be there any more."""
+    ref = Ref.of(about)
+    mirror = site.mirrored(ref.api_version, ref.kind)
+    known = mirror.get(ref.namespace, ref.name) if mirror is not None else about
+    return known is None or known["metadata"].get("uid") != about["metadata"].get("uid")
+
+
 def _is_last(action: Update) -> bool:
     """Whether an object that goes is let go of by the last who held it: then it is gone."""
     metadata = action.object["metadata"]
     is_going = metadata.get("deletionTimestamp") and metadata.get("deletionGracePeriodSeconds") == 0
     return bool(is_going) and not metadata.get("finalizers") and not action.subresource
-
-
-def _told(action: Tell) -> Told:
-    return action.about["metadata"].get("uid", ""), action.reason, action.message
 
 
 def _about(action: Create | Update | Delete) -> Ref:

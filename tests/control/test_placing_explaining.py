@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from placing_world import EVEN, NOW, World, make_binding, make_cluster
 
 from atoll.control.explanations.decide.keeping import keep, untold
-from atoll.control.explanations.decide.telling import note, read_record
+from atoll.control.explanations.decide.telling import Note, note, read_record
+from atoll.control.explanations.decide.waiting import Untold
 from atoll.dialects import json
 from atoll.dialects.compressed import deflated
 from atoll.dialects.explanations import KEPT, compact, expanded, problems
@@ -261,3 +262,53 @@ class TestTheStoredForm:
     def test_does_not_blow_up(self) -> None:
         bomb = deflated(b"[" + b" " * (20 * 2**20) + b"]")
         assert len(list(problems({"earlier": bomb}))) == 1
+
+
+def test_of_very_many_bindings_that_wait_to_be_explained_every_one_is() -> None:
+    _, decision = decided()
+    fresh, waiting = note(decision, Trigger.PLACEMENT_CHANGED, NOW), Untold[int]()
+    for number in range(20_000):
+        waiting.add(number, fresh)
+    assert all(waiting.take(number) == [fresh] for number in range(20_000))
+    assert len(waiting) == 0
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["add", "fail", "tell"]))))
+def test_the_latest_decisions_are_told_in_order_whatever_failed_meanwhile(
+    steps: list[tuple[int, str]],
+) -> None:
+    waiting, told, added = Untold[str](), list[Note](), list[Note]()
+    for replicas, step in steps:
+        if step == "add":
+            fresh = NOTES[replicas]
+            waiting.add("web", fresh)
+            added.append(fresh)
+        taken = waiting.take("web") if step != "add" else []
+        if step == "fail" and taken:
+            waiting.put_back("web", taken)
+        else:
+            told += taken
+    told += waiting.take("web")
+    # No two in a row that say the same, unless one was told before the other was known.
+    assert [each for each, _ in groupby(told)][-KEPT:] == [each for each, _ in groupby(added)][
+        -KEPT:
+    ]
+
+
+def test_of_one_binding_only_as_many_decisions_wait_as_are_kept() -> None:
+    waiting, several = Untold[str](), [NOTES[1 + number % 2] for number in range(3 * KEPT)]
+    for each in several:
+        waiting.add("web", each)
+    assert waiting.take("web") == several[-KEPT:]
+    waiting.add("web", several[-1])
+    waiting.put_back("web", several[-KEPT:])
+    assert waiting.take("web") == [*several[-KEPT + 1 :], several[-1]]
+    waiting.add("web", several[0])
+    waiting.forget("web")
+    assert waiting.take("web") == []
+
+
+NOTES = {
+    replicas: note(decided(replicas)[1], Trigger.PLACEMENT_CHANGED, NOW + replicas)
+    for replicas in range(1, 5)
+}

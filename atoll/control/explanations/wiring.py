@@ -12,10 +12,10 @@ from collections import OrderedDict
 from atoll.client.api import Collection, Missing, Refused, Stale, Taken, Wire
 from atoll.client.transport import Unreachable
 from atoll.control.explanations.decide.keeping import explanation_of, keep, untold
-from atoll.control.explanations.decide.telling import Note, note, says
+from atoll.control.explanations.decide.telling import Note, note
+from atoll.control.explanations.decide.waiting import Untold
 from atoll.control.hub import Hub
 from atoll.control.levels import Level
-from atoll.dialects.explanations import KEPT
 from atoll.dialects.karmada.preemption_notes import Part
 from atoll.model.action import Create, Delete, Ref, Update
 from atoll.runtime.worklist import Worklist
@@ -24,7 +24,6 @@ from atoll.scheduling.trigger import Trigger
 
 log = logging.getLogger("atoll.explanations")
 
-_UNTOLD_MOST = 16384
 _KNOWN_MOST = 1024
 _AGAIN_S = 0.1
 
@@ -36,7 +35,7 @@ class Explanations:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._notes: dict[Ref, list[Note]] = {}
+        self._untold: Untold[Ref] = Untold()
         self._known: OrderedDict[Ref, Wire] = OrderedDict()
         self._unsure: set[Ref] = set()
         self._waiting: Worklist[Ref] = Worklist(self.name, hub.turns, few=0)
@@ -44,19 +43,13 @@ class Explanations:
     def note(
         self, binding: Ref, decision: Decision, why: Trigger, gives: tuple[Part, ...] = ()
     ) -> None:
-        """Tell of a decision when there is time; of very many, those that come late are lost."""
-        if binding not in self._notes and len(self._notes) >= _UNTOLD_MOST:
-            return
-        notes = self._notes.setdefault(binding, [])
-        fresh = note(decision, why, self._hub.now, gives)
-        if not notes or says(notes[-1]) != says(fresh):
-            notes.append(fresh)
-            del notes[:-KEPT]
+        """Tell of a decision when there is time."""
+        self._untold.add(binding, note(decision, why, self._hub.now, gives))
         self._waiting.add(binding, Level.TELL)
 
     def forget(self, binding: Ref) -> None:
         """A binding is no more; its explanation goes with it."""
-        self._notes.pop(binding, None)
+        self._untold.forget(binding)
         self._known.pop(binding, None)
         self._unsure.discard(binding)
 
@@ -65,7 +58,9 @@ class Explanations:
         await self._waiting.run(self._tell)
 
     async def _tell(self, key: Ref) -> None:
-        binding, notes = self._hub.plane.find(key), self._notes.pop(key, [])
+        binding, notes = self._hub.plane.find(key), self._untold.take(key)
+        if binding is None:
+            self.forget(key)  # it may have gone while this was written, and what failed came back
         if binding is None or not notes:
             return
         try:
@@ -75,7 +70,7 @@ class Explanations:
             log.info("%(binding)s is explained again: %(err)s", {"binding": key, "err": late})
             self._known.pop(key, None)
             self._unsure.add(key)
-            self._notes[key] = (notes + self._notes.get(key, []))[-KEPT:]
+            self._untold.put_back(key, notes)
             if isinstance(late, Missing | Unreachable):
                 raise  # again after a pause that grows: the server may be away for long
             self._waiting.add_later(key, _AGAIN_S)
