@@ -71,6 +71,7 @@ POLICY_KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
 OVERRIDE_KINDS = ("OverridePolicy", "ClusterOverridePolicy")
 
 Hear = Callable[[Wire | None, Wire | None], None]
+HearMember = Callable[[str, Wire | None, Wire | None], None]
 Companion = Callable[[Site], Awaitable[None]]
 
 
@@ -159,7 +160,7 @@ class Hub:
         self._wanted: dict[tuple[str, str], None] = {}
         self._hearers: dict[str, list[Hear]] = {PUBLISHED: [self._published]}
         self._of_templates: list[Hear] = []
-        self._of_members: list[Hear] = []
+        self._of_members: list[HearMember] = []
         self._of_ways: list[Callable[[str], None]] = []
         self._companions: dict[str, Companion] = {}
         self._kept: dict[str, _Kept] = {}
@@ -195,8 +196,8 @@ class Hub:
         """Be told of every change of what users may want propagated."""
         self._of_templates.append(hearer)
 
-    def hear_members(self, hearer: Hear) -> None:
-        """Be told of every change of what is mirrored in a member."""
+    def hear_members(self, hearer: HearMember) -> None:
+        """Be told of every change of what is mirrored in a member, and of its name."""
         self._of_members.append(hearer)
 
     def hear_connected(self, hearer: Callable[[str], None]) -> None:
@@ -334,7 +335,7 @@ class Hub:
 
     def _told_by_member(self, site: Site, before: Wire | None, after: Wire | None) -> None:
         _note_kinds(site, before, after)
-        tell_each(self._of_members, before, after)
+        tell_each([partial(each, site.name) for each in self._of_members], before, after)
 
 
 def _kinds_named(wire: Wire | None) -> Iterator[tuple[str, str]]:

@@ -136,7 +136,7 @@ def test_a_purge_asked_for_by_the_policy_sends_the_new_copy_when_the_old_one_is_
             (other,) = {"m1", "m2"} - {first}
             both: list[int] = []
 
-            def seen(_before: Any, after: Any) -> None:
+            def seen(_cluster: str, _before: Any, after: Any) -> None:
                 if after is not None and Ref.of(after) == NGINX:
                     both.append(sum(bool(replicas_in(it, each)) for each in ("m1", "m2")))
 
