@@ -5,12 +5,13 @@ for, to those who care for templates. What is done about a change is the control
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from atoll.client.api import Collection, Wire
+from atoll.client.informer import Informer
 from atoll.client.mirror import tell_each
 from atoll.client.transport import Transport
 from atoll.config import USUAL_TIMES, Times
@@ -22,6 +23,8 @@ from atoll.control.performing import Performer
 from atoll.control.site import Site
 from atoll.control.traces import Traces
 from atoll.dialects import prices
+from atoll.dialects.karmada.objects import kinds
+from atoll.dialects.karmada.objects.kinds import Kind
 from atoll.effects import Effects
 from atoll.instruments.families import More
 from atoll.interpreting.builtin import BUILT_IN
@@ -29,8 +32,11 @@ from atoll.interpreting.operations import Interpreters
 from atoll.members.connection import USUAL_LIMITS, Connection, Limits
 from atoll.members.observing import Observation
 from atoll.members.ways import Reach, over_network
-from atoll.model.action import PLANE, Object
+from atoll.model.action import PLANE, Object, Ref
 from atoll.model.cluster import Cluster
+from atoll.model.member import Member
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.work import Work
 from atoll.runtime.children import Children, report_failure
 from atoll.runtime.worklist import Turns
 from atoll.scheduling.fleet import Fleet
@@ -68,8 +74,16 @@ _NO_TEMPLATES = {"Event", "Lease"}
 
 BINDING_KINDS = ("ResourceBinding", "ClusterResourceBinding")
 POLICY_KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
+VALUES: tuple[Kind[Any], ...] = (
+    *kinds.BINDINGS,
+    *kinds.PROPAGATION_POLICIES,
+    *kinds.OVERRIDE_POLICIES,
+    kinds.WORK,
+    kinds.CLUSTER,
+)
 OVERRIDE_KINDS = ("OverridePolicy", "ClusterOverridePolicy")
 
+T = TypeVar("T")
 Hear = Callable[[Wire | None, Wire | None], None]
 HearMember = Callable[[str, Wire | None, Wire | None], None]
 Companion = Callable[[Site], Awaitable[None]]
@@ -140,7 +154,7 @@ class Hub:
         self.children = children
         self.interpreters = interpreters
         self._follows = follows
-        self.plane = Site(PLANE, plane, children, follows.scope)
+        self.plane = Site(PLANE, plane, children, follows.scope, VALUES)
         self.sites: dict[str, Site] = {PLANE: self.plane}
         """The plane, and every member that has said what it serves."""
         self.turns = Turns()
@@ -180,6 +194,30 @@ class Hub:
             self._by_name = self.fleet, {each.name: each for each in self.fleet.clusters}
         return self._by_name[1]
 
+    @property
+    def works(self) -> Informer[Work]:
+        return self.plane.informer(kinds.WORK)
+
+    @property
+    def members(self) -> Informer[Member]:
+        return self.plane.informer(kinds.CLUSTER)
+
+    def member(self, name: str) -> Member | None:
+        """A cluster as it is registered."""
+        return self.plane.value(kinds.CLUSTER, "", name)
+
+    def binding(self, ref: Ref) -> ResourceBinding | None:
+        """A binding of either kind."""
+        kind = kinds.RESOURCE_BINDING if ref.namespace else kinds.CLUSTER_RESOURCE_BINDING
+        return self.plane.value(kind, ref.namespace, ref.name)
+
+    def bindings(
+        self, sorter: Callable[[ResourceBinding], Iterable[Hashable]], filed: Hashable
+    ) -> list[ResourceBinding]:
+        """The bindings of either kind that a sorter files under this."""
+        known = (self.plane.informer(kind) for kind in kinds.BINDINGS)
+        return [each for informer in known for each in informer.by(sorter, filed)]
+
     def in_namespace(self, kind: str, namespace: str) -> list[Wire]:
         """The policies of a kind in one namespace."""
         return self.plane.mirror(self.plane.collection(POLICY, kind)).within(namespace)
@@ -191,6 +229,24 @@ class Hub:
     def hear(self, kind: str, hearer: Hear) -> None:
         """Be told of every change of one of the plane's own kinds."""
         self._hearers.setdefault(kind, []).append(hearer)
+
+    def hear_values(self, kind: Kind[T], hearer: Callable[[T | None, T | None], None]) -> None:
+        """Be told of every change of a kind that is read as values."""
+
+        def told(before: Wire | None, after: Wire | None) -> None:
+            value = self.plane.informer(kind).value
+            hearer(
+                None if before is None else value(before), None if after is None else value(after)
+            )
+
+        self.hear(kind.kind, told)
+
+    def hear_bindings(
+        self, hearer: Callable[[ResourceBinding | None, ResourceBinding | None], None]
+    ) -> None:
+        """Be told of every change of a binding of either kind."""
+        for kind in kinds.BINDINGS:
+            self.hear_values(kind, hearer)
 
     def hear_templates(self, hearer: Hear) -> None:
         """Be told of every change of what users may want propagated."""
@@ -387,7 +443,7 @@ def _api_version(before: Wire | None, after: Wire | None) -> str:
     return str((after or before or {}).get("apiVersion", ""))
 
 
-def meant_otherwise(before: Wire | None, after: Wire | None) -> bool:
+def meant_otherwise(before: Object | None, after: Object | None) -> bool:
     """Whether a change is of more than a status and what the server counts."""
     if before is None or after is None:
         return before is not after
@@ -396,7 +452,21 @@ def meant_otherwise(before: Wire | None, after: Wire | None) -> bool:
     )
 
 
-def _differ(one: Wire, other: Wire, apart_from: frozenset[str]) -> bool:
+class Held(Protocol):
+    """A value that knows the object it was read from."""
+
+    @property
+    def wire(self) -> Object: ...
+
+
+def wanted_otherwise(before: Held | None, after: Held | None) -> bool:
+    """The same of an object that is read as a value."""
+    if before is None or after is None:
+        return before is not after
+    return meant_otherwise(before.wire, after.wire)
+
+
+def _differ(one: Object, other: Object, apart_from: frozenset[str]) -> bool:
     """Whether two dictionaries differ in a key that counts; nothing is copied to find out."""
     if one.keys() - apart_from != other.keys() - apart_from:
         return True

@@ -5,21 +5,33 @@ and is then kept until the site is closed.
 """
 
 import asyncio
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from atoll.client.api import ApiClient, Collection, Missing, Wire
+from atoll.client.informer import Informer
 from atoll.client.mirror import Listener, Mirror
 from atoll.client.transport import Transport
 from atoll.control.directory import Directory, Scope, all_of
+from atoll.dialects.karmada.objects.kinds import Kind
 from atoll.model.action import Ref
 from atoll.runtime.children import Children
+
+T = TypeVar("T")
 
 
 class Site:
     """A server, and what is known of it."""
 
     def __init__(
-        self, name: str, transport: Transport, children: Children, scope: Scope = all_of
+        self,
+        name: str,
+        transport: Transport,
+        children: Children,
+        scope: Scope = all_of,
+        kinds: Iterable[Kind[Any]] = (),
     ) -> None:
+        """`kinds`: those that are read as values; all others are handed out as they are."""
         self.name = name
         self.children = children
         self.api = ApiClient(transport)
@@ -28,12 +40,18 @@ class Site:
         self._transport = transport
         self._mirrors: dict[Collection, Mirror] = {}
         self._listeners: list[Listener] = []
+        self._kinds = {(each.api_version, each.kind): each for each in kinds}
+        self._informers: dict[tuple[str, str], Informer[Any]] = {}
 
     def mirror(self, collection: Collection) -> Mirror:
         """The mirror of a collection, begun if there was none."""
         mirror = self._mirrors.get(collection)
         if mirror is None:
             mirror = self._mirrors[collection] = Mirror(self.api, collection)
+            kind = self._kinds.get((collection.api_version, collection.kind))
+            if kind is not None:
+                informer = Informer(mirror, kind.decode)
+                self._informers[kind.api_version, kind.kind] = informer
             for listener in self._listeners:
                 mirror.listen(listener)
             self.children.spawn(mirror.run(), f"{self.name}: {collection.plural}")
@@ -49,6 +67,19 @@ class Site:
         """The mirror of a kind, if there is one."""
         collection = self.directory.find(api_version, kind)
         return self._mirrors.get(collection) if collection else None
+
+    def informer(self, kind: Kind[T]) -> Informer[T]:
+        """The values of one of this site's own kinds, followed from now on if they were not."""
+        informer = self._informers.get((kind.api_version, kind.kind))
+        if informer is None:
+            self.mirror(self.collection(kind.api_version, kind.kind))
+            informer = self._informers[kind.api_version, kind.kind]
+        return informer
+
+    def value(self, kind: Kind[T], namespace: str, name: str) -> T | None:
+        """The value of an object as far as its kind is mirrored."""
+        informer: Informer[T] | None = self._informers.get((kind.api_version, kind.kind))
+        return None if informer is None else informer.get(namespace, name)
 
     def find(self, ref: Ref) -> Wire | None:
         """An object as far as it is mirrored."""

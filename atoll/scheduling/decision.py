@@ -9,11 +9,12 @@ from typing import NamedTuple
 from atoll.model.affinity import Term
 from atoll.model.binding import Binding, Target
 from atoll.model.decision import Verdict
+from atoll.model.ordinals import Range
 from atoll.scheduling.candidates import Assignment, Candidates, Refusal, Scores
 from atoll.scheduling.costing import Cost, cost
 from atoll.scheduling.estimates import Estimates
 from atoll.scheduling.fleet import Fleet
-from atoll.scheduling.ordinals import Plan, Range, divide
+from atoll.scheduling.ordinals import Plan, divide
 from atoll.scheduling.placed import NONE_PLACED, Placed
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting

@@ -20,6 +20,7 @@ from placing_world import (
 from atoll.control.eviction.decide.plan import SeenEviction, plan
 from atoll.control.eviction.decide.tasks import Replacement
 from atoll.control.eviction.decide.tolerating import Order, order
+from atoll.dialects.karmada.objects import resource_bindings
 from atoll.dialects.wire import written_time
 from atoll.model.action import NOTHING, Tell
 from atoll.model.amount import Amount
@@ -106,7 +107,7 @@ class Stage(World):
     def planned(self):
         more = {} if self.setting is None else {"setting": self.setting}
         seen = SeenEviction(
-            binding=self.binding,
+            binding=resource_bindings.decode(self.binding),
             fleet=self.fleet,
             replacement=self.replacement,
             turns=self.turns,

@@ -24,7 +24,7 @@ from atoll.dialects.karmada.ordinals import NOTED, noted
 from atoll.dialects.karmada.standing import MARK
 from atoll.model.action import NOTHING
 from atoll.model.decision import Verdict
-from atoll.scheduling.ordinals import Range
+from atoll.model.ordinals import Range
 from atoll.scheduling.trigger import Trigger
 
 A, B, C = make_cluster("a"), make_cluster("b"), make_cluster("c")

@@ -14,7 +14,8 @@ from rendering_world import CLUSTERS, Plane, make_binding, make_template, target
 
 from atoll.dialects.karmada.ordinals import NOTED, STEP, note, noted
 from atoll.model.action import Ref, Tell
-from atoll.scheduling.ordinals import Range, divide
+from atoll.model.ordinals import Range
+from atoll.scheduling.ordinals import divide
 
 TEMPLATE = make_template("StatefulSet")
 

@@ -21,7 +21,7 @@ from atoll.dialects.karmada.references import targets_of
 from atoll.errors import AtollError, Invalid
 from atoll.model.action import Ref
 from atoll.model.cluster import Cluster
-from atoll.scheduling.ordinals import Range
+from atoll.model.ordinals import Range
 
 DIVIDED = {"replicaScheduling": {"replicaSchedulingType": "Divided"}}
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atoll.errors import Invalid
-from atoll.scheduling.ordinals import GiveUp, Plan, Range, Take, divide, next_steps
+from atoll.model.ordinals import Range
+from atoll.scheduling.ordinals import GiveUp, Plan, Take, divide, next_steps
 
 NAMES = "abcde"
 

@@ -6,17 +6,20 @@ scheduler nor find their new clusters all in the same moment.
 
 from collections.abc import Collection, Mapping
 
-from atoll.client.api import Wire
 from atoll.control.eviction.decide import plan as evicting
 from atoll.control.eviction.decide.replacing import replacement
 from atoll.control.eviction.decide.tasks import Replacement
-from atoll.control.hub import BINDING, BINDING_KINDS, Hub
+from atoll.control.hub import Hub
 from atoll.control.loop import Controller, Loop
 from atoll.control.refusals import tell_owner
 from atoll.control.works.wiring import observe_binding
-from atoll.dialects.karmada.references import template_of, work_bindings
-from atoll.model.action import Object, Ref
+from atoll.dialects.karmada.objects import kinds
+from atoll.dialects.karmada.references import template_of
+from atoll.model.action import Ref
+from atoll.model.member import Member
+from atoll.model.resource_binding import ResourceBinding
 from atoll.model.taint import Effect
+from atoll.model.work import Work
 from atoll.scheduling.question import NOWHERE
 
 _HALTED_S = 1800.0
@@ -62,20 +65,19 @@ class Eviction:
             took=hub.numbers.eviction_took,
         )
         self.loop: Loop[Ref] = Loop(controller, hub.performer, hub.turns)
-        for kind in BINDING_KINDS:
-            hub.hear(kind, self._binding_changed)
-        hub.hear("Cluster", self._cluster_changed)
-        hub.hear("Work", self._work_changed)
+        hub.hear_bindings(self._binding_changed)
+        hub.hear_values(kinds.CLUSTER, self._cluster_changed)
+        hub.hear_values(kinds.WORK, self._work_changed)
 
     def _observe(self, ref: Ref) -> evicting.SeenEviction | None:
         hub, now = self._hub, self._hub.now
-        binding = hub.plane.find(ref)
+        binding = hub.binding(ref)
         orders = evicting.orders(binding, hub.fleet) if binding is not None else {}
         due = [cluster for cluster, order in orders.items() if order.at <= now]
         turns = self._spacing.turns(ref, due, now)
-        if binding is None:
+        if binding is None or binding.problem is not None:
             return None
-        works = observe_binding(hub, ref) if _tasks(binding) else None
+        works = observe_binding(hub, ref) if binding.spec.evictions else None
         return evicting.SeenEviction(
             binding=binding,
             fleet=hub.fleet,
@@ -83,53 +85,43 @@ class Eviction:
             turns=turns,
             timeout_s=hub.times.graceful_eviction_timeout,
             setting=hub.setting,
-            surroundings=hub.around.of(binding) if evicting.is_nowhere(binding) else NOWHERE,
+            surroundings=hub.around.of(binding.wire) if evicting.is_nowhere(binding) else NOWHERE,
         )
 
-    def _binding_changed(self, _before: Wire | None, after: Wire | None) -> None:
+    def _binding_changed(
+        self, _before: ResourceBinding | None, after: ResourceBinding | None
+    ) -> None:
         if after is not None and self._is_concerned(after):
-            self.loop.wake(Ref.of(after))
+            self.loop.wake(after.ref)
 
-    def _is_concerned(self, binding: Wire) -> bool:
+    def _is_concerned(self, binding: ResourceBinding) -> bool:
         """Whether a binding has tasks, or is in a cluster that it may have to leave."""
-        clusters = (self._hub.cluster(each) for each in _targets(binding))
+        clusters = (self._hub.cluster(each.name) for each in binding.spec.clusters)
         taints = (taint for one in clusters if one is not None for taint in one.taints)
-        return bool(_tasks(binding)) or any(each.effect is Effect.NO_EXECUTE for each in taints)
+        return bool(binding.spec.evictions) or any(
+            each.effect is Effect.NO_EXECUTE for each in taints
+        )
 
-    def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
-        if after is None or _facts(before) == _facts(after):
-            return
-        for kind in BINDING_KINDS:
-            mirror = self._hub.plane.mirror(self._hub.plane.collection(BINDING, kind))
-            for binding in mirror.by(_clusters, after["metadata"]["name"]):
-                self.loop.wake(Ref.of(binding))
+    def _cluster_changed(self, before: Member | None, after: Member | None) -> None:
+        if after is not None and (before is None or _facts(before) != _facts(after)):
+            for binding in self._hub.bindings(_clusters, after.name):
+                self.loop.wake(binding.ref)
 
-    def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
-        for ref in work_bindings(after or before or {}):
-            binding = self._hub.plane.find(ref)
-            if binding is not None and _tasks(binding):
+    def _work_changed(self, before: Work | None, after: Work | None) -> None:
+        work = after or before
+        for ref in work.bindings if work is not None else ():
+            binding = self._hub.binding(ref)
+            if binding is not None and binding.spec.evictions:
                 self.loop.wake(ref)
 
 
-def _targets(binding: Object) -> list[str]:
-    return [each["name"] for each in (binding.get("spec") or {}).get("clusters") or ()]
+def _clusters(binding: ResourceBinding) -> list[str]:
+    """The clusters that a binding is in, and those it is leaving."""
+    spec = binding.spec
+    return [*(each.name for each in spec.clusters), *(each.cluster for each in spec.evictions)]
 
 
-def _tasks(binding: Object) -> list[str]:
-    """The clusters that a binding is leaving."""
-    tasks = (binding.get("spec") or {}).get(evicting.TASKS) or ()
-    return [each["fromCluster"] for each in tasks]
-
-
-def _clusters(binding: Object) -> list[str]:
-    return [*_targets(binding), *_tasks(binding)]
-
-
-def _facts(cluster: Wire | None) -> tuple[object, ...]:
+def _facts(member: Member) -> tuple[object, ...]:
     """All of a cluster that decides about staying there."""
-    if cluster is None:
-        return ()
-    taints = (cluster.get("spec") or {}).get("taints") or ()
-    conditions = (cluster.get("status") or {}).get("conditions") or ()
-    ready = [each.get("status") for each in conditions if each.get("type") == "Ready"]
-    return [each for each in taints if each.get("effect") == Effect.NO_EXECUTE], ready
+    taints = [each for each in member.spec.taints if each.get("effect") == Effect.NO_EXECUTE]
+    return taints, member.ready

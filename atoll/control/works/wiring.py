@@ -9,11 +9,11 @@ from atoll.control.dependencies import decide as depending
 from atoll.control.hub import (
     BINDING,
     BINDING_KINDS,
-    OVERRIDE_KINDS,
     POLICY,
     WORK,
     Hub,
     meant_otherwise,
+    wanted_otherwise,
 )
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
@@ -23,6 +23,7 @@ from atoll.control.works.decide.overriding.fields import Texts
 from atoll.control.works.decide.overriding.overriding import Policies
 from atoll.control.works.decide.rendering import Means
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.ordinals import is_split, is_told, may_run
 from atoll.dialects.karmada.references import binding_of, targets_of, template_of, work_bindings
 from atoll.dialects.karmada.works import cluster_of, has_arrived
@@ -30,7 +31,8 @@ from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
 from atoll.interpreting.pruning import prune
 from atoll.model.action import Object, Ref
-from atoll.scheduling.ordinals import Range
+from atoll.model.ordinals import Range
+from atoll.model.policy import OverridePolicy
 
 
 def works(hub: Hub) -> Loop[Ref]:
@@ -71,8 +73,8 @@ def works(hub: Hub) -> Loop[Ref]:
     hub.hear("Cluster", partial(_cluster_changed, hub, sending))
     for kind in BINDING_KINDS:
         hub.hear(kind, binding_changed)
-    for kind in OVERRIDE_KINDS:
-        hub.hear(kind, partial(_override_changed, hub, sending))
+    for override_kind in kinds.OVERRIDE_POLICIES:
+        hub.hear_values(override_kind, partial(_override_changed, hub, sending))
     hub.hear("Work", work_changed)
     hub.hear_templates(template_changed)
     return sending
@@ -85,9 +87,9 @@ def _template_behind(hub: Hub, wire: Object) -> Ref | None:
 
 
 def _override_changed(
-    hub: Hub, sending: Loop[Ref], before: Wire | None, after: Wire | None
+    hub: Hub, sending: Loop[Ref], before: OverridePolicy | None, after: OverridePolicy | None
 ) -> None:
-    if meant_otherwise(before, after):
+    if wanted_otherwise(before, after):
         for kind in BINDING_KINDS:
             for binding in hub.plane.all(BINDING, kind):
                 sending.wake(Ref.of(binding))

@@ -16,7 +16,7 @@ from atoll.dialects.karmada import names
 from atoll.dialects.kubernetes import conditions
 from atoll.errors import Invalid
 from atoll.model.action import Object
-from atoll.scheduling.ordinals import Range
+from atoll.model.ordinals import Range
 
 STATEFUL_SET = "StatefulSet"
 NOTED = "placement.atoll.io/ordinals"

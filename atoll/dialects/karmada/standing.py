@@ -6,7 +6,6 @@ a status that was never written can be made up for without deciding again. Nothi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from atoll.dialects import json
@@ -16,9 +15,8 @@ from atoll.dialects.karmada.ordinals import noted
 from atoll.dialects.wire import INT64, flag, instant, number, part, text, text_by_name
 from atoll.errors import Invalid
 from atoll.model.action import Object
-from atoll.model.binding import Binding
 from atoll.model.intent import Intent
-from atoll.scheduling.ordinals import Range
+from atoll.model.standing import Standing
 
 DEFAULT_SCHEDULER = "default-scheduler"
 MARK = "placement.atoll.io/decision"
@@ -26,26 +24,6 @@ ADDITIONS, HEALTHY = "atoll", "Healthy"
 LAST, OBSERVED_TERM = "lastScheduledTime", "schedulerObservingAffinityName"
 OBSERVED_GENERATION = "schedulerObservedGeneration"
 _CLAIMS = (names.POLICY_ID, names.CLUSTER_POLICY_ID, names.BINDING_MANAGED_BY)
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A binding that is ours to place."""
-
-    wire: Object
-    binding: Binding
-    placement: Mapping[str, Any]
-    """The placement wanted, as it is noted once it is applied: with Atoll's additions inside."""
-    applied: Any
-    """The placement noted by the last decision; None if there is none to be read."""
-    applied_intent: Intent | None
-    generation: int
-    term: str
-    """The term decided for last, whether or not the status knows already."""
-    last: str
-    """When it was decided last, likewise; empty if never."""
-    ordinals: tuple[Range, ...] | None = None
-    """Which ordinals were decided to run where, if they are divided."""
 
 
 def is_placed_by(wire: Object, scheduler: str) -> bool:

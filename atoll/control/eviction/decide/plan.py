@@ -13,12 +13,13 @@ from atoll.control.eviction.decide import tasks
 from atoll.control.eviction.decide.tasks import Fate, Given, Replacement
 from atoll.control.eviction.decide.tolerating import Order, order
 from atoll.control.scheduler.decide.outcome import said_in, status_of, tell
-from atoll.dialects.karmada.standing import OBSERVED_GENERATION, Standing, standing
-from atoll.dialects.karmada.works import is_going
+from atoll.dialects.karmada.objects import encoding
 from atoll.errors import Invalid
-from atoll.model.action import NOTHING, Action, Object, Plan, Update
+from atoll.model.action import NOTHING, Action, Plan, Update
 from atoll.model.binding import Target
 from atoll.model.cluster import Cluster
+from atoll.model.resource_binding import Eviction, ResourceBinding
+from atoll.model.standing import Standing
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.question import NOWHERE, Surroundings
@@ -38,7 +39,7 @@ class SeenEviction:
     `surroundings` matter to one that is nowhere, and may go back where it was.
     """
 
-    binding: Object
+    binding: ResourceBinding
     fleet: Fleet
     replacement: Replacement = Replacement.NONE
     turns: Mapping[str, float] = field(default_factory=dict)
@@ -51,16 +52,16 @@ class SeenEviction:
 class _Draft:
     """What a binding is to become, as far as that is known."""
 
-    clusters: list[Object]
-    tasks: list[Object] = field(default_factory=list)
+    clusters: list[Target]
+    tasks: list[Eviction] = field(default_factory=list)
     told: list[Action] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
 
 
-def orders(binding: Object, fleet: Fleet) -> dict[str, Order]:
+def orders(binding: ResourceBinding, fleet: Fleet) -> dict[str, Order]:
     """The targets of a binding that must be left, now or later, with the reason."""
-    found = _read(binding)
-    if found is None or is_going(binding):
+    found = binding.standing()
+    if isinstance(found, Invalid) or binding.meta.is_going:
         return {}
     clusters = ((each.name, _cluster(fleet, each.name)) for each in found.binding.targets)
     given = found.binding.intent.tolerations
@@ -70,92 +71,87 @@ def orders(binding: Object, fleet: Fleet) -> dict[str, Order]:
 
 def plan(seen: SeenEviction, now: float) -> Plan:
     """Begin, end and take back what is to be evicted."""
-    wire = seen.binding
-    if is_going(wire):
+    binding = seen.binding
+    if binding.meta.is_going:
         return NOTHING
-    spec = wire.get("spec") or {}
-    draft = _Draft(list(spec.get("clusters") or ()))
-    ordered = orders(wire, seen.fleet) if seen.setting.features.Failover else {}
+    spec = binding.spec
+    draft = _Draft(list(spec.clusters))
+    ordered = orders(binding, seen.fleet) if seen.setting.features.Failover else {}
     _judge(draft, seen, now)
     _begin(draft, seen, ordered, now)
-    fresh = {key: value for key, value in spec.items() if key not in ("clusters", TASKS)}
-    fresh |= {"clusters": draft.clusters} if draft.clusters else {}
-    fresh |= {TASKS: draft.tasks} if draft.tasks else {}
-    before = {key: value for key, value in spec.items() if value or key not in ("clusters", TASKS)}
     again_in = min(draft.waits, default=None)
-    if fresh == before:
+    if (tuple(draft.clusters), tuple(draft.tasks)) == (spec.clusters, spec.evictions):
         return Plan(tuple(draft.told), again_in)
-    return Plan((Update({**wire, "spec": fresh}), *draft.told), again_in)
+    known = binding.wire["spec"].get("clusters")
+    fresh = {
+        "clusters": encoding.clusters(draft.clusters, known) or None,
+        TASKS: [each.wire for each in draft.tasks] or None,
+    }
+    update = Update(encoding.patched(binding.wire, {"spec": fresh}))
+    return Plan((update, *draft.told), again_in)
 
 
 def _judge(draft: _Draft, seen: SeenEviction, now: float) -> None:
     """Say what becomes of the tasks there are."""
-    wire = seen.binding
-    listed = (wire.get("spec") or {}).get(TASKS) or ()
-    scheduled = _is_scheduled(wire)
-    back = frozenset(_fit_again(seen, now)) if is_nowhere(wire) else frozenset[str]()
+    wire = seen.binding.wire
+    scheduled = _is_scheduled(seen.binding)
+    back = frozenset(_fit_again(seen, now)) if is_nowhere(seen.binding) else frozenset[str]()
     given = Given(seen.replacement if scheduled else Replacement.NONE, back, seen.timeout_s)
-    for task in (tasks.stamped(each, now) for each in listed):
-        name = task["fromCluster"]
+    for task in (tasks.stamped(each, now) for each in seen.binding.spec.evictions):
         fate, wait = tasks.fate(task, given, now)
         draft.waits += [] if wait is None else [wait]
         match fate:
             case Fate.DONE:
-                said = f"Evict from cluster {name} succeed."
+                said = f"Evict from cluster {task.cluster} succeed."
                 draft.told += tell(wire, SUCCEEDED, said, warning=False)
                 continue
             case Fate.BACK:
-                count = {"replicas": task["replicas"]} if task.get("replicas") else {}
-                draft.clusters.append({"name": name, **count})
-                said = f"Cluster {name} keeps it: it is fit again, and nothing took its place."
-                draft.told += tell(wire, CANCELLED, said, warning=False)
+                draft.clusters.append(Target(task.cluster, task.replicas))
+                said = f"Cluster {task.cluster} keeps it: it is fit again, and nothing took its"
+                draft.told += tell(wire, CANCELLED, f"{said} place.", warning=False)
                 continue
             case Fate.STUCK:
-                said = f"Evict from cluster {name} failed: nothing took its place, so it stays."
-                draft.told += tell(wire, FAILED, said, warning=True)
+                said = f"Evict from cluster {task.cluster} failed: nothing took its place, so it"
+                draft.told += tell(wire, FAILED, f"{said} stays.", warning=True)
         draft.tasks.append(task)
 
 
 def _begin(draft: _Draft, seen: SeenEviction, ordered: Mapping[str, Order], now: float) -> None:
     """Make tasks of the targets whose time is over, when it is their turn."""
-    wire = seen.binding
-    failover = ((wire.get("spec") or {}).get("failover") or {}).get("cluster") or {}
-    mode = failover.get("purgeMode") or "Gracefully"
-    leaving = {each["fromCluster"] for each in draft.tasks}
+    mode = seen.binding.spec.purge_mode or "Gracefully"
+    leaving = {each.cluster for each in draft.tasks}
     for target in list(draft.clusters):
-        name = target["name"]
-        why = ordered.get(name)
+        why = ordered.get(target.name)
         if why is None:
             continue
-        due = max(why.at, seen.turns.get(name, why.at))
+        due = max(why.at, seen.turns.get(target.name, why.at))
         if due > now:
             draft.waits.append(due - now)
             continue
         draft.clusters.remove(target)
-        if name in leaving:
+        if target.name in leaving:
             continue
         task = tasks.begun(target, why, mode, now)
         draft.tasks.append(task)
         draft.waits.append(seen.timeout_s)
-        said = f"Evict from cluster {name}: {task['message']}."
-        draft.told += tell(wire, STARTED, said, warning=True)
+        said = f"Evict from cluster {target.name}: {task.wire['message']}."
+        draft.told += tell(seen.binding.wire, STARTED, said, warning=True)
 
 
 def _fit_again(seen: SeenEviction, now: float) -> Iterator[str]:
     """The clusters that were left for a taint, and could be targets again as if they never were."""
-    wire, found = seen.binding, _read(seen.binding)
-    if found is None:
+    found = seen.binding.standing()
+    if isinstance(found, Invalid):
         return
-    for task in (wire.get("spec") or {}).get(TASKS) or ():
-        name = task["fromCluster"]
-        cluster = _cluster(seen.fleet, name)
+    for task in seen.binding.spec.evictions:
+        cluster = _cluster(seen.fleet, task.cluster)
         if cluster is None or not cluster.ready or not tasks.is_of_taint(task):
             continue
         ordered = order(cluster.taints, found.binding.intent.tolerations)
         if ordered is not None and ordered.at <= now:
             continue
-        if _would_stay(found, Target(name, task.get("replicas") or 0), seen):
-            yield name
+        if _would_stay(found, Target(task.cluster, task.replicas), seen):
+            yield task.cluster
 
 
 def _would_stay(found: Standing, target: Target, seen: SeenEviction) -> bool:
@@ -169,26 +165,17 @@ def _would_stay(found: Standing, target: Target, seen: SeenEviction) -> bool:
     return decision.ok and any(each.name == target.name for each in decision.targets)
 
 
-def _is_scheduled(wire: Object) -> bool:
+def _is_scheduled(binding: ResourceBinding) -> bool:
     """Whether the last decision is about what the binding says now, and was for some cluster."""
-    observed = (wire.get("status") or {}).get(OBSERVED_GENERATION)
-    placed = bool((wire.get("spec") or {}).get("clusters"))
-    return placed and observed == wire["metadata"].get("generation")
+    is_of_now = binding.status.observed_generation == binding.meta.generation
+    return bool(binding.spec.clusters) and is_of_now
 
 
-def is_nowhere(wire: Object) -> bool:
+def is_nowhere(binding: ResourceBinding) -> bool:
     """Whether work is leaving clusters, and the scheduler looked for another and found none."""
-    said = said_in(status_of(wire))
+    said = said_in(status_of(binding.wire))
     failed = said is not None and said[0] == "False"
-    return failed and bool((wire.get("spec") or {}).get(TASKS)) and not _is_scheduled(wire)
-
-
-def _read(wire: Object) -> Standing | None:
-    """Where a binding stands; None if that cannot be read, which the scheduler tells."""
-    try:
-        return standing(wire)
-    except Invalid:
-        return None
+    return failed and bool(binding.spec.evictions) and not _is_scheduled(binding)
 
 
 def _cluster(fleet: Fleet, name: str) -> Cluster | None:

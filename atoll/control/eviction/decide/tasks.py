@@ -6,19 +6,17 @@ up for nothing, so a task that finds no replacement stays open. A purge mode tha
 to go at once is obeyed by those who send; here such a task only ends.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import Any
 
 from atoll.control.eviction.decide.tolerating import Order
-from atoll.dialects.wire import instant, written_time
-from atoll.model.action import Object
+from atoll.dialects.karmada.objects.resource_bindings import eviction
+from atoll.dialects.wire import written_time
+from atoll.model.binding import Target
+from atoll.model.resource_binding import Eviction
 
 REASON, PRODUCER = "TaintUntolerated", "TaintManager"
-AT_ONCE = ("Directly", "Immediately")
 _STAMP = "creationTimestamp"
-_NANOSECONDS = 1_000_000_000
 
 
 class Replacement(IntEnum):
@@ -50,55 +48,42 @@ class Given:
     timeout_s: float
 
 
-def begun(target: Mapping[str, Any], why: Order, purge_mode: str, now: float) -> dict[str, Any]:
+def begun(target: Target, why: Order, purge_mode: str, now: float) -> Eviction:
     """The task for a target that must be left."""
     until = "" if why.at < 0 else f" any longer than until {written_time(why.at)}"
-    return {
-        "fromCluster": target["name"],
-        "purgeMode": purge_mode,
-        **({"replicas": target["replicas"]} if target.get("replicas") else {}),
-        "reason": REASON,
-        "message": f"the taint {why.taint} is not tolerated{until}",
-        "producer": PRODUCER,
-        _STAMP: written_time(now),
-    }
-
-
-def stamped(task: Object, now: float) -> Object:
-    """The task with the time since which it counts."""
-    return task if task.get(_STAMP) else {**task, _STAMP: written_time(now)}
-
-
-def is_of_taint(task: Object) -> bool:
-    """Whether a task is of ours, for a taint, and leaves the copy alone until it is replaced."""
-    return (
-        task.get("producer") == PRODUCER
-        and task.get("purgeMode") not in AT_ONCE
-        and task.get("suppressDeletion") is None
+    return eviction(
+        {
+            "fromCluster": target.name,
+            "purgeMode": purge_mode,
+            **({"replicas": target.replicas} if target.replicas else {}),
+            "reason": REASON,
+            "message": f"the taint {why.taint} is not tolerated{until}",
+            "producer": PRODUCER,
+            _STAMP: written_time(now),
+        }
     )
 
 
-def fate(task: Object, given: Given, now: float) -> tuple[Fate, float | None]:
+def stamped(task: Eviction, now: float) -> Eviction:
+    """The task with the time since which it counts."""
+    return task if task.created is not None else eviction({**task.wire, _STAMP: written_time(now)})
+
+
+def is_of_taint(task: Eviction) -> bool:
+    """Whether a task is of ours, for a taint, and leaves the copy alone until it is replaced."""
+    return task.producer == PRODUCER and not task.is_at_once and task.suppressed is None
+
+
+def fate(task: Eviction, given: Given, now: float) -> tuple[Fate, float | None]:
     """What becomes of a task, and in how many seconds that may be another thing."""
-    suppressed = task.get("suppressDeletion")
-    if suppressed is not None:
-        return (Fate.STAYS if suppressed else Fate.DONE), None
-    if task["fromCluster"] in given.back:
+    if task.suppressed is not None:
+        return (Fate.STAYS if task.suppressed else Fate.DONE), None
+    if task.cluster in given.back:
         return Fate.BACK, None
     if given.replacement is Replacement.HEALTHY:
         return Fate.DONE, None
-    left = _since(task, now) + _grace(task, given) - now
+    since = now if task.created is None else task.created
+    left = since + (given.timeout_s if task.grace_s is None else task.grace_s) - now
     if left > 0:
         return Fate.STAYS, left
-    gone = task.get("purgeMode") in AT_ONCE
-    return (Fate.DONE if gone or given.replacement else Fate.STUCK), None
-
-
-def _since(task: Object, now: float) -> float:
-    found = instant(task, _STAMP, "")
-    return now if found is None else found / _NANOSECONDS
-
-
-def _grace(task: Object, given: Given) -> float:
-    own = task.get("gracePeriodSeconds")
-    return given.timeout_s if own is None else float(own)
+    return (Fate.DONE if task.is_at_once or given.replacement else Fate.STUCK), None

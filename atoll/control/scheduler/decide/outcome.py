@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.dialects.karmada.standing import LAST, OBSERVED_GENERATION, OBSERVED_TERM, Standing
+from atoll.dialects.karmada.standing import LAST, OBSERVED_GENERATION, OBSERVED_TERM
 from atoll.dialects.kubernetes.conditions import Condition, find, stated
 from atoll.dialects.wire import written_time
 from atoll.model.action import Action, Object, Tell
 from atoll.model.binding import Target
 from atoll.model.decision import Verdict
+from atoll.model.standing import Standing
 
 SCHEDULED = "Scheduled"
 SUCCESS = "Binding has been scheduled successfully."

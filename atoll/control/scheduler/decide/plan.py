@@ -33,7 +33,6 @@ from atoll.dialects.karmada.standing import (
     DEFAULT_SCHEDULER,
     LAST,
     MARK,
-    Standing,
     is_placed_by,
     is_told,
     mark,
@@ -45,10 +44,11 @@ from atoll.model.action import NOTHING, Action, Object, Plan, Update
 from atoll.model.binding import Binding, Target
 from atoll.model.decision import Verdict
 from atoll.model.intent import Failback
+from atoll.model.ordinals import Range
+from atoll.model.standing import Standing
 from atoll.scheduling.cycle import decide, terms_from
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.fleet import Fleet
-from atoll.scheduling.ordinals import Range
 from atoll.scheduling.question import NOWHERE, Surroundings
 from atoll.scheduling.setting import USUAL_SETTING, Setting
 from atoll.scheduling.trigger import Trigger, trigger

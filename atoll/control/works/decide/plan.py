@@ -21,7 +21,7 @@ from atoll.dialects.wire import instant
 from atoll.errors import AtollError, Invalid
 from atoll.model.action import NOTHING, Action, Create, Delete, Object, Plan, Ref, Tell, Update
 from atoll.model.cluster import Cluster
-from atoll.scheduling.ordinals import Range
+from atoll.model.ordinals import Range
 
 NOT_SENT = "SyncWorkFailed"
 MOVE_LIMIT_S = 600.0

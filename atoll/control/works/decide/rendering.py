@@ -21,8 +21,8 @@ from atoll.errors import AtollError, Invalid
 from atoll.model.action import Object, Ref
 from atoll.model.binding import Target
 from atoll.model.cluster import Cluster
+from atoll.model.ordinals import Range
 from atoll.scheduling import webster
-from atoll.scheduling.ordinals import Range
 
 OVERWRITE, ABORT = "overwrite", "abort"
 

@@ -14,7 +14,7 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.ordinals import STEP, TOLD, telling
 from atoll.dialects.karmada.references import marks_of
 from atoll.model.action import Object
-from atoll.scheduling.ordinals import Range
+from atoll.model.ordinals import Range
 
 _TOLD_ANEW = (names.APPLIED_OVERRIDES, names.APPLIED_CLUSTER_OVERRIDES, TOLD)
 

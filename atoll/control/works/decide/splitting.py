@@ -21,7 +21,8 @@ from atoll.dialects.karmada.ordinals import (
     told_range,
 )
 from atoll.model.action import Object
-from atoll.scheduling.ordinals import Range, next_steps
+from atoll.model.ordinals import Range
+from atoll.scheduling.ordinals import next_steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,49 @@
+"""Karmada's kinds that are read as values, each with its version and its decoder."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from atoll.dialects.karmada.objects import members, policies, resource_bindings, works
+from atoll.model.action import Object
+from atoll.model.member import Member
+from atoll.model.policy import OverridePolicy, PropagationPolicy
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.work import Work
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[T]):
+    """One kind in one version. `decode` is given an object, and the value of the one before."""
+
+    api_version: str
+    kind: str
+    decode: Callable[[Object, T | None], T]
+
+
+_BINDING = "work.karmada.io/v1alpha2"
+_POLICY = "policy.karmada.io/v1alpha1"
+RESOURCE_BINDING: Kind[ResourceBinding] = Kind(
+    _BINDING, "ResourceBinding", resource_bindings.decode
+)
+CLUSTER_RESOURCE_BINDING: Kind[ResourceBinding] = Kind(
+    _BINDING, "ClusterResourceBinding", resource_bindings.decode
+)
+WORK: Kind[Work] = Kind("work.karmada.io/v1alpha1", "Work", works.decode)
+PROPAGATION_POLICY: Kind[PropagationPolicy] = Kind(
+    _POLICY, "PropagationPolicy", policies.decode_propagation
+)
+CLUSTER_PROPAGATION_POLICY: Kind[PropagationPolicy] = Kind(
+    _POLICY, "ClusterPropagationPolicy", policies.decode_propagation
+)
+OVERRIDE_POLICY: Kind[OverridePolicy] = Kind(_POLICY, "OverridePolicy", policies.decode_override)
+CLUSTER_OVERRIDE_POLICY: Kind[OverridePolicy] = Kind(
+    _POLICY, "ClusterOverridePolicy", policies.decode_override
+)
+CLUSTER: Kind[Member] = Kind("cluster.karmada.io/v1alpha1", "Cluster", members.decode)
+
+BINDINGS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
+PROPAGATION_POLICIES = (PROPAGATION_POLICY, CLUSTER_PROPAGATION_POLICY)
+OVERRIDE_POLICIES = (OVERRIDE_POLICY, CLUSTER_OVERRIDE_POLICY)

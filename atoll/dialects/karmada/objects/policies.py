@@ -1,0 +1,82 @@
+"""Karmada's propagation and override policies, read from the wire.
+
+A label selector that cannot be read means nothing: whoever wrote it was told on writing.
+"""
+
+from atoll.dialects.karmada import affinity
+from atoll.dialects.karmada.objects import metadata
+from atoll.dialects.kubernetes.selectors import label_selector
+from atoll.dialects.wire import INT32, Wire, at, checked, number, part, parts, text, texts
+from atoll.errors import Invalid
+from atoll.model.action import Object
+from atoll.model.policy import OverridePolicy, OverrideRule, PropagationPolicy, ResourceSelector
+from atoll.model.selector import NOTHING, Selector
+
+
+def decode_override(wire: Object, before: OverridePolicy | None = None) -> OverridePolicy:
+    """The override policy that this object is."""
+    meta = metadata.decode(wire)
+    selectors: tuple[ResourceSelector, ...] = ()
+    try:
+        spec = checked(wire.get("spec") or {}, "spec")
+        selectors = _selectors(spec)
+        return OverridePolicy(wire, meta, selectors, _rules(spec))
+    except Invalid as problem:
+        return OverridePolicy(wire, meta, selectors, problem=problem)
+
+
+def decode_propagation(wire: Object, before: PropagationPolicy | None = None) -> PropagationPolicy:
+    """The propagation policy that this object is."""
+    meta = metadata.decode(wire)
+    try:
+        spec = checked(wire.get("spec") or {}, "spec")
+        prioritized = part(spec, "schedulePriority", "spec") or {}
+        return PropagationPolicy(
+            wire=wire,
+            meta=meta,
+            selectors=_selectors(spec),
+            priority=number(spec, "priority", "spec", least=-INT32 - 1) or 0,
+            preempts=text(spec, "preemption", "spec") == "Always",
+            is_lazy=text(spec, "activationPreference", "spec") == "Lazy",
+            dependent_overrides=texts(spec, "dependentOverrides", "spec"),
+            priority_class=text(prioritized, "priorityClassName", "spec.schedulePriority"),
+        )
+    except Invalid as problem:
+        return PropagationPolicy(wire, meta, problem=problem)
+
+
+def _selectors(spec: Wire) -> tuple[ResourceSelector, ...]:
+    return tuple(
+        ResourceSelector(
+            text(each, "apiVersion", here),
+            text(each, "kind", here),
+            text(each, "namespace", here),
+            text(each, "name", here),
+            _labels(each),
+        )
+        for here, each in parts(spec, "resourceSelectors", "spec")
+    )
+
+
+def _labels(selector: Wire) -> Selector | None:
+    written = selector.get("labelSelector")
+    if written is None:
+        return None
+    try:
+        return label_selector(checked(written, "labelSelector"), "labelSelector")
+    except Invalid:
+        return NOTHING
+
+
+def _rules(spec: Wire) -> tuple[OverrideRule, ...]:
+    written = list(parts(spec, "overrideRules", "spec")) or [("spec", spec)]
+    return tuple(_rule(each, here) for here, each in written)
+
+
+def _rule(wire: Wire, path: str) -> OverrideRule:
+    target = part(wire, "targetCluster", path)
+    return OverrideRule(
+        overriders=part(wire, "overriders", path) or {},
+        path=at(path, "overriders"),
+        target=None if target is None else affinity.decode(target, at(path, "targetCluster")),
+    )
