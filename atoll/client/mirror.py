@@ -7,7 +7,7 @@ object. A server that gets an object back without it keeps what it knew.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 from atoll.client.api import ApiClient, Change, Collection, Head, Refused, Wire
 from atoll.client.transport import Unreachable
@@ -63,12 +63,19 @@ class Mirror:
 
     def by(self, sorter: Sorter, value: Hashable) -> list[Wire]:
         """The objects that a sorter files under a value; filed once, and kept so."""
+        return list(self._shelf(sorter, value).values())
+
+    def count(self, sorter: Sorter, value: Hashable) -> int:
+        """How many objects a sorter files under a value."""
+        return len(self._shelf(sorter, value))
+
+    def _shelf(self, sorter: Sorter, value: Hashable) -> Mapping[Key, Wire]:
         shelves = self._shelves.get(sorter)
         if shelves is None:
             shelves = self._shelves[sorter] = {}
             for wire in self:
                 _file(shelves, sorter, None, wire)
-        return list(shelves.get(value, {}).values())
+        return shelves.get(value, {})
 
     def within(self, namespace: str) -> list[Wire]:
         """The objects of one namespace."""

@@ -7,7 +7,6 @@ from detection_world import make_policy, make_template
 
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.templates import (
-    Closeness,
     Rules,
     closeness,
     is_template,
@@ -15,6 +14,7 @@ from atoll.dialects.karmada.templates import (
     skipped_namespaces,
 )
 from atoll.errors import Invalid
+from atoll.model.resource_selector import Closeness
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 import pytest
 from detection_world import World, make_policy, make_template
 
-from atoll.control.policies.decide import claimed_by, depending, wakes
+from atoll.control.policies.decide import claimed_by, wakes
+from atoll.control.policies.index import PolicyIndex
 from atoll.dialects.karmada import names
 from atoll.model.action import NOTHING, Object, Ref, Update
 
@@ -71,7 +72,7 @@ def test_whom_a_change_wakes(old: Object | None, new: Object | None, expected: l
     held["metadata"]["labels"] = {names.POLICY_ID: "id-p"} if old else {}
     held["metadata"]["annotations"] = {names.POLICY_NAMESPACE: "shop", names.POLICY_NAME: "p"}
     templates = [held, *(make_template(name) for name in ("web", "api", "db"))]
-    assert sorted(each.name for each in wakes(old, new, templates)) == expected
+    assert sorted(each.name for each in wakes((old, new), templates)) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,4 +90,10 @@ def test_who_waits_for_an_override(override: Ref, expected: list[str]) -> None:
         make_policy("wide", namespace="", dependentOverrides=["o"]),
         make_policy("free"),
     ]
-    assert [each["metadata"]["name"] for each in depending(policies, override)] == expected
+    index = PolicyIndex()
+    for each in policies:
+        index.changed(None, each)
+    assert [each["metadata"]["name"] for each in index.waiting_for(override)] == expected
+    for each in policies:
+        index.changed(each, make_policy(each["metadata"]["name"], namespace=Ref.of(each).namespace))
+    assert not index.waiting_for(override)

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 
 from atoll.client.api import Wire
-from atoll.client.mirror import Mirror
 from atoll.control.detector.decide import plan as templates
 from atoll.control.detector.decide.binding import Interpreted
 from atoll.control.hub import (
@@ -20,10 +19,18 @@ from atoll.control.hub import (
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
 from atoll.control.policies import decide as policies
+from atoll.control.policies.index import (
+    CLUSTER_OVERRIDE,
+    OVERRIDE,
+    PolicyIndex,
+    priority_classes,
+    waits_for,
+)
+from atoll.control.policies.templates import Held, candidates
 from atoll.control.refusals import tell_owner
 from atoll.dialects.karmada.claims import Claim, claim_for, claim_of
 from atoll.dialects.karmada.references import binding_of, template_of
-from atoll.dialects.karmada.templates import Rules, is_template
+from atoll.dialects.karmada.templates import Rules, is_template, selectors_of
 from atoll.effects import stopwatch
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
@@ -35,8 +42,9 @@ PRIORITY_CLASS = ("scheduling.k8s.io/v1", "PriorityClass")
 
 def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], Loop[Ref]]:
     """The loops of templates and of policies; `placed` gives a binding its targets, if it can."""
-    releaser = Controller("policies", partial(_observe_policy, hub), policies.plan)
-    looking = Loop(_detector(hub, placed), hub.performer, hub.turns)
+    known, held = PolicyIndex(), Held(hub)
+    releaser = Controller("policies", partial(_observe_policy, hub, held), policies.plan)
+    looking = Loop(_detector(hub, known, placed), hub.performer, hub.turns)
     releasing = Loop(releaser, hub.performer, hub.turns)
 
     def template_changed(before: Wire | None, after: Wire | None) -> None:
@@ -48,10 +56,13 @@ def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], 
     def policy_changed(before: Wire | None, after: Wire | None) -> None:
         if not meant_otherwise(before, after):
             return
-        for ref in policies.wakes(before, after, _templates_for(hub, before, after)):
-            looking.wake(ref)
+        look_at_templates(before, after)
         if after is not None:
             releasing.wake(Ref.of(after))
+
+    def look_at_templates(*versions: Object | None) -> None:
+        for ref in policies.wakes(versions, _templates_for(hub, held, *versions)):
+            looking.wake(ref)
 
     def binding_changed(before: Wire | None, after: Wire | None) -> None:
         wire = after or before
@@ -60,20 +71,22 @@ def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], 
             looking.wake(template_of(wire), Level.ARRIVE if after is None else Level.REPORT)
 
     def override_changed(before: Wire | None, after: Wire | None) -> None:
-        override = Ref.of(after or before or {})
-        for policy in policies.depending(_all_policies(hub), override):
-            policy_changed(None, dict(policy))
+        # Policies wait for override policies to be there, whatever those say.
+        if before is None or after is None:
+            for policy in known.waiting_for(Ref.of(after or before or {})):
+                look_at_templates(policy)
 
     def priority_changed(before: Wire | None, after: Wire | None) -> None:
         name = (after or before or {})["metadata"]["name"]
-        for policy in policies.prioritized(_all_policies(hub), name):
-            policy_changed(None, dict(policy))
+        for policy in known.prioritized_by(name):
+            look_at_templates(policy)
 
     if hub.features.PriorityBasedScheduling:
         hub.want(*PRIORITY_CLASS)
         hub.hear(PRIORITY_CLASS[1], priority_changed)
     hub.hear_templates(template_changed)
     for kind in POLICY_KINDS:
+        hub.hear(kind, known.changed)
         hub.hear(kind, policy_changed)
     for kind in OVERRIDE_KINDS:
         hub.hear(kind, override_changed)
@@ -82,7 +95,7 @@ def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], 
     return looking, releasing
 
 
-def _detector(hub: Hub, placed: Callable[[Object], Object]) -> Controller[Ref]:
+def _detector(hub: Hub, known: PolicyIndex, placed: Callable[[Object], Object]) -> Controller[Ref]:
     def matched(seen: templates.SeenTemplate) -> Plan:
         begun = stopwatch()
         plan = templates.plan(seen)
@@ -91,7 +104,7 @@ def _detector(hub: Hub, placed: Callable[[Object], Object]) -> Controller[Ref]:
 
     return Controller(
         "detector",
-        partial(_observe_template, hub),
+        partial(_observe_template, hub, known),
         matched,
         tell_owner(hub, templates.NOT_APPLIED, template_behind),
         took=hub.numbers.apply_took,
@@ -112,22 +125,20 @@ def template_behind(wire: Object) -> Ref:
     return template_of(wire) if is_binding else Ref.of(wire)
 
 
-def _observe_template(hub: Hub, ref: Ref) -> templates.SeenTemplate | None:
+def _observe_template(hub: Hub, known: PolicyIndex, ref: Ref) -> templates.SeenTemplate | None:
     template = hub.plane.find(ref)
     if template is None:
         return None
+    selecting = known.of_template(template)
+    overrides = {each for policy in selecting for each in _overrides(hub, policy)}
     return templates.SeenTemplate(
         template=template,
-        policies=tuple(_policies_for(hub, ref.namespace)),
+        policies=selecting,
         binding=hub.plane.find(binding_of(ref)),
         interpreted=_interpreted(hub, template),
-        overrides=frozenset(
-            each["metadata"]["name"] for each in hub.in_namespace("OverridePolicy", ref.namespace)
-        ),
-        cluster_overrides=frozenset(
-            each["metadata"]["name"] for each in hub.plane.all(POLICY, "ClusterOverridePolicy")
-        ),
-        priorities=_priorities(hub),
+        overrides=frozenset(name for namespace, name in overrides if namespace),
+        cluster_overrides=frozenset(name for namespace, name in overrides if not namespace),
+        priorities=_priorities(hub, selecting),
         rules=replace(
             RULES,
             preemption=hub.features.PropagationPolicyPreemption,
@@ -138,11 +149,22 @@ def _observe_template(hub: Hub, ref: Ref) -> templates.SeenTemplate | None:
     )
 
 
-def _priorities(hub: Hub) -> dict[str, int]:
-    """The values of priority classes, where the plane has any and someone asks."""
-    found = hub.plane.all(*PRIORITY_CLASS) if hub.features.PriorityBasedScheduling else []
-    values = ((each["metadata"]["name"], each.get("value")) for each in found)
-    return {name: value for name, value in values if isinstance(value, int)}
+def _overrides(hub: Hub, policy: Object) -> Iterator[tuple[str, str]]:
+    """The override policies that a policy waits for and that are there."""
+    for namespace, name in waits_for(policy):
+        kind = OVERRIDE if namespace else CLUSTER_OVERRIDE
+        if hub.plane.find(Ref(POLICY, kind, namespace, name)) is not None:
+            yield namespace, name
+
+
+def _priorities(hub: Hub, policies: Iterable[Object]) -> dict[str, int]:
+    """The values of the priority classes that policies name, where anyone asks."""
+    if not hub.features.PriorityBasedScheduling:
+        return {}
+    named = {name: None for policy in policies for name in priority_classes(policy)}
+    found = {name: hub.plane.find(Ref(*PRIORITY_CLASS, "", name)) for name in named}
+    values = {name: (each or {}).get("value") for name, each in found.items()}
+    return {name: value for name, value in values.items() if isinstance(value, int)}
 
 
 def _interpreted(hub: Hub, template: Object) -> Interpreted:
@@ -158,58 +180,40 @@ def _interpreted(hub: Hub, template: Object) -> Interpreted:
     return Interpreted() if found is None else Interpreted(found.count, found.requirements)
 
 
-def _policies_for(hub: Hub, namespace: str) -> list[Wire]:
-    own = hub.in_namespace("PropagationPolicy", namespace) if namespace else []
-    return own + hub.plane.all(POLICY, "ClusterPropagationPolicy")
-
-
-def _all_policies(hub: Hub) -> list[Wire]:
-    return [each for kind in POLICY_KINDS for each in hub.plane.all(POLICY, kind)]
-
-
-def _templates_for(hub: Hub, *versions: Wire | None) -> list[Wire]:
-    """The templates that versions of a policy may mean, and those it holds; no others are seen."""
+def _templates_for(hub: Hub, held: Held, *versions: Object | None) -> list[Wire]:
+    """The templates that versions of a policy may mean, and those it holds; few others are seen."""
     found: dict[Ref, Wire] = {}
     for policy in versions:
         if policy is not None:
-            for each in (*_selected(hub, policy), *_held(hub, policy)):
+            for each in (*_selected(hub, policy), *held.by(claim_for(policy))):
                 found[Ref.of(each)] = each
     return [each for each in found.values() if is_template(each, RULES)]
 
 
-def _selected(hub: Hub, policy: Wire) -> Iterator[Wire]:
-    """What is of a kind and in a namespace that a policy selects from."""
-    for selector in policy["spec"].get("resourceSelectors") or ():
-        mirror = hub.plane.mirrored(selector["apiVersion"], selector["kind"])
+def _selected(hub: Hub, policy: Object) -> Iterator[Wire]:
+    """What a policy may select, as its selectors find it."""
+    for selector in selectors_of(policy):
+        mirror = hub.plane.mirrored(selector.api_version, selector.kind)
         if mirror is not None:
-            yield from in_reach(policy, selector, mirror)
+            yield from candidates(selector, mirror)
 
 
-def in_reach(policy: Object, selector: Object, mirror: Mirror) -> Iterable[Wire]:
-    """The objects of a kind among which a selector of a policy may mean some."""
-    namespace = policy["metadata"].get("namespace") or selector.get("namespace")
-    return mirror.within(namespace) if namespace else mirror
+def _observe_policy(hub: Hub, held: Held, ref: Ref) -> policies.SeenPolicy | None:
+    policy = hub.plane.find(ref)
+    if policy is None or not policy["metadata"].get("deletionTimestamp"):
+        return None
+    claim = claim_for(policy)
+    bindings = [each for kind in BINDING_KINDS for each in _claimed(hub, claim, kind)]
+    templates = [each for each in held.by(claim) if is_template(each, RULES)]
+    return policies.SeenPolicy(policy, tuple(templates), tuple(bindings))
 
 
-def _held(hub: Hub, policy: Wire) -> Iterator[Wire]:
-    for each in hub.template_collections():
-        yield from _claimed(hub, policy, each.api_version, each.kind)
-
-
-def _claimed(hub: Hub, policy: Wire, api_version: str, kind: str) -> list[Wire]:
-    mirror, claim = hub.plane.mirrored(api_version, kind), claim_for(policy)
+def _claimed(hub: Hub, claim: Claim | None, kind: str) -> list[Wire]:
+    """The bindings of a kind that carry a claim."""
+    mirror = hub.plane.mirrored(BINDING, kind)
     return [] if mirror is None or claim is None else mirror.by(_claims, claim)
 
 
 def _claims(wire: Wire) -> tuple[Claim, ...]:
     claim = claim_of(wire)
     return () if claim is None else (claim,)
-
-
-def _observe_policy(hub: Hub, ref: Ref) -> policies.SeenPolicy | None:
-    policy = hub.plane.find(ref)
-    if policy is None or not policy["metadata"].get("deletionTimestamp"):
-        return None
-    bindings = [each for kind in BINDING_KINDS for each in _claimed(hub, policy, BINDING, kind)]
-    held = [each for each in _held(hub, policy) if is_template(each, RULES)]
-    return policies.SeenPolicy(policy, tuple(held), tuple(bindings))

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 
 from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
-from atoll.control.detector.wiring import RULES, in_reach
+from atoll.control.detector.wiring import RULES
 from atoll.control.hub import POLICY_KINDS, Hub, meant_otherwise
 from atoll.control.idle_policies import decide as idle
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
-from atoll.dialects.karmada.templates import Closeness, closeness, is_template
+from atoll.control.policies.templates import candidates
+from atoll.dialects.karmada.templates import closeness, is_template, resource_selector
 from atoll.model.action import Object, Ref
+from atoll.model.resource_selector import Closeness
 
 
 class IdlePolicies:
@@ -59,8 +61,9 @@ class IdlePolicies:
         return plane.mirror(found) if found in self._hub.template_collections() else None
 
 
-def _meant(policy: Wire, selector: Object, mirror: Mirror) -> Iterator[Wire]:
+def _meant(policy: Wire, wire: Object, mirror: Mirror) -> Iterator[Wire]:
     """The templates of a kind that a policy selects."""
-    for each in in_reach(policy, selector, mirror):
+    selector = resource_selector(wire, policy["metadata"].get("namespace") or "")
+    for each in () if selector is None else candidates(selector, mirror):
         if is_template(each, RULES) and closeness(policy, each) > Closeness.NOT_MEANT:
             yield each

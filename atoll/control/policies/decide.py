@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.claims import claim_for, claim_of, is_going, released
-from atoll.dialects.karmada.templates import CLUSTER_POLICY, Closeness, closeness
+from atoll.dialects.karmada.templates import CLUSTER_POLICY, closeness
 from atoll.model.action import NOTHING, Object, Plan, Ref, Update
+from atoll.model.resource_selector import Closeness
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +48,10 @@ def claimed_by(policy: Object, objects: Iterable[Object]) -> tuple[Object, ...]:
     )
 
 
-def wakes(old: Object | None, new: Object | None, templates: Iterable[Object]) -> tuple[Ref, ...]:
+def wakes(versions: Iterable[Object | None], templates: Iterable[Object]) -> tuple[Ref, ...]:
     """The templates to look at again after a policy came, changed or went."""
-    policies = [each for each in (old, new) if each is not None]
+    policies = [each for each in versions if each is not None]
     return tuple(Ref.of(each) for each in templates if _concerns(policies, each))
-
-
-def depending(policies: Iterable[Object], override: Ref) -> tuple[Object, ...]:
-    """The policies that are not applied until this override policy exists."""
-    return tuple(each for each in policies if _names(each, override))
-
-
-def prioritized(policies: Iterable[Object], priority_class: str) -> tuple[Object, ...]:
-    """The policies that take their priority from this class."""
-    asked = [((each.get("spec") or {}).get("schedulePriority") or {}, each) for each in policies]
-    return tuple(each for one, each in asked if one.get("priorityClassName") == priority_class)
 
 
 def _concerns(policies: list[Object], template: Object) -> bool:
@@ -69,12 +59,3 @@ def _concerns(policies: list[Object], template: Object) -> bool:
     if claim and claim in map(claim_for, policies):
         return True
     return any(closeness(each, template) > Closeness.NOT_MEANT for each in policies)
-
-
-def _names(policy: Object, override: Ref) -> bool:
-    cluster_wide = override.kind == "ClusterOverridePolicy"
-    if (policy.get("kind") == CLUSTER_POLICY) != cluster_wide:
-        return False
-    if not cluster_wide and policy["metadata"].get("namespace") != override.namespace:
-        return False
-    return override.name in ((policy.get("spec") or {}).get("dependentOverrides") or ())

@@ -7,12 +7,12 @@ object. Knows nothing of other policies: which one wins is the business of `choo
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 
 from atoll.dialects.karmada import names
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.errors import Invalid
 from atoll.model.action import Object
+from atoll.model.resource_selector import Closeness, ResourceSelector
 
 POLICY, CLUSTER_POLICY = "PropagationPolicy", "ClusterPropagationPolicy"
 
@@ -22,15 +22,6 @@ _API_PARTS_MAX = 3
 _ROOT_CA = "kube-root-ca.crt"
 _CREDENTIALS = "kube-system/extension-apiserver-authentication"
 _KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
-
-
-class Closeness(IntEnum):
-    """How closely a selector means an object; the closer one wins among equals."""
-
-    NOT_MEANT = 0
-    KIND = 1
-    LABELS = 2
-    NAME = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,39 +104,36 @@ def is_generated(wire: Object) -> bool:
 
 def closeness(policy: Object, template: Object) -> Closeness:
     """How closely any selector of a policy means a template."""
-    metadata = template.get("metadata") or {}
-    namespace = metadata.get("namespace") or ""
+    if policy.get("kind") == POLICY and not (template.get("metadata") or {}).get("namespace"):
+        return Closeness.NOT_MEANT
+    found = (each.closeness(template) for each in selectors_of(policy))
+    return max(found, default=Closeness.NOT_MEANT)
+
+
+def selectors_of(policy: Object) -> list[ResourceSelector]:
+    """What a policy selects; that of a namespace selects nothing outside of it."""
+    own = ""
     if policy.get("kind") == POLICY:
-        own = (policy.get("metadata") or {}).get("namespace")
-        if not namespace or own != namespace:
-            return Closeness.NOT_MEANT
+        own = (policy.get("metadata") or {}).get("namespace") or ""
     selectors = (policy.get("spec") or {}).get("resourceSelectors") or ()
-    return max((_meant(each, template) for each in selectors), default=Closeness.NOT_MEANT)
+    found = (resource_selector(each, own) for each in selectors)
+    return [each for each in found if each is not None]
 
 
-def _meant(selector: Object, template: Object) -> Closeness:
-    metadata = template.get("metadata") or {}
-    if any(selector.get(key) != template.get(key) for key in ("apiVersion", "kind")):
-        return Closeness.NOT_MEANT
-    if selector.get("namespace") and selector["namespace"] != metadata.get("namespace"):
-        return Closeness.NOT_MEANT
-    if selector.get("name"):
-        named = selector["name"] == metadata.get("name")
-        return Closeness.NAME if named else Closeness.NOT_MEANT
-    if _is_in_every_namespace(template):
-        return Closeness.NOT_MEANT
-    if selector.get("labelSelector") is None:
-        return Closeness.KIND
-    try:
-        wanted = label_selector(selector["labelSelector"], "labelSelector")
-    except Invalid:  # whoever wrote it was told on writing; until it is corrected it means nothing
-        return Closeness.NOT_MEANT
-    matches = wanted.matches(metadata.get("labels") or {})
-    return Closeness.LABELS if matches else Closeness.NOT_MEANT
+def resource_selector(wire: Object, own: str = "") -> ResourceSelector | None:
+    """A selector of a policy that may reach into its own namespace only, if it has one.
 
-
-def _is_in_every_namespace(template: Object) -> bool:
-    """Whether each cluster makes one by itself: whoever means ours must name or label it."""
-    metadata = template.get("metadata") or {}
-    is_default = (template.get("kind"), metadata.get("name")) == ("ServiceAccount", "default")
-    return is_default and not metadata.get("labels")
+    None for one that means nothing: whoever wrote it was told on writing.
+    """
+    namespace = wire.get("namespace") or own
+    if own and namespace != own:
+        return None
+    name, labels = wire.get("name") or "", None
+    if not name and wire.get("labelSelector") is not None:
+        try:
+            labels = label_selector(wire["labelSelector"], "labelSelector")
+        except Invalid:
+            return None
+    return ResourceSelector(
+        wire.get("apiVersion", ""), wire.get("kind", ""), namespace, name, labels
+    )

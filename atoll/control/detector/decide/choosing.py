@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from atoll.dialects.karmada.claims import Claim, claim_for, claim_of, is_going
-from atoll.dialects.karmada.templates import POLICY, Closeness, closeness
+from atoll.dialects.karmada.templates import POLICY, closeness
 from atoll.model.action import Object
+from atoll.model.resource_selector import Closeness
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from atoll.control.works.decide.overriding.targeting import matches
 from atoll.dialects.karmada import affinity
-from atoll.dialects.karmada.templates import Closeness, closeness
+from atoll.dialects.karmada.templates import closeness
 from atoll.dialects.wire import Wire, at, part, parts
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref
 from atoll.model.cluster import Cluster
+from atoll.model.resource_selector import Closeness
 
 
 @dataclass(frozen=True, slots=True)
