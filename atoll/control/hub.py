@@ -345,6 +345,9 @@ class Hub:
             self._reached(site.name)
             await self._reread(site)
         finally:
+            # Nothing may begin there any more while what has begun ends.
+            if self.sites.get(site.name) is site:
+                del self.sites[site.name]
             await site.close()
 
     async def _read_own_kinds(self) -> None:
