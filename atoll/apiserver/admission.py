@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.resource import Branch, Resource
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 

@@ -20,8 +20,7 @@ from atoll.apiserver.schemas.pruning import drop_nulls, prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import root_schema
 from atoll.apiserver.validations.loading import compiled_rules
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 def resources_of(definition: Object) -> list[Resource]:

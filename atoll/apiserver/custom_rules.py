@@ -19,8 +19,8 @@ from atoll.apiserver.schemas.list_types import compile_list_types
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.validating import Validate, compile_validation
 from atoll.apiserver.validations.rules import Part
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Errors = Callable[[Object], list[FieldError]]
 
 _INT32_MAX = 2**31 - 1

@@ -9,15 +9,13 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256, sha512
-from typing import Any
 
 import orjson
 
 from atoll.apiserver.aggregation.merging import NOTHING_BEHIND, Behind, merged_groups
 from atoll.apiserver.catalog import Catalog, Index, Subresource, subresources
 from atoll.apiserver.resource import Resource
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 # The aggregated list of a custom resource's verbs has an order of its own.
 _CUSTOM_ORDER = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")

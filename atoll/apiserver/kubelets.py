@@ -5,18 +5,15 @@ the words of a Kubernetes whose nodes do not answer. A pod without a node has no
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
-from atoll.apiserver.kinds.reading import parts, text
+from atoll.apiserver.kinds.reading import Object, parts, text
 from atoll.apiserver.options import first, parse_query
 from atoll.apiserver.resource import Branch, Errand
 from atoll.apiserver.status import ApiError, bad_request, not_found, plain_500, unavailable
 from atoll.exchange import Response
 from atoll.store.store import Store
-
-Object = dict[str, Any]
 
 _BOTH = ("create", "get")
 _ALL = ("create", "delete", "get", "patch", "update")

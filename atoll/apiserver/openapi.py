@@ -9,7 +9,6 @@ gzipped, for they are large, seldom asked for, and nearly every client takes the
 import gzip
 from collections.abc import Mapping
 from hashlib import sha512
-from typing import Any
 
 import orjson
 
@@ -22,8 +21,7 @@ from atoll.apiserver.openapi_words import in_words
 from atoll.apiserver.operations import META, SPOKEN, paths_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import Facts
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _SHARED_ROOTS = tuple(META + name for name in ("DeleteOptions", "ListMeta", "Patch", "Status"))
 _LEVEL = 1

@@ -4,8 +4,7 @@ from typing import Any
 
 from atoll.apiserver.operations import META, REF
 from atoll.apiserver.resource import Resource
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _GVK = "x-kubernetes-group-version-kind"
 

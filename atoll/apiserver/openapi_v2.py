@@ -8,7 +8,7 @@ them, less is said about it, as Kubernetes does, so that no client refuses what 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _V3_REF = "#/components/schemas/"
 _V2_REF = "#/definitions/"

@@ -5,11 +5,9 @@ other fields of built-in kinds go without; those of custom kinds are described b
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from atoll.apiserver.operations import META
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _OF_AN_OBJECT = {
     "apiVersion": "APIVersion defines by which group and version of the API the object is written.",

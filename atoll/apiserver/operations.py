@@ -5,12 +5,10 @@ Schemas are referred to by name; `openapi` provides them.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from atoll.apiserver.catalog import Subresource, subresources
 from atoll.apiserver.resource import Resource
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 REF = "#/components/schemas/"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."

@@ -14,8 +14,8 @@ from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.schema import Schema
 from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.exchange import Request, Response
+from atoll.wire import Object as Object
 
-Object = dict[str, Any]
 Path = tuple[str, ...]
 Changed = Callable[[Object, Object, list[str]], list[FieldError]]
 

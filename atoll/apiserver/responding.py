@@ -7,7 +7,6 @@ slowly keeps nothing in memory but what is stored anyway.
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 import orjson
 
@@ -20,8 +19,7 @@ from atoll.apiserver.verbs.reading import Listing, list_head
 from atoll.apiserver.verbs.writing import Written
 from atoll.exchange import Response
 from atoll.store.record import Record
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 JSON = {"Content-Type": "application/json"}
 # A browser is not to take such a text for a page: what it says may have come from who asked.

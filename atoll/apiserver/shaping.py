@@ -7,7 +7,6 @@ those bytes joined.
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 import orjson
 
@@ -15,8 +14,7 @@ from atoll.apiserver.bodies.encoding import encode_yaml
 from atoll.apiserver.negotiation import Representation
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.tables import partial, partial_list, table
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 class Shaper:

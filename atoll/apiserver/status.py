@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atoll.apiserver.fields.error import FieldError
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 class ApiError(Exception):

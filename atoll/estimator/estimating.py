@@ -21,8 +21,8 @@ from atoll.scheduling.nodes.fitting import fits
 from atoll.scheduling.nodes.sets import fits_sets
 from atoll.scheduling.nodes.table import NodeTable
 from atoll.scheduling.nodes.view import filled
+from atoll.wire import Object
 
-Object = dict[str, Any]
 _NANO = 1_000_000_000
 
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atoll.estimator.protobuf import Listed, Mapped, Table, decode, encode
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 SERVICE = "github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
 

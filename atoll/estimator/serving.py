@@ -16,8 +16,7 @@ from atoll.errors import AtollError, Invalid, UsageError
 from atoll.estimator.grpc import PORT, Bytes, Trust, server_tls
 from atoll.estimator.messages import METHODS, path, read_request, write_answer
 from atoll.estimator.protobuf import Malformed
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 class NotHere(AtollError):

@@ -6,7 +6,6 @@ question about a kind that we do not know is answered with yes: nobody is to be 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 import orjson
 
@@ -23,8 +22,8 @@ from atoll.exchange import Request, Response
 from atoll.hosting.reviewing import Asked, allowed, asked_in, converted, refused, shown_place
 from atoll.hosting.translating import SHOWN
 from atoll.interpreting.asking import Known, Unanswered
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Answer = Callable[[Asked], Awaitable[Object]]
 
 DEFAULTS, RULES, PROTECTION = "/admission/defaults", "/admission/rules", "/admission/protection"

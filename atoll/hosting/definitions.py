@@ -6,13 +6,11 @@ older version of the bindings is served where somebody converts it, and only the
 """
 
 from functools import cache
-from typing import Any
 
 from atoll.apiserver.karmada.definitions import definitions, for_kubernetes
 from atoll.apiserver.placement.definitions import own_definitions
 from atoll.hosting.translating import KEPT, SHOWN
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _ABOUT = (
     "What is kept of a Cluster. Read and write clusters.cluster.karmada.io instead: it shows the"

@@ -5,13 +5,11 @@ Data only; nobody is asked.
 """
 
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 from atoll.errors import UsageError
 from atoll.hosting.installation import NAME
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 OUTSIDE = f"{NAME}-outside"
 _HTTPS = 443

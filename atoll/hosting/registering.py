@@ -7,7 +7,6 @@ path, in their order. Who applies them, and what the webhooks say, is known else
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 import orjson
 
@@ -21,8 +20,7 @@ from atoll.hosting.definitions import host_definitions
 from atoll.hosting.installation import METRICS, NAME
 from atoll.hosting.place import Place
 from atoll.hosting.translating import KEPT, SHOWN
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 DEFINITIONS = Collection(
     "apiextensions.k8s.io/v1",

@@ -4,7 +4,6 @@ Only roles and their bindings are followed: who may go where follows from all of
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 from atoll.client.api import ApiClient, Missing
 from atoll.client.collection import Collection
@@ -12,8 +11,7 @@ from atoll.client.mirror import Mirror
 from atoll.dialects.karmada.proxy_access import Subjects, let_through
 from atoll.hosting.translating import KEPT, shown_object
 from atoll.members.objects import ROLE_BINDINGS, ROLES, SECRETS
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _RECORDS = Collection(KEPT.api_version, KEPT.kind, KEPT.plural, namespaced=False)
 

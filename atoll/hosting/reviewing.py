@@ -18,8 +18,7 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request
 from atoll.dialects.karmada import older
 from atoll.hosting.translating import KEPT, SHOWN, shown_object
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _ADMISSION, _CONVERSION = "AdmissionReview", "ConversionReview"
 _NEWER = "work.karmada.io/v1alpha2"

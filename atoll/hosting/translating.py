@@ -20,8 +20,7 @@ from atoll.apiserver.bodies.patches import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from atoll.apiserver.negotiation import Representation, negotiate
 from atoll.apiserver.status import bad_request
 from atoll.exchange import Request, Response
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ controllers want of them.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import orjson
 
@@ -17,8 +16,7 @@ from atoll.simulated.hand import Hand
 from atoll.simulated.plans.budgets import COLLECTION, plan
 from atoll.simulated.plans.census import Census, Pod
 from atoll.store.record import Event
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 PODS = "pods"
 _CONTROLLERS = {

@@ -5,7 +5,6 @@ spoken there is the business of `remote_command`, what commands answer that of `
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -19,8 +18,7 @@ from atoll.simulated.logs import PODS
 from atoll.simulated.remote_command import remote_command
 from atoll.simulated.shell import Surroundings
 from atoll.store.store import Store
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

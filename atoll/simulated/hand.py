@@ -23,7 +23,8 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, same, write
 from atoll.runtime.children import Children
-from atoll.simulated.plans.steps import Change, End, Key, Make, Object, Step, key_of
+from atoll.simulated.plans.steps import Change, End, Key, Make, Step, key_of
+from atoll.wire import Object
 
 PODS, JOBS = "pods", "jobs.batch"
 

@@ -20,7 +20,8 @@ from atoll.simulated.kubelet import Here, Next, Pace, bound, lost, unscheduled, 
 from atoll.simulated.places import Places
 from atoll.simulated.plans.census import Census, Pod
 from atoll.simulated.plans.moulds import Mould, Moulds
-from atoll.simulated.plans.steps import Change, End, Key, Make, Object, Step
+from atoll.simulated.plans.steps import Change, End, Key, Make, Step
+from atoll.wire import Object
 
 PODS, NODES = "pods", "nodes"
 WAITING: Key = (PODS, "")

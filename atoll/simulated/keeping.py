@@ -38,8 +38,9 @@ from atoll.simulated.plans import (
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.revisions import COLLECTION as REVISIONS
 from atoll.simulated.plans.setting import Setting
-from atoll.simulated.plans.steps import End, Key, Make, Object, Plan, Step, status_change
+from atoll.simulated.plans.steps import End, Key, Make, Plan, Step, status_change
 from atoll.store.record import Event, Record
+from atoll.wire import Object
 
 __all__ = ["Keeper", "Pace"]
 

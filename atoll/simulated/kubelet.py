@@ -13,8 +13,7 @@ from typing import Any
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.objects.times import parse_rfc3339, rfc3339
 from atoll.simulated.plans.moulds import CRASH, NEVER_READY, Mould
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 FIRST_BACK_OFF_S, LONGEST_BACK_OFF_S = 10.0, 300.0
 _READY = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")

@@ -19,8 +19,8 @@ from atoll.effects import Effects
 from atoll.errors import Gone
 from atoll.exchange import Response
 from atoll.store.store import Store
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Line = tuple[str, str]  # when, and what
 
 PODS = "pods"

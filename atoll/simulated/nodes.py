@@ -1,7 +1,6 @@
 """Nodes on paper: pools of equal machines in, Node objects out."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from atoll.apiserver.documents import version
 from atoll.apiserver.objects.conditions import condition
@@ -9,8 +8,7 @@ from atoll.dialects.wire import amount
 from atoll.model.amount import CPU, MEMORY, PODS
 from atoll.simulated.allotment import address
 from atoll.simulated.fleets import Pool, taint
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 UNREACHABLE = "node.kubernetes.io/unreachable"

@@ -4,8 +4,6 @@ Done by writing what a cluster in that state would have written: pods, nodes' co
 So it lasts as long as they do, also over a restart.
 """
 
-from typing import Any
-
 from atoll.dialects.kubernetes.quantities import written_amounts
 from atoll.errors import UsageError
 from atoll.model.amount import CPU, MEMORY
@@ -13,8 +11,8 @@ from atoll.simulated.hosts import NODES, PODS
 from atoll.simulated.keeping import Keeper
 from atoll.simulated.nodes import UNREACHABLE, conditions, lost_taints
 from atoll.simulated.plans.steps import Change, End, Make, Step
+from atoll.wire import Object
 
-Object = dict[str, Any]
 NAMESPACE, FILLER = "kube-system", "filler"
 
 

@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 import orjson
 
@@ -18,8 +17,6 @@ from atoll.apiserver.authentication import Identity
 from atoll.apiserver.objects.view import metadata_of
 from atoll.store.record import Record
 from atoll.store.store import Store
-
-Object = dict[str, Any]
 
 ACCOUNTS = "serviceaccounts"
 TOKEN_SECRET = "kubernetes.io/service-account-token"

@@ -11,15 +11,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import orjson
 
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.store.store import Store
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 NAMESPACE = "kube-system"
 TYPE = "bootstrap.kubernetes.io/token"

@@ -6,13 +6,12 @@ to "false".
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from atoll.apiserver.access.issuing import PATHS
+from atoll.wire import Object
 
 GROUP = "rbac.authorization.k8s.io"
 
-Object = dict[str, Any]
 
 AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 _DEFAULTS = {"kubernetes.io/bootstrapping": "rbac-defaults"}

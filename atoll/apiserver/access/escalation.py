@@ -6,7 +6,6 @@ are above it.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.access.roles import GROUP, Roles, role_of
 from atoll.apiserver.access.rules import Rule, described, quoted, rule_of, rules_of, uncovered
@@ -14,8 +13,7 @@ from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.authorization import Attributes, may
 from atoll.apiserver.status import ApiError, forbidden, not_found
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _PLURALS = {"Role": "roles", "ClusterRole": "clusterroles"}
 _EVERYTHING = (

@@ -4,12 +4,9 @@ Two documents, made of the server's signing key and its address. Who may read th
 roles, as everything else.
 """
 
-from typing import Any
-
 from atoll.apiserver.access.accounts import ISSUER
 from atoll.apiserver.access.signing import Signing
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 KEYS_PATH = "/openid/v1/jwks"
 CONFIGURATION_PATH = "/.well-known/openid-configuration"

@@ -6,7 +6,6 @@ and `kubectl auth can-i` ask these, and servers that leave the deciding to this 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.access.accounts import ISSUER, AccountTokens
 from atoll.apiserver.access.roles import Roles
@@ -18,8 +17,8 @@ from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.resource import Asked
 from atoll.apiserver.status import ApiError, bad_request, invalid
 from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Answer = Callable[[Asked], Object]
 
 REVIEWED = ("authentication.k8s.io", "authorization.k8s.io")  # the groups of these kinds

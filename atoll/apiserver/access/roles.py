@@ -6,7 +6,6 @@ looks only at what is bound to the one who asks. Administrators take no lookup a
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -17,8 +16,7 @@ from atoll.apiserver.authorization import Attributes, refusal
 from atoll.apiserver.status import not_found
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 GROUP = "rbac.authorization.k8s.io"
 ROLES = (f"roles.{GROUP}", f"clusterroles.{GROUP}")

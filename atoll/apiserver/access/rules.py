@@ -6,11 +6,9 @@ verbs on paths that are no resources; `*` stands for all.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from atoll.apiserver.authorization import Attributes
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 ALL = "*"
 

@@ -7,7 +7,6 @@ issuing each need a right on the signer that the request names.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import MASTERS, Identity
@@ -16,8 +15,7 @@ from atoll.apiserver.fields import error as fields
 from atoll.apiserver.kinds.certificates import APPROVED, DENIED, GROUP, has_condition, request_of
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.status import ApiError, forbidden, invalid
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 CLIENT = "kubernetes.io/kube-apiserver-client"
 KUBELET = "kubernetes.io/kube-apiserver-client-kubelet"

@@ -5,13 +5,10 @@ pods run: a pod in a plane is a template, and what is added here would be wrong 
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from atoll.apiserver.admitting.refused import Refused
-from atoll.apiserver.kinds.reading import part, parts, text
+from atoll.apiserver.kinds.reading import Object, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
-
-Object = dict[str, Any]
 
 DEFAULT = "default"
 VOLUME = "kube-api-access-"

@@ -12,12 +12,11 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.kinds.reading import items, part, parts, text
+from atoll.apiserver.kinds.reading import Object, items, part, parts, text
 from atoll.effects import Chance
 from atoll.store.record import Event
 from atoll.store.store import Store
 
-Object = dict[str, Any]
 Holder = str | int  # an address, or a node port
 
 COLLECTION = "services"

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from atoll.apiserver.admitting.refused import Refused
-from atoll.apiserver.kinds.reading import part, text
+from atoll.apiserver.kinds.reading import Object, part, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.model.quantity import parse
-
-Object = dict[str, Any]
 
 DEFAULT_STORAGE = (
     "storageclass.kubernetes.io/is-default-class",

@@ -6,15 +6,12 @@ all that is wrong with it, in Kubernetes' words.
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Any
 
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.admitting.sums import Sum, of_container, of_pod
 from atoll.apiserver.kinds.quality import quality
-from atoll.apiserver.kinds.reading import part, parts, text
+from atoll.apiserver.kinds.reading import Object, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
-
-Object = dict[str, Any]
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 _CONTAINERS = (("containers", "container"), ("initContainers", "init container"))

@@ -1,10 +1,6 @@
 """A new node takes no pods until it is known to be ready: it is born with a taint that says so."""
 
-from typing import Any
-
-from atoll.apiserver.kinds.reading import part, parts
-
-Object = dict[str, Any]
+from atoll.apiserver.kinds.reading import Object, part, parts
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 

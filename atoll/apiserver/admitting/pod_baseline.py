@@ -3,7 +3,6 @@
 from atoll.apiserver.admitting.pod_telling import (
     Check,
     Fault,
-    Object,
     containers,
     quoted,
     setters,
@@ -11,6 +10,7 @@ from atoll.apiserver.admitting.pod_telling import (
     uses,
 )
 from atoll.apiserver.kinds.reading import items, part, parts, text
+from atoll.wire import Object
 
 _CAPABILITIES = frozenset(
     [

@@ -7,16 +7,13 @@ would make) come in, and a refusal or a warning goes out. What pods may not have
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.admitting.pod_standards import faults
 from atoll.apiserver.admitting.pod_telling import Fault
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.fields.error import FieldError, invalid
-from atoll.apiserver.kinds.reading import part, parts, text
+from atoll.apiserver.kinds.reading import Object, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
-
-Object = dict[str, Any]
 
 PREFIX = "pod-security.kubernetes.io/"
 LEVELS = ("privileged", "baseline", "restricted")

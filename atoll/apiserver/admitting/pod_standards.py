@@ -9,7 +9,6 @@ from atoll.apiserver.admitting.pod_baseline import BASELINE, capabilities, host_
 from atoll.apiserver.admitting.pod_telling import (
     Check,
     Fault,
-    Object,
     containers,
     quoted,
     setters,
@@ -17,6 +16,7 @@ from atoll.apiserver.admitting.pod_telling import (
     uses,
 )
 from atoll.apiserver.kinds.reading import items, part, parts, text
+from atoll.wire import Object
 
 _VOLUMES = frozenset(
     [

@@ -1,11 +1,9 @@
 """How it is told what is wrong with a pod: by which of its containers, in Kubernetes' words."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from atoll.apiserver.kinds.reading import part, parts, text
+from atoll.apiserver.kinds.reading import Object, part, parts, text
 
-Object = dict[str, Any]
 Fault = tuple[str, str]  # the rule in short, and what breaks it
 Check = Callable[[Object, Object], Fault | None]
 """Looks at a pod's spec and annotations."""

@@ -1,12 +1,9 @@
 """PriorityClasses: a pod's priority is that of the class it names, or of the default one."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from atoll.apiserver.admitting.refused import Refused
-from atoll.apiserver.kinds.reading import part, text
-
-Object = dict[str, Any]
+from atoll.apiserver.kinds.reading import Object, part, text
 
 _POLICY = "PreemptLowerPriority"
 _NO_CLASS: Object = {"value": 0, "preemptionPolicy": _POLICY}

@@ -8,7 +8,6 @@ namespace without quotas there is nothing to do, which is found out in one look-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 import orjson
 
@@ -26,12 +25,11 @@ from atoll.apiserver.admitting.usage import (
     scopes_of,
     used_by,
 )
-from atoll.apiserver.kinds.reading import part
+from atoll.apiserver.kinds.reading import Object, part
 from atoll.apiserver.status import ApiError, forbidden
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
 
-Object = dict[str, Any]
 Place = tuple[str, str]  # a collection, and a name in it
 
 COLLECTION = "resourcequotas"

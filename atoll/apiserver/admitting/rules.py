@@ -6,7 +6,6 @@ so that writing them costs nothing; the rules are in modules of their own, and k
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any
 
 import orjson
 
@@ -33,13 +32,12 @@ from atoll.apiserver.admitting.settings import (
     STORAGE_CLASSES,
     Settings,
 )
-from atoll.apiserver.kinds.reading import part
+from atoll.apiserver.kinds.reading import Object, part
 from atoll.apiserver.objects.metadata import GENERATED_ALPHABET, metadata
 from atoll.apiserver.status import ApiError, forbidden, invalid
 from atoll.effects import Chance
 from atoll.store.store import Store
 
-Object = dict[str, Any]
 Change = Callable[[Admission, Object], Object]
 Check = Callable[[Admission, Object], None]
 

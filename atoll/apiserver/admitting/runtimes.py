@@ -1,14 +1,11 @@
 """RuntimeClasses: what running a pod in a certain way costs, and on which nodes it is possible."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.admitting.tolerations import merged
-from atoll.apiserver.kinds.reading import part, parts
+from atoll.apiserver.kinds.reading import Object, part, parts
 from atoll.model.quantity import parse
-
-Object = dict[str, Any]
 
 _OTHER = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _UNFOUNDED = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"

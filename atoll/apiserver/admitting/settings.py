@@ -6,7 +6,6 @@ has been set up for finds that out in one look. What they mean is known by those
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import orjson
 
@@ -14,8 +13,7 @@ from atoll.apiserver.admitting.pod_security import PREFIX, Policy, policy_of
 from atoll.apiserver.objects.view import metadata_of
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 LIMIT_RANGES = "limitranges"
 PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"

@@ -6,13 +6,12 @@ with those that run beside it; cpu and memory given for the pod as a whole repla
 """
 
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
-from atoll.apiserver.kinds.reading import part, parts, text
+from atoll.apiserver.kinds.reading import Object, part, parts, text
 from atoll.interpreting.quantities import quantity_text
 from atoll.model.quantity import parse
 
-Object = dict[str, Any]
 Side = Literal["requests", "limits"]
 
 _OF_WHOLE = ("cpu", "memory")

@@ -1,11 +1,8 @@
 """Tolerations that pods are given: to stay for a while on a node that is in trouble."""
 
 from collections.abc import Iterable
-from typing import Any
 
-from atoll.apiserver.kinds.reading import part, parts
-
-Object = dict[str, Any]
+from atoll.apiserver.kinds.reading import Object, part, parts
 
 IN_TROUBLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 PATIENCE_S = 300

@@ -7,17 +7,14 @@ they ask for, of claims their storage, of services their ports. Every name is ab
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from decimal import ROUND_UP, Decimal
-from typing import Any
 
 from atoll.apiserver.admitting.classes import class_of
 from atoll.apiserver.admitting.sums import Sum, of_container, of_pod
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.quality import quality
-from atoll.apiserver.kinds.reading import items, part, parts, text
+from atoll.apiserver.kinds.reading import Object, items, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339
-
-Object = dict[str, Any]
 
 COUNT = "count/"
 PODS, CLAIMS, SERVICES = "pods", "persistentvolumeclaims", "services"

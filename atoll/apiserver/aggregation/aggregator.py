@@ -7,7 +7,6 @@ dictionary where nobody is behind this server.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import orjson
 
@@ -41,8 +40,8 @@ from atoll.exchange import Request, Response
 from atoll.runtime.children import Children
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Place = tuple[str, str]
 
 SERVICES, SLICES = "services", "endpointslices.discovery.k8s.io"

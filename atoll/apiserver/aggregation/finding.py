@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.aggregation.remote import Remote
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.aggregation.finding import Findings
 from atoll.apiserver.aggregation.remote import Remote
 from atoll.apiserver.catalog import Catalog, version_rank
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Place = tuple[str, str]
 
 _UNKNOWN = Findings(stale=True)

@@ -6,7 +6,6 @@ else's and is left alone, also where it takes a group's version away from us.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import orjson
 
@@ -20,8 +19,7 @@ from atoll.apiserver.verbs.call import Api
 from atoll.runtime.children import Children
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 COLLECTION = f"apiservices.{GROUP}"
 MANAGED = "kube-aggregator.kubernetes.io/automanaged"

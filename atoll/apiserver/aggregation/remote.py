@@ -8,14 +8,11 @@ import binascii
 from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from atoll.apiserver.kinds.reading import given, number, text
+from atoll.apiserver.kinds.reading import Object, given, number, text
 from atoll.apiserver.objects import addresses
 from atoll.apiserver.objects.addresses import Address
 from atoll.apiserver.objects.conditions import is_true
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

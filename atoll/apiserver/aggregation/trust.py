@@ -5,7 +5,6 @@ put there stays beside ours, for there may be more than one server like this.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 
@@ -15,8 +14,7 @@ from atoll.apiserver.housekeeping.acting import call_on, ensure, revise
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 NAMESPACE, NAME = "kube-system", "extension-apiserver-authentication"
 _KEY = f"{NAMESPACE}/{NAME}"

@@ -19,7 +19,6 @@ from atoll.apiserver.applying.pruning import prune
 from atoll.apiserver.applying.shape import joined, misfits
 from atoll.apiserver.applying.typed import Untypable, mentioned
 from atoll.apiserver.applying.updates import (
-    Object,
     Path,
     Write,
     Writer,
@@ -34,6 +33,7 @@ from atoll.apiserver.applying.updates import (
 from atoll.apiserver.patching.wording import too_deep
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import bad_request, plain_500
+from atoll.wire import Object
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _ANNOTATIONS_BYTES_MAX = 256 * 1024

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from atoll.apiserver.applying.elements import written
 from atoll.apiserver.applying.fieldset import BadFields, FieldSet, read, union_of
+from atoll.wire import Object
 
 Entry = dict[str, Any]
-Object = dict[str, Any]
 
 UPDATE_OWNERS_MAX = 10
 

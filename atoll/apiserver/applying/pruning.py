@@ -5,14 +5,11 @@ without the fields that only this applier owned and has now dropped. Fields that
 even within an item that was dropped.
 """
 
-from typing import Any
-
 from atoll.apiserver.applying.fieldset import FieldSet, difference, intersection, union
 from atoll.apiserver.applying.merging import remove_fields
 from atoll.apiserver.applying.typed import mentioned, with_named
 from atoll.apiserver.schemas.schema import Schema
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 def prune(merged: Object, last: FieldSet, owned: FieldSet, schema: Schema) -> Object:

@@ -8,14 +8,8 @@ its subresource and, as in kube-apiserver, has no time.
 from typing import Any
 
 from atoll.apiserver.applying.fieldset import FieldSet, difference, has, of_path
-from atoll.apiserver.applying.ownership import (
-    Entry,
-    Managers,
-    Object,
-    Owner,
-    stored,
-    with_entries,
-)
+from atoll.apiserver.applying.ownership import Entry, Managers, Owner, stored, with_entries
+from atoll.wire import Object
 
 SCALE_VERSION = "autoscaling/v1"
 _IN_SCALE: FieldSet = {"f:spec": {"f:replicas": {}}}

@@ -6,7 +6,7 @@ writer comes to own what it added or changed; nobody owns what is gone.
 """
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from atoll.apiserver.applying.blank import blank, is_built_in
 from atoll.apiserver.applying.comparing import Comparison, compare, same
@@ -25,8 +25,8 @@ from atoll.apiserver.applying.ownership import (
 from atoll.apiserver.applying.typed import Untypable, fitted
 from atoll.apiserver.patching.wording import too_deep
 from atoll.apiserver.schemas.schema import Schema
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Path = tuple[str, ...]
 
 # Never tracked: what every write sends, and what the server itself keeps.

@@ -6,7 +6,6 @@ complains of (`unknown field "spec.x"`), in Kubernetes' order. Raises Mismatch i
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -17,8 +16,7 @@ from atoll.apiserver.schemas.pruning import drop_nulls, prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import object_meta
 from atoll.apiserver.schemas.typed import read_typed
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 COMPLAINTS_MAX = 100
 

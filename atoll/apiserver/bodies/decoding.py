@@ -27,8 +27,8 @@ from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType
 from atoll.apiserver.schemas.typed import read_typed
 from atoll.apiserver.status import ApiError, bad_request, unsupported_media_type
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Validation = Literal["Ignore", "Warn", "Strict"]
 
 JSON, YAML = "application/json", "application/yaml"

@@ -23,8 +23,7 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType
 from atoll.apiserver.status import ApiError, bad_request, unsupported_media_type
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

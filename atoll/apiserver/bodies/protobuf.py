@@ -13,10 +13,11 @@ from typing import Any
 
 from atoll.apiserver.bodies import protobuf_values as values
 from atoll.apiserver.bodies.json_text import DEPTH_MAX, Malformed, check_depth
-from atoll.apiserver.bodies.protobuf_wire import Message, Object, StoreRange, fill
+from atoll.apiserver.bodies.protobuf_wire import Message, StoreRange, fill
 from atoll.apiserver.schemas import facts
 from atoll.apiserver.schemas.facts import FieldFacts
 from atoll.apiserver.schemas.schema import Schema
+from atoll.wire import Object
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\0"

@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from atoll.apiserver.bodies.json_text import Malformed, read_json
-from atoll.apiserver.bodies.protobuf_wire import Message, Object, fill, varint
+from atoll.apiserver.bodies.protobuf_wire import Message, fill, varint
+from atoll.wire import Object
 
 ReadNumber = Callable[[int], int | bool]
 ReadRange = Callable[[bytes, int, int], Any]

@@ -7,11 +7,10 @@ raises Malformed in the words of Kubernetes' generated decoders. No field's mean
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from atoll.apiserver.bodies.json_text import Malformed
+from atoll.wire import Object
 
-Object = dict[str, Any]
 StoreNumber = Callable[[Object, int], None]
 StoreRange = Callable[[Object, bytes, int, int], None]  # what is between two places in the bytes
 

@@ -17,8 +17,7 @@ from atoll.apiserver.cel.library.authority import (
 from atoll.apiserver.cel.library.times import read_timestamp
 from atoll.apiserver.cel.values import Selectable
 from atoll.apiserver.status import ApiError
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 BUDGET = 250_000
 """Steps for all expressions of one policy on one write: some tenths of a second at most."""

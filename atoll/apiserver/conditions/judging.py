@@ -4,7 +4,6 @@ In: their specs as JSON, known to have the right shape. Out: field errors in Kub
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from atoll.apiserver.cel.compiling import Program
 from atoll.apiserver.cel.faults import NotAnExpression, NotRunnable
@@ -12,8 +11,7 @@ from atoll.apiserver.cel.kinds import BOOL, DYN, NULL, STRING, Type, list_of
 from atoll.apiserver.conditions.declared import JSON_PATCH, Scope
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _MUTATIONS = {
     "ApplyConfiguration": ("applyConfiguration", Type("Object")),

@@ -5,8 +5,6 @@ request is anything but an ordinary and faultless creation. Whoever is to be tol
 by the core, which then does all of it itself. Pure but for the clock and chance.
 """
 
-from typing import Any
-
 import orjson
 
 from atoll.apiserver.applying.updates import Writer
@@ -27,8 +25,7 @@ from atoll.apiserver.verbs.beginning import (
 )
 from atoll.effects import Effects
 from atoll.exchange import Draft, Request
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 # Nobody knows yet who asks, and whether they may: one who may not shall not cost others much.
 DRAFTED_BYTES_MAX = 64 * 1024

@@ -6,7 +6,7 @@ Every namespace has an account called `default`, which clients wait for, and pod
 
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
@@ -27,8 +27,8 @@ from atoll.apiserver.objects.view import metadata_of, secret_type
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Plan = Literal["fill", "delete"] | None
 
 DEFAULT = "default"

@@ -19,8 +19,7 @@ from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.forming import Form, formed_update
 from atoll.apiserver.verbs.writing import Leave, Verdict, write_admitted
 from atoll.exchange import Request
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 MANAGER = "atoll"
 _OURSELVES = Request("POST", "/", headers={"user-agent": MANAGER})

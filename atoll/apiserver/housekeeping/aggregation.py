@@ -5,7 +5,6 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
 
 import orjson
 
@@ -17,8 +16,7 @@ from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.errors import Invalid
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 COLLECTION = f"clusterroles.{GROUP}"
 

@@ -10,8 +10,7 @@ from atoll.apiserver.housekeeping.own_service import advertise
 from atoll.apiserver.kinds.scheduling import SYSTEM
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.children import Children
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 PRIORITIES = "priorityclasses.scheduling.k8s.io"
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")

@@ -7,7 +7,6 @@ it is known. Whoever has a token can tell by its signature there that this was n
 import hmac
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import orjson
 
@@ -19,8 +18,7 @@ from atoll.apiserver.objects.view import secret_type
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 SECRETS, CONFIG_MAPS = "secrets", "configmaps"
 INFO = "kube-public/cluster-info"

@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -31,11 +31,11 @@ from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
+from atoll.wire import Object
 
 if TYPE_CHECKING:
     from atoll.apiserver.kinds.certificate_requests import CertificateRequest
 
-Object = dict[str, Any]
 May = Callable[[Identity, Attributes], bool]
 
 COLLECTION = f"certificatesigningrequests.{GROUP}"

@@ -8,7 +8,6 @@ a kind that is built in is kept and serves nothing: its objects are the server's
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -27,8 +26,7 @@ from atoll.apiserver.status import method_not_allowed
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 COLLECTION = "customresourcedefinitions.apiextensions.k8s.io"
 

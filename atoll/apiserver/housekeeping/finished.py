@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
@@ -16,8 +16,8 @@ from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Plan = timedelta | Literal["delete"] | None
 """How long to wait, or that its time is up; nothing for one that is to stay."""
 

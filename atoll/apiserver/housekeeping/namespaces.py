@@ -7,7 +7,6 @@ Creating anything in a namespace that is missing or ending is refused at the doo
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.housekeeping.acting import call_on, delete_all, revise
@@ -23,8 +22,7 @@ from atoll.apiserver.verbs.writing import Leave, Verdict, write
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
 from atoll.store.store import Store
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 COLLECTION = "namespaces"
 PODS = "pods"

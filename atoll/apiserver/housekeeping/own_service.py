@@ -8,7 +8,6 @@ without the way of a request.
 
 import ipaddress
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
 from atoll.apiserver.housekeeping.acting import call_on
@@ -17,8 +16,7 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.writing import Leave, Save, Verdict, same, write
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 NAMESPACE, NAME = "default", "kubernetes"
 ADDRESS, RANGE = "10.96.0.1", "10.96.0.0/16"

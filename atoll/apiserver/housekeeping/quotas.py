@@ -5,16 +5,13 @@ The books are `admitting.quotas`; here they are written down, once for all that 
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from atoll.apiserver.admitting.quotas import COLLECTION, Book, Quotas
 from atoll.apiserver.housekeeping.acting import call_on, revise
-from atoll.apiserver.kinds.reading import part
+from atoll.apiserver.kinds.reading import Object, part
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
-
-Object = dict[str, Any]
 
 
 def told(quota: Object, book: Book) -> Object:

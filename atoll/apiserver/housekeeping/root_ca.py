@@ -5,7 +5,6 @@ this name, and makes or mends them. A server that nobody reaches from outside ha
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from atoll.apiserver.housekeeping.acting import call_on, ensure, revise
 from atoll.apiserver.housekeeping.namespaces import COLLECTION as NAMESPACES
@@ -14,8 +13,7 @@ from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 CONFIG_MAPS, NAME, KEY = "configmaps", "kube-root-ca.crt", "ca.crt"
 DESCRIPTION = "kubernetes.io/description"

@@ -6,7 +6,6 @@ lose its finalizers and be deleted.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.fields.error import invalid as invalid_field
@@ -16,8 +15,7 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.defaulting import defaulted
 from atoll.dialects.karmada.rules import problems
 from atoll.effects import Effects
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 _METADATA = ("labels", "annotations")

@@ -4,7 +4,7 @@ Anybody may read where the plane is. Whoever has a token made for that may ask f
 certificate, and is approved at once; so is an agent that renews its own. Data.
 """
 
-from typing import Any
+from atoll.wire import Object
 
 RBAC = "rbac.authorization.k8s.io"
 TOKEN_GROUP = "system:bootstrappers:karmada:default-cluster-token"
@@ -12,7 +12,6 @@ AGENTS = "system:karmada:agents"
 AGENT = "system:karmada:agent:"
 """The user that the agent of a cluster is: this and the cluster's name."""
 
-Object = dict[str, Any]
 
 _LABELS = {"karmada.io/bootstrapping": "rbac-defaults"}
 _INFO = "system:karmada:bootstrap-signer-clusterinfo"

@@ -7,13 +7,13 @@ while it is not known how that went, the hook raises Unanswered, and the request
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.fields.error import invalid as invalid_field
 from atoll.apiserver.status import invalid
 from atoll.errors import Invalid
 from atoll.interpreting.customizing import scripts, target
+from atoll.wire import Object
 
 KIND = "ResourceInterpreterCustomization"
 # What several may say together has no operation here.
@@ -26,8 +26,6 @@ _OPERATIONS = {
     "statusAggregation": "AggregateStatus",
     "healthInterpretation": "InterpretHealth",
 }
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

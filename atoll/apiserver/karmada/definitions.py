@@ -12,8 +12,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.karmada.additions import ADDITIONS
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 # In one sentence each, for `kubectl explain`.
 _ABOUT = {

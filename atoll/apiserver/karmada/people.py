@@ -4,11 +4,9 @@ Whoever may edit a namespace may say where its workloads go, under the names Kar
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from atoll.apiserver.access.default_roles import AUTO_UPDATE, GROUP, READ, WRITE
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _KINDS = {
     "autoscaling.karmada.io": ("cronfederatedhpas", "federatedhpas"),

@@ -23,11 +23,11 @@ from atoll.dialects.karmada.proxy_access import Subjects, let_through
 from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 from atoll.store.store import Store
+from atoll.wire import Object
 
 if TYPE_CHECKING:  # it loads all that speaks to other servers, and few planes are asked at once
     from atoll.members.ways import Reach
 
-Object = dict[str, Any]
 
 CLUSTERS = "clusters.cluster.karmada.io"
 _RBAC = "rbac.authorization.k8s.io"

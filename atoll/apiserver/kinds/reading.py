@@ -7,7 +7,7 @@ of these are called very often, so that some spell out what they could ask of an
 from collections.abc import Iterable
 from typing import Any
 
-Object = dict[str, Any]
+from atoll.wire import Object as Object
 
 
 def at(value: Any, *path: str) -> Any:

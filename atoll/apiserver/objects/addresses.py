@@ -5,9 +5,9 @@ words of kube-apiserver. Endpoints come first, for there may be nobody who route
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-Object = dict[str, Any]
+from atoll.wire import Object
+
 Address = tuple[str, int]
 
 

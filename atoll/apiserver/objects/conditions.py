@@ -1,8 +1,6 @@
 """Conditions in an object's status: what holds, why, and since when."""
 
-from typing import Any
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 def condition(kind: str, reason: str, message: str, *, holds: bool) -> Object:

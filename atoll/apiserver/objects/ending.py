@@ -6,15 +6,13 @@ write that takes off the last one removes the object.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.paths import at
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.options import DeleteOptions
 from atoll.apiserver.resource import Resource
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"

@@ -5,7 +5,6 @@ Functions give new objects or lists of broken rules; they never change what they
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import orjson
 
@@ -18,8 +17,7 @@ from atoll.dialects.kubernetes.names import (
     label_value_faults,
     qualified_faults,
 )
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 ANNOTATIONS_MAX = 256 * 1024
 GENERATED_PREFIX_MAX = 58  # five more characters make 63

@@ -14,8 +14,8 @@ from atoll.apiserver.patching.ordering import arrange, identity, key_of, places_
 from atoll.apiserver.patching.wording import go_text, go_type, json_name, too_deep
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import ApiError, bad_request, plain_500, unprocessable
+from atoll.wire import Object
 
-Object = dict[str, Any]
 List = list[Any]
 
 _DIRECTIVE = "$patch"

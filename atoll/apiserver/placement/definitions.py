@@ -21,8 +21,7 @@ from atoll.apiserver.schemas.described import (
     texts,
 )
 from atoll.dialects.prices import GROUP
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 VERSION = "v1alpha1"
 _HEAD = {

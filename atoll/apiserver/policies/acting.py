@@ -4,7 +4,6 @@ An evaluation is bounded in steps, and waits for nobody.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 
@@ -30,8 +29,7 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.configured import Configured
 from atoll.apiserver.webhooks.reviews import Seen, request_of
 from atoll.apiserver.webhooks.views import seen_by, with_object
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
 _KINDS = ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")

@@ -6,7 +6,7 @@ knows only that there are policies; those who know what they mean are loaded wit
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atoll.apiserver.admission import Admission, Fit, Outside
 from atoll.apiserver.authorization import Authorize
@@ -15,12 +15,12 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.configured import GROUP, Configured, Sorts, stored
 from atoll.apiserver.webhooks.views import with_object
 from atoll.store.record import Event
+from atoll.wire import Object
 
 if TYPE_CHECKING:
     from atoll.apiserver.policies.acting import Acting
     from atoll.apiserver.policies.policy import Policy
 
-Object = dict[str, Any]
 
 _COLLECTIONS = tuple(
     (f"{sort}admissionpolicies.{GROUP}", f"{sort}admissionpolicybindings.{GROUP}")

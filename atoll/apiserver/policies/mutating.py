@@ -10,8 +10,7 @@ from atoll.apiserver.policies.policy import Policy
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.reviews import Seen
 from atoll.apiserver.webhooks.views import Unfit, patched, with_object
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 async def mutated_by(api: Api, policy: Policy, seen: Seen, asked: Asked) -> Object | None:

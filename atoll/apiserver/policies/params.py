@@ -1,18 +1,14 @@
 """The parameters of a policy: the objects that one of its bindings refers to."""
 
-from typing import Any
-
 import orjson
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.reading import given, text
+from atoll.apiserver.kinds.reading import Object, given, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.policies.policy import Binding, Policy
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.verbs.call import Api, object_key
-
-Object = dict[str, Any]
 
 
 class Misconfigured(Exception):

@@ -7,7 +7,6 @@ fails every write the policy is about, unless the policy says to go on.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.cel.compiling import Program
@@ -15,13 +14,11 @@ from atoll.apiserver.cel.kinds import DYN
 from atoll.apiserver.conditions.declared import Scope
 from atoll.apiserver.conditions.expressions import Expression, expression
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.reading import given, items, part, parts, text
+from atoll.apiserver.kinds.reading import Object, given, items, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.webhooks.webhook import Rule, rule_of
 from atoll.model.selector import Selector
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,8 +15,8 @@ from atoll.apiserver.schemas.schema_rules import default_errors, schema_errors
 from atoll.apiserver.schemas.selectable_rules import selectable_errors
 from atoll.apiserver.schemas.structure_rules import structure_errors
 from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Judge = Callable[[Object, str, Sequence[str]], list[FieldError]]
 """From a schema, its place, and the fields known to be wrong, to what is wrong with its rules."""
 

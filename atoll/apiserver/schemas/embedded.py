@@ -21,8 +21,7 @@ from atoll.dialects.kubernetes.names import (
     qualified_faults,
     rfc1035_faults,
 )
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 @lru_cache(maxsize=1024)

@@ -9,8 +9,7 @@ what changes; metadata is the business of whoever reads metadata.
 from typing import Any
 
 from atoll.apiserver.schemas.schema import ABSENT, Schema
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _META = frozenset(["apiVersion", "kind", "metadata"])
 

@@ -17,8 +17,8 @@ from atoll.apiserver.schemas.mismatch import Mismatch, WrongType, go_type
 from atoll.apiserver.schemas.quantities import NotAQuantity, canonical_quantity
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.timestamps import NotATime, canonical_micro_time, canonical_time
+from atoll.wire import Object
 
-Object = dict[str, Any]
 # Reads a value; appends to the list what strict reading complains of, paths relative to the value.
 Reader = Callable[[Any, list["Complaint"]], Any]
 

@@ -14,11 +14,11 @@ from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.correlation import Pair
 from atoll.apiserver.validations.rules import Part, Rule
+from atoll.wire import Object
 
 if TYPE_CHECKING:
     from atoll.apiserver.cel.compiling import Program
 
-Object = dict[str, Any]
 
 BUDGET = 250_000
 """Steps for all rules on one object: some tenths of a second at most."""

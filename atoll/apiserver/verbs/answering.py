@@ -1,7 +1,5 @@
 """POST of what asks something: it is answered at once, and never stored."""
 
-from typing import Any
-
 from atoll.apiserver.applying.updates import Writer, after_update
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import write_options
@@ -9,8 +7,7 @@ from atoll.apiserver.resource import Asked
 from atoll.apiserver.verbs.beginning import check_namespace, manager
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.intake import read_object
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 def answer(api: Api, call: Call) -> Object:

@@ -6,7 +6,6 @@ Between the two come those who may change it; they are not known here, nor is th
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.apiserver.applying.updates import Writer, after_update
 from atoll.apiserver.objects.metadata import errors_of_new, metadata, stamped
@@ -15,8 +14,7 @@ from atoll.apiserver.resource import Resource, unconverted
 from atoll.apiserver.status import bad_request, invalid
 from atoll.apiserver.verbs.sides import untracked
 from atoll.exchange import Request
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _AGENT_MAX = 128
 

@@ -1,11 +1,10 @@
 """POST to the binding of a pod, or to bindings: the pod is given its node."""
 
 from dataclasses import replace
-from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.kinds.reading import part, parts, text
+from atoll.apiserver.kinds.reading import Object, part, parts, text
 from atoll.apiserver.objects.conditions import since
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import write_options
@@ -15,8 +14,6 @@ from atoll.apiserver.verbs.call import Api, Call, object_key
 from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.updating import check_uid
 from atoll.apiserver.verbs.writing import Save, Verdict, write
-
-Object = dict[str, Any]
 
 PODS = ("", "v1", "pods")
 BINDINGS = ("", "v1", "bindings")

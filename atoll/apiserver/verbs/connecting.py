@@ -4,14 +4,11 @@ What a client wants there is in its query; it is shown as the options object tha
 each of these ways. Reading a log is no such way.
 """
 
-from typing import Any
-
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.options import Query, first, flag
 from atoll.apiserver.resource import Branch, Errand, Resource
 from atoll.apiserver.verbs.call import Api
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _FLAGS = ("stdin", "stdout", "stderr", "tty")
 

@@ -5,7 +5,6 @@ with the record, and is served like any other form of it. All other resources co
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import orjson
 
@@ -14,8 +13,7 @@ from atoll.apiserver.objects.view import view_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Record
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 BATCH_BYTES = 1 << 20
 

@@ -1,7 +1,6 @@
 """POST: a new object, with a name of its own or one the server makes up."""
 
 from dataclasses import replace
-from typing import Any
 
 from atoll.apiserver.objects.ending import is_ending
 from atoll.apiserver.objects.metadata import (
@@ -18,8 +17,7 @@ from atoll.apiserver.verbs.drafted import created_as_drafted
 from atoll.apiserver.verbs.forming import Form, formed_new
 from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _NAME_ATTEMPTS = 8
 

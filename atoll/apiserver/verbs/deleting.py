@@ -1,7 +1,6 @@
 """DELETE, of one object or of all that match."""
 
 from functools import partial
-from typing import Any
 
 from atoll.apiserver.admission import Admission, Settle
 from atoll.apiserver.objects.ending import Ending, ending
@@ -13,8 +12,7 @@ from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.intake import read_options
 from atoll.apiserver.verbs.reading import list_objects
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write_admitted
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _JOBS_ORPHAN = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to"

@@ -5,14 +5,13 @@ off that, so that the next one knows. Who has ended or has not begun may always 
 """
 
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import ITSELF
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.reading import number, part, text
+from atoll.apiserver.kinds.reading import Object, number, part, text
 from atoll.apiserver.objects.conditions import condition, is_true, since
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, WriteOptions, delete_options, write_options
@@ -24,8 +23,6 @@ from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.forming import Form, formed_update
 from atoll.apiserver.verbs.intake import never_stored, read_object
 from atoll.apiserver.verbs.writing import Verdict, write_admitted
-
-Object = dict[str, Any]
 
 BUDGETS = ("policy", "v1", "poddisruptionbudgets")
 _MANAGER = "kube-apiserver"

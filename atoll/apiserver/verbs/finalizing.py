@@ -1,7 +1,5 @@
 """The finalize subresource of namespaces: whoever holds a namespace says it is done with it."""
 
-from typing import Any
-
 from atoll.apiserver.objects.ending import is_over
 from atoll.apiserver.objects.metadata import holder_errors
 from atoll.apiserver.objects.paths import at
@@ -11,8 +9,7 @@ from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.updating import check_current
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 async def finalize(api: Api, call: Call) -> Written:

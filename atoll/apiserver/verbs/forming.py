@@ -7,7 +7,6 @@ unless somebody outside has to be asked.
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import orjson
 
@@ -29,8 +28,7 @@ from atoll.apiserver.verbs.beginning import Birth, finished, manager
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.sides import apart, keeps_metadata, untracked
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, same
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """A call's body, read as the verb needs it; what strict reading complains of becomes warnings."""
 
 from functools import cache
-from typing import Any
 
 from atoll.apiserver.bodies.decoding import decode_body, decode_options
 from atoll.apiserver.bodies.patches import Patch, conform_patched, decode_patch
@@ -9,8 +8,7 @@ from atoll.apiserver.options import Validation
 from atoll.apiserver.resource import Resource, Strategy
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.verbs.call import Call
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 @cache

@@ -1,7 +1,6 @@
 """PATCH: a change to an object, in one of four languages; apply may also create."""
 
 from collections.abc import Callable
-from typing import Any
 
 from atoll.apiserver.applying.applies import after_apply
 from atoll.apiserver.bodies.patches import (
@@ -34,8 +33,7 @@ from atoll.apiserver.verbs.intake import fitted, read_patch
 from atoll.apiserver.verbs.sides import untracked
 from atoll.apiserver.verbs.updating import check_name, check_same_name
 from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _ALL = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -15,8 +14,7 @@ from atoll.apiserver.verbs.converting import have_converted
 from atoll.apiserver.verbs.matching import Matcher, matcher, served
 from atoll.errors import Gone
 from atoll.store.record import Record
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 PATIENCE_S = 3.0  # how long a read waits for a revision that is not there yet
 _CHUNK = 1000

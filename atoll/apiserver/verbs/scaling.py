@@ -25,8 +25,7 @@ from atoll.apiserver.verbs.patching import check_options, check_version, patch_t
 from atoll.apiserver.verbs.reading import get
 from atoll.apiserver.verbs.updating import check_name
 from atoll.apiserver.verbs.writing import Verdict, stored_object, write_admitted
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 

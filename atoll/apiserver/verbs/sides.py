@@ -5,12 +5,9 @@ proposal with the other side taken from the old one, and the fields that such a 
 Through /status, most built-in kinds take metadata as well, custom ones do not.
 """
 
-from typing import Any
-
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Path, Resource
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _ALWAYS = frozenset(["status", "apiVersion", "kind"])
 # Of these kinds, metadata cannot be changed through /status, or not all of it.

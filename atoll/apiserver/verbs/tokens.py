@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 from atoll.apiserver.access.accounts import BOUND, ISSUER, Account, Grant, asked_token
 from atoll.apiserver.fields import error as fields
@@ -15,8 +14,7 @@ from atoll.apiserver.status import bad_request, conflict, invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.intake import never_stored, read_object
 from atoll.apiserver.verbs.reading import get
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 USUAL_S, SHORTEST_S, LONGEST_S = 3600, 600, 1 << 32
 

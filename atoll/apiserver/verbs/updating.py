@@ -1,7 +1,5 @@
 """PUT: another version of an object in place of the one there is."""
 
-from typing import Any
-
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import parse_revision, write_options
@@ -12,8 +10,7 @@ from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update
 from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 async def update(api: Api, call: Call) -> Written:

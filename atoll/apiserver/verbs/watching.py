@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
-from typing import Any
 
 import orjson
 
@@ -25,8 +24,7 @@ from atoll.apiserver.verbs.reading import have_selectable, reach
 from atoll.errors import Gone
 from atoll.store.record import Event, Record
 from atoll.store.watching import Watch
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 BOOKMARK_EVERY_S = 60.0
 LAST_BOOKMARK_S = 2.0  # before the end, so that the client can go on from there

@@ -27,8 +27,7 @@ from atoll.apiserver.verbs.converting import as_stored, have_converted
 from atoll.apiserver.verbs.matching import served
 from atoll.store.record import Record
 from atoll.store.store import KEEP, Keep, Put, Remove
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 @dataclass(slots=True)

@@ -1,11 +1,10 @@
 """What is the same in all that webhooks are asked and answer, whatever the review is about."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _VERSIONS = ("v1", "v1beta1")
 

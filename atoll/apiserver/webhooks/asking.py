@@ -14,7 +14,7 @@ from atoll.apiserver.admission import Admission, Fit
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.bodies.patches import JSON_PATCH, decode_patch
-from atoll.apiserver.kinds.reading import items
+from atoll.apiserver.kinds.reading import Object, items
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request, forbidden, internal_error, not_found
@@ -35,8 +35,6 @@ from atoll.runtime.children import Children
 from atoll.store.record import Event
 
 log = logging.getLogger("atoll.apiserver")
-
-Object = dict[str, Any]
 
 
 class Webhooks:

@@ -7,12 +7,11 @@ there is none is told in Kubernetes' words. Services are found in the server's o
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
-from atoll.apiserver.kinds.reading import given, number, text
+from atoll.apiserver.kinds.reading import Object, given, number, text
 from atoll.apiserver.objects.addresses import addresses_of
 from atoll.apiserver.webhooks.wording import refused, unreachable
 from atoll.client.posting import Place, Posting
@@ -20,8 +19,6 @@ from atoll.client.transport import Unreachable
 from atoll.effects import Chance
 from atoll.errors import UsageError
 from atoll.store.store import Store
-
-Object = dict[str, Any]
 
 _SLICES = "endpointslices.discovery.k8s.io"
 _SERVICE_NAME = "kubernetes.io/service-name"

@@ -5,15 +5,14 @@ only judge it. A write that nobody wants to know of costs one look here.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import orjson
 
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 GROUP = "admissionregistration.k8s.io"
 _KNOWN_MAX = 4096

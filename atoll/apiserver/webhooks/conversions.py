@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from atoll.apiserver.kinds.reading import items, part, text
+from atoll.apiserver.kinds.reading import Object, items, part, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.json_values import settle_numbers
@@ -22,8 +22,6 @@ from atoll.apiserver.webhooks.answers import (
 )
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
 from atoll.effects import Chance
-
-Object = dict[str, Any]
 
 TIMEOUT_S = 30
 _GROUP = "apiextensions.k8s.io"

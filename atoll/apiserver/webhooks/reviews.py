@@ -14,8 +14,7 @@ from atoll.apiserver.catalog import subresources
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError
 from atoll.apiserver.webhooks.answers import BadAnswer, check_uid, read_answer
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _GROUP = "admission.k8s.io"
 _KIND = "AdmissionReview"

@@ -22,8 +22,7 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.converting import as_version
 from atoll.apiserver.verbs.scaling import scale_of
 from atoll.apiserver.webhooks.reviews import Seen
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 _STAMPS = ("uid", "creationTimestamp", "generation")
 

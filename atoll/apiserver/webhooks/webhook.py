@@ -6,11 +6,11 @@ made ready, and the version in which a webhook wants to see the object. Nobody i
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.reading import items, number, part, parts, text
+from atoll.apiserver.kinds.reading import Object, items, number, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.webhooks.configured import GROUP
@@ -19,7 +19,6 @@ from atoll.model.selector import Selector
 if TYPE_CHECKING:
     from atoll.apiserver.conditions.expressions import Expression
 
-Object = dict[str, Any]
 
 MUTATING = f"mutatingwebhookconfigurations.{GROUP}"
 VALIDATING = f"validatingwebhookconfigurations.{GROUP}"

@@ -7,15 +7,14 @@ taken for gone, for two minutes.
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any
 
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.setting import share
 from atoll.simulated.plans.steps import Plan, status_change
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Scale = Callable[[Pod], tuple[str, int] | None]
 """A pod -> the uid of what controls it, and how many pods that wants; None of who has nobody."""
 

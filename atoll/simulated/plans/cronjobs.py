@@ -5,7 +5,6 @@ so that one that could not be made is tried again; its name says for which time 
 """
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from atoll.apiserver.objects.conditions import is_true
 from atoll.apiserver.objects.times import parse_rfc3339, rfc3339
@@ -13,8 +12,8 @@ from atoll.simulated.plans import jobs
 from atoll.simulated.plans.schedules import clock_of, last_time, next_time
 from atoll.simulated.plans.setting import Setting
 from atoll.simulated.plans.steps import End, Make, Plan, Step, key_of, owner, status_change
+from atoll.wire import Object
 
-Object = dict[str, Any]
 COLLECTION = "cronjobs.batch"
 _SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 

@@ -4,14 +4,12 @@ A daemon set and what is remembered of its templates come in; what to do next go
 up with what Kubernetes itself says of nodes in trouble, and are each meant for one node.
 """
 
-from typing import Any
-
 from atoll.simulated.plans.census import REVISION, Pod
 from atoll.simulated.plans.revisions import forgotten, remembered, template_hash
 from atoll.simulated.plans.setting import Setting, share, without_zeros
 from atoll.simulated.plans.steps import End, Make, Plan, Step, owner, status_change
+from atoll.wire import Object
 
-Object = dict[str, Any]
 COLLECTION, PODS = "daemonsets.apps", "pods"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _TOLERATED = [

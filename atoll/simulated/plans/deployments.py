@@ -16,8 +16,8 @@ from atoll.simulated.plans.proportions import Share, proportional
 from atoll.simulated.plans.revisions import template_hash
 from atoll.simulated.plans.setting import Setting, condition_of, share, without_zeros
 from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, key_of, owner, status_change
+from atoll.wire import Object
 
-Object = dict[str, Any]
 COLLECTION = "deployments.apps"
 REVISION = "deployment.kubernetes.io/revision"
 _DESIRED, _MOST = (

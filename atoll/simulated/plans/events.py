@@ -1,10 +1,7 @@
 """What the controllers of a simulated cluster complain of, as Events for people to read."""
 
-from typing import Any
-
 from atoll.simulated.plans.steps import Make
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 COLLECTION = "events"
 

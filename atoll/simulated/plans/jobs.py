@@ -4,14 +4,12 @@ A job comes in; what to do next goes out. A job that has come to its end is not 
 to be removed, where it says after how long.
 """
 
-from typing import Any
-
 from atoll.apiserver.objects.conditions import condition, is_true, since
 from atoll.simulated.plans.census import INDEX, Pod
 from atoll.simulated.plans.setting import Setting, condition_of
 from atoll.simulated.plans.steps import End, Make, Plan, Step, key_of, owner, status_change
+from atoll.wire import Object
 
-Object = dict[str, Any]
 COLLECTION, PODS = "jobs.batch", "pods"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 10.0, 600.0
 _CONDITIONS = ("Suspended", "FailureTarget", "Failed", "SuccessCriteriaMet", "Complete")

@@ -5,13 +5,11 @@ ports is told once, with all of them.
 """
 
 from ipaddress import IPv6Address, ip_address
-from typing import Any
 
 from atoll.simulated.plans import slices
 from atoll.simulated.plans.slices import Portion, Source
 from atoll.simulated.plans.steps import Step
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 MANAGER = "endpointslicemirroring-controller.k8s.io"
 _SKIP = "endpointslice.kubernetes.io/skip-mirror"

@@ -17,8 +17,8 @@ from atoll.errors import Invalid
 from atoll.model.amount import PODS
 from atoll.model.demand import Demand, NodeClaim
 from atoll.simulated.plans.neighbours import NO_RULES, Rules, rules_of
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Needs = tuple[tuple[str, int], ...]
 """By resource name: thousandths of a CPU, whole units of all else."""
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.model.selector import NOTHING, Selector
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"

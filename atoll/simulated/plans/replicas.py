@@ -4,15 +4,13 @@ Ended pods and those that are being deleted do not count. Which go first when th
 as in Kubernetes: those without a node, not running, not ready, and then the youngest.
 """
 
-from typing import Any
-
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.setting import Setting, without_zeros
 from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, owner, status_change
+from atoll.wire import Object
 
-Object = dict[str, Any]
 COLLECTION = "replicasets.apps"
 PODS = "pods"
 FAILURE = "ReplicaFailure"

@@ -3,13 +3,11 @@
 A replication controller comes in; what a replica set of its wishes would have done goes out.
 """
 
-from typing import Any
-
 from atoll.simulated.plans import replicas
 from atoll.simulated.plans.setting import Setting
 from atoll.simulated.plans.steps import Plan, status_change
+from atoll.wire import Object
 
-Object = dict[str, Any]
 COLLECTION = "replicationcontrollers"
 
 

@@ -8,8 +8,8 @@ import orjson
 
 from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
 from atoll.simulated.plans.steps import Change, End, Make, Step, key_of, owner
+from atoll.wire import Object
 
-Object = dict[str, Any]
 COLLECTION = "controllerrevisions.apps"
 HASH = "controller.kubernetes.io/hash"
 _DIGITS = 10

@@ -6,14 +6,13 @@ is not carried by anyone.
 
 import zlib
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from atoll.simulated.plans import slices
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.slices import Portion, Source
 from atoll.simulated.plans.steps import Change, Make, Step, key_of
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Ports = Callable[[Pod, str, str], int]
 """A pod, the name of a port and its protocol -> its number, 0 if it has none."""
 Group = tuple[list[Object], list[Pod]]

@@ -9,8 +9,7 @@ from atoll.apiserver.objects.times import parse_rfc3339, rfc3339
 from atoll.model.demand import NodeClaim
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.moulds import Mould
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

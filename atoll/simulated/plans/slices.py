@@ -10,8 +10,7 @@ from typing import Any
 
 from atoll.simulated.plans.revisions import template_hash
 from atoll.simulated.plans.steps import Change, End, Make, Step, key_of, owner
-
-Object = dict[str, Any]
+from atoll.wire import Object
 
 COLLECTION = "endpointslices.discovery.k8s.io"
 OF_SERVICE, MANAGED = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"

@@ -4,14 +4,12 @@ A stateful set and what is remembered of its templates come in; what to do next 
 is being deleted still has its number: no other of that number is made before it is gone.
 """
 
-from typing import Any
-
 from atoll.simulated.plans.census import REVISION, Pod
 from atoll.simulated.plans.revisions import forgotten, remembered, template_hash
 from atoll.simulated.plans.setting import Setting, without_zeros
 from atoll.simulated.plans.steps import End, Make, Plan, Step, owner, status_change
+from atoll.wire import Object
 
-Object = dict[str, Any]
 COLLECTION, PODS, CLAIMS = "statefulsets.apps", "pods", "persistentvolumeclaims"
 _POD_NAME, _POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atoll.simulated.plans.moulds import Mould
+from atoll.wire import Object
 
-Object = dict[str, Any]
 Key = tuple[str, str]  # a collection, and a name in it
 
 

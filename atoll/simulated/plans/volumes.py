@@ -3,11 +3,9 @@
 A claim comes in; steps go out. The volume goes when its claim does. Nothing is stored anywhere.
 """
 
-from typing import Any
-
 from atoll.simulated.plans.steps import Make, Step, status_change
+from atoll.wire import Object
 
-Object = dict[str, Any]
 COLLECTION, VOLUMES, CLASSES = (
     "persistentvolumeclaims",
     "persistentvolumes",
