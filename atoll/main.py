@@ -184,7 +184,7 @@ def _begin_audit(config: Config, plane: Plane, effects: Effects, stack: AsyncExi
     """Record who asks for what, if the user wants it, until the stack is unwound."""
     if config.audit.log is None:
         return
-    from atoll.apiserver.audit.opening import chosen_policy, numbers_of, open_log
+    from atoll.apiserver.audit.log_file import chosen_policy, numbers_of, open_log
 
     record = open_log(config.audit, effects.now)
     stack.callback(record.close)

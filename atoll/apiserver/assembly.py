@@ -36,16 +36,14 @@ from atoll.apiserver.health import Check
 from atoll.apiserver.housekeeping import bootstrap_tokens
 from atoll.apiserver.housekeeping.accounts import Accounts
 from atoll.apiserver.housekeeping.aggregation import Aggregation
-from atoll.apiserver.housekeeping.bootstrap import bootstrap
+from atoll.apiserver.housekeeping.bootstrap import OwnService, bootstrap
 from atoll.apiserver.housekeeping.certificates import COLLECTION as REQUESTS
 from atoll.apiserver.housekeeping.certificates import Certificates
 from atoll.apiserver.housekeeping.definitions import COLLECTION as DEFINITIONS
 from atoll.apiserver.housekeeping.definitions import Definitions
-from atoll.apiserver.housekeeping.expiry import Expiry
-from atoll.apiserver.housekeeping.finished import Finished
+from atoll.apiserver.housekeeping.expiry import Expiry, Finished
 from atoll.apiserver.housekeeping.garbage import Collector
 from atoll.apiserver.housekeeping.namespaces import Lifecycle, Sweeper
-from atoll.apiserver.housekeeping.own_service import OwnService
 from atoll.apiserver.housekeeping.quotas import QuotaStatus
 from atoll.apiserver.housekeeping.root_ca import RootCa
 from atoll.apiserver.kinds.builtin import builtin_resources

@@ -28,7 +28,7 @@ from atoll.apiserver.credentials import (
     note_good,
     write_private,
 )
-from atoll.apiserver.http.identity import FRONT_AUTHORITY
+from atoll.apiserver.http.tls import FRONT_AUTHORITY
 from atoll.effects import new_secret
 from atoll.errors import Damaged
 

@@ -1,16 +1,32 @@
 """Numbers about the server for Prometheus, under kube-apiserver's names where they mean the same.
 
 A request is counted under what is served rather than under what was asked for, so that nobody can
-make up names to fill the memory. The text is made when somebody asks for it.
+make up names to fill the memory; what becomes known of it on its way is its Trail. The text is made
+when somebody asks for it.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from atoll.apiserver.trail import Trail
+from atoll.apiserver.resource import Resource
 from atoll.instruments.families import Family, Labels, More, histogram, text_of
 from atoll.instruments.process import process
+
+
+@dataclass(slots=True)
+class Trail:
+    """One request: filled while it is served, looked at when it is answered."""
+
+    audit_id: str
+    warnings: list[str] = field(default_factory=list)  # for the response's headers
+    verb: str = ""
+    resource: Resource | None = None  # if it is about one that is served
+    subresource: str = ""
+    scope: str = ""
+    record: Any = None  # what the audit has of it, if there is one
+
 
 BUCKETS = (
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0),

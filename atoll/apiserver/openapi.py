@@ -9,19 +9,130 @@ gzipped, for they are large, seldom asked for, and nearly every client takes the
 import gzip
 from collections.abc import Mapping
 from hashlib import sha512
+from typing import Any
 
 import orjson
 
 from atoll.apiserver.catalog import Catalog, subresources
 from atoll.apiserver.discovery import Document
-from atoll.apiserver.openapi_custom import custom_name, custom_schemas
 from atoll.apiserver.openapi_protobuf import encode
 from atoll.apiserver.openapi_v2 import swagger
-from atoll.apiserver.openapi_words import in_words
-from atoll.apiserver.operations import META, SPOKEN, paths_of
+from atoll.apiserver.operations import META, REF, SPOKEN, paths_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import Facts
 from atoll.wire import Object
+
+_GVK = "x-kubernetes-group-version-kind"
+
+
+def custom_name(resource: Resource) -> str:
+    """What a custom kind is called among schemas: io.example.v1.Widget for example.io."""
+    reversed_group = ".".join(reversed(resource.group.split(".")))
+    return f"{reversed_group}.{resource.version}.{resource.kind}"
+
+
+def custom_schemas(resource: Resource, name: str) -> Object:
+    """The schemas of a custom kind and of its lists, as published."""
+    listed = f"{resource.kind}List" if not resource.list_kind else resource.list_kind
+    return {
+        name: _published(resource) | {_GVK: [_kind(resource, resource.kind)]},
+        f"{name}List": {
+            "description": f"{listed} is a list of {resource.kind}",
+            "type": "object",
+            "required": ["items"],
+            "properties": {
+                "apiVersion": {"type": "string"},
+                "items": {"type": "array", "items": {"$ref": REF + name}},
+                "kind": {"type": "string"},
+                "metadata": {"allOf": [{"$ref": f"{REF}{META}ListMeta"}]},
+            },
+            _GVK: [_kind(resource, listed)],
+        },
+    }
+
+
+def _kind(resource: Resource, kind: str) -> Object:
+    return {"group": resource.group, "kind": kind, "version": resource.version}
+
+
+def _published(resource: Resource) -> Object:
+    """The schema of a version of a CRD, with what every object has."""
+    assert resource.definition is not None
+    versions = resource.definition["spec"]["versions"]
+    version = next(v for v in versions if v["name"] == resource.version)
+    declared = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    schema: Object = _plain(declared)
+    schema["properties"] = _of_an_object(schema)
+    return schema
+
+
+def _of_an_object(schema: Object) -> Object:
+    """The properties of what is an object of its own; those that all have are not for declaring."""
+    return {
+        **schema.get("properties", {}),
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"allOf": [{"$ref": f"{REF}{META}ObjectMeta"}]},
+    }
+
+
+def _plain(schema: Any) -> Any:
+    """A CRD's schema in the words of OpenAPI v3; what it says in Kubernetes' own is spelled out."""
+    if isinstance(schema, list):
+        return [_plain(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _plain(value) for key, value in schema.items()}
+    if plain.get("x-kubernetes-int-or-string") is True and "anyOf" not in plain:
+        plain["anyOf"] = [{"type": "integer"}, {"type": "string"}]
+    if plain.get("x-kubernetes-embedded-resource") is True:
+        plain["properties"] = _of_an_object(plain)
+        required = plain.get("required", [])
+        named = [name for name in ("kind", "apiVersion") if name not in required]
+        plain["required"] = [*required, *named]
+    return plain
+
+
+_OF_AN_OBJECT = {
+    "apiVersion": "APIVersion defines by which group and version of the API the object is written.",
+    "kind": "Kind is the name of the sort of object that this is.",
+    "metadata": "Standard object's metadata: what every object has, of whatever kind it is.",
+}
+_OF_METADATA = {
+    "annotations": "Annotations are notes of any sort by name, which nobody selects objects by.",
+    "creationTimestamp": "CreationTimestamp is a timestamp: when the server made the object.",
+    "deletionGracePeriodSeconds": "How many seconds the object has left, once it is being deleted.",
+    "deletionTimestamp": "When the object is to be gone; set by the server when it is deleted.",
+    "finalizers": "Who must agree, by taking its name off this list, before the object is gone.",
+    "generateName": "What the name begins with, where the server is to find the rest.",
+    "generation": "How often what is wanted of the object has changed; counted by the server.",
+    "labels": "Labels are names and values that objects are selected by.",
+    "managedFields": "Which manager last said what about which fields; kept by the server.",
+    "name": "The name, which no other object of the kind has in the same namespace.",
+    "namespace": "The namespace in which the name is unique.",
+    "ownerReferences": "The objects that this one belongs to; when all are gone, it goes as well.",
+    "resourceVersion": "Which state of the object this is; to be sent back to change no other.",
+    "selfLink": "No longer set.",
+    "uid": "Tells the object from all others, of the same name too, for all time.",
+}
+
+
+def in_words(definition: str, schema: Object) -> Object:
+    """A definition with sentences for the fields that all objects have."""
+    if definition == META + "ObjectMeta":
+        return _described(schema, _OF_METADATA)
+    if "metadata" in schema.get("properties", ()):
+        return _described(schema, _OF_AN_OBJECT)
+    return schema
+
+
+def _described(schema: Object, sentences: Mapping[str, str]) -> Object:
+    properties = {
+        name: {"description": sentences[name], **each} if name in sentences else each
+        for name, each in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}
+
 
 _SHARED_ROOTS = tuple(META + name for name in ("DeleteOptions", "ListMeta", "Patch", "Status"))
 _LEVEL = 1

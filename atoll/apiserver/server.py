@@ -17,7 +17,7 @@ from atoll.apiserver.authentication import MASTERS, Bearers, Identity, authentic
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.documents import Documents
-from atoll.apiserver.metrics import Metrics
+from atoll.apiserver.metrics import Metrics, Trail
 from atoll.apiserver.options import flag, parse_query, time_limit
 from atoll.apiserver.outcomes import serving
 from atoll.apiserver.resource import Branch, Errand, Resource
@@ -36,10 +36,9 @@ from atoll.apiserver.status import (
     unavailable,
     unknown_resource,
 )
-from atoll.apiserver.trail import Trail
 from atoll.apiserver.turns import Turns
+from atoll.apiserver.verbs.answering import admit_way
 from atoll.apiserver.verbs.call import Api, Call
-from atoll.apiserver.verbs.connecting import admit_way
 from atoll.apiserver.wanting import (
     attributes_of,
     document_attributes,

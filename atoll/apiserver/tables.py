@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from atoll.apiserver.kinds.columns.ages import INVALID, since
-from atoll.apiserver.kinds.columns.cells import NAME, created_at
+from atoll.apiserver.kinds.columns.cells import INVALID, NAME, created_at, since
 from atoll.apiserver.resource import Column, Object, Resource
 
 _META = "meta.k8s.io/"

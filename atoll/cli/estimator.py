@@ -84,7 +84,7 @@ async def _serve(cluster: str, member: Endpoint, address: tuple[str, int], trust
     """Serve until a signal says stop."""
     from atoll.client.https import Https
     from atoll.effects import system_effects
-    from atoll.estimator.running import estimating
+    from atoll.estimator.estimating import estimating
 
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,18 +1,21 @@
-"""How aiohttp gets its connections: by itself, or from a SOCKS5 proxy, which it does not know.
+"""What aiohttp lacks: connections through a SOCKS5 proxy, and what comes after an answer of 101.
 
 Proxies that speak HTTP are named with each request, and are aiohttp's own business.
 """
 
 import asyncio
 import socket
+from contextlib import suppress
+from typing import Any
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ClientRequest
 from aiohttp.tracing import Trace
 
-from atoll.client.proxies import Proxy
-from atoll.client.socks import socks_steps
+from atoll.client.proxies import Proxy, socks_steps
+from atoll.exchange import Duplex, Upgrade
+from atoll.runtime.children import Children
 
 
 def connector(proxy: Proxy | None, connections_max: int) -> aiohttp.TCPConnector:
@@ -77,3 +80,65 @@ async def _talk(line: socket.socket, proxy: Proxy, target: tuple[str, int]) -> N
             send, count = steps.send(got)
         except StopIteration:
             return
+
+
+_PIECE_BYTES = 64 * 1024
+
+
+def upgrade_of(answer: aiohttp.ClientResponse) -> Upgrade:
+    """Speak to the server of this answer over its connection, nobody else's from now on."""
+    connection = answer.connection
+    assert connection is not None, "a 101 keeps its connection"
+    transport = connection.transport
+    assert transport is not None
+    assert connection.protocol is not None
+    early = _Early()
+    connection.protocol.set_parser(early, None)
+    reader = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    protocol.connection_made(transport)
+    transport.set_protocol(protocol)
+    reader.feed_data(early.data)
+    writer = asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())
+
+    async def upgrade(other: Duplex) -> None:
+        over = asyncio.Event()
+        try:
+            async with Children("an upgraded connection") as children:
+                children.spawn(_from_server(reader, other, over), "from the server")
+                children.spawn(_to_server(other, writer, over), "to the server")
+                await over.wait()
+        finally:
+            answer.close()
+
+    return upgrade
+
+
+class _Early:
+    """Takes what had come before the connection was ours."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def feed_data(self, data: bytes, *_: Any) -> tuple[bool, bytes]:
+        self.data += data
+        return False, b""
+
+
+async def _from_server(reader: asyncio.StreamReader, other: Duplex, over: asyncio.Event) -> None:
+    try:
+        with suppress(OSError):
+            while piece := await reader.read(_PIECE_BYTES):
+                await other.write(piece)
+    finally:
+        over.set()
+
+
+async def _to_server(other: Duplex, writer: asyncio.StreamWriter, over: asyncio.Event) -> None:
+    try:
+        with suppress(OSError):
+            while piece := await other.read():
+                writer.write(piece)
+                await writer.drain()
+    finally:
+        over.set()

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 
 from atoll.client.endpoint import Endpoint
 from atoll.client.nested import Line, Nested
-from atoll.client.proxies import Proxy, read_proxy
-from atoll.client.socks import socks_steps
+from atoll.client.proxies import Proxy, read_proxy, socks_steps
 
 _HEAD_MAX = 64 * 1024
 

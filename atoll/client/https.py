@@ -17,17 +17,15 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from atoll.client.connecting import connector
+from atoll.client.connecting import connector, upgrade_of
 from atoll.client.endpoint import Endpoint
-from atoll.client.exchanging import Answered, Exchanges
+from atoll.client.exchanging import Answered, Exchanges, Reach
 from atoll.client.identity import Identity
 from atoll.client.plugins_aside import ask_aside
 from atoll.client.proxies import read_proxy
-from atoll.client.reaching import Reach
 from atoll.client.streaming import Stream, Streams
 from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
-from atoll.client.upgraded import upgrade_of
 from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 

@@ -12,7 +12,7 @@ from typing import cast
 
 import httptools
 
-from atoll.client.reaching import Reach
+from atoll.client.exchanging import Reach
 
 _GATHERING_S = 0.02
 

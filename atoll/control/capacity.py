@@ -14,7 +14,7 @@ from atoll.client.api import Wire
 from atoll.dialects import cluster_nodes
 from atoll.dialects.cluster_nodes import Columns
 from atoll.errors import Invalid
-from atoll.members.observing import Observation
+from atoll.members.following import Observation
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.nodes.table import NodeTable
 from atoll.scheduling.nodes.view import NodeRoom, NodeView

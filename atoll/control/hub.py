@@ -30,7 +30,7 @@ from atoll.instruments.families import More
 from atoll.interpreting.builtin import BUILT_IN
 from atoll.interpreting.operations import Interpreters
 from atoll.members.connection import USUAL_LIMITS, Connection, Limits
-from atoll.members.observing import Observation
+from atoll.members.following import Observation
 from atoll.members.ways import Reach, over_network
 from atoll.model.action import PLANE, Object, Ref
 from atoll.model.cluster import Cluster

@@ -5,18 +5,24 @@ nothing is answered. Work that does not show on the nodes yet is told with a req
 them first. Which replicas are stuck is asked of the cluster itself: that is asked rarely.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from atoll.client.api import ApiClient, Missing
+from atoll.client.transport import Transport
 from atoll.dialects.karmada import demand as demands
 from atoll.dialects.wire import part, parts, text
+from atoll.effects import Effects
 from atoll.errors import AtollError, Invalid
+from atoll.estimator.grpc import PORT, Trust
 from atoll.estimator.messages import REPLICAS, SETS
-from atoll.estimator.serving import NotHere
+from atoll.estimator.serving import NotHere, serving
 from atoll.estimator.stuck import WORKLOADS, stuck
-from atoll.members.observing import Observation
+from atoll.members.connection import Connection
+from atoll.members.following import Observation
 from atoll.model.demand import Component
+from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.scheduling.nodes.fitting import fits
 from atoll.scheduling.nodes.sets import fits_sets
 from atoll.scheduling.nodes.table import NodeTable
@@ -79,3 +85,24 @@ def estimate(table: NodeTable, method: str, request: Mapping[str, Any]) -> int:
 
 def _components(wire: Mapping[str, Any], path: str) -> tuple[Component, ...]:
     return demands.components(wire, path, text(wire, "namespace", path))
+
+
+@asynccontextmanager
+async def estimating(
+    cluster: str,
+    member: Transport,
+    effects: Effects,
+    address: tuple[str, int] = ("", PORT),
+    trust: Trust | None = None,
+) -> AsyncIterator[int]:
+    """Follow a cluster and answer for it; gives the port."""
+    api = ApiClient(Connection(cluster, member, effects))
+    observation = Observation(api, f"cluster {cluster}")
+    answers = Estimating(cluster, api, observation, lambda: effects.now().timestamp())
+    async with (
+        Supervisor("estimator", effects.chance) as supervisor,
+        serving(answers, *address, trust) as port,
+    ):
+        for each in observation.followings:
+            supervisor.start(each.name, each.run, restart=Restart())
+        yield port

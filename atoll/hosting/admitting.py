@@ -11,8 +11,8 @@ import orjson
 
 from atoll.apiserver.admission import Admission, Kinds
 from atoll.apiserver.fields.error import invalid as invalid_field
+from atoll.apiserver.karmada.admission import KIND as CUSTOMIZATION
 from atoll.apiserver.karmada.admission import refuse_protected
-from atoll.apiserver.karmada.customizations import KIND as CUSTOMIZATION
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, invalid
 from atoll.client.api import ApiClient

@@ -11,8 +11,7 @@ from hashlib import sha256
 import orjson
 
 from atoll.apiserver.access.default_roles import GROUP, READ
-from atoll.apiserver.karmada.agents import AGENT_ROLES
-from atoll.apiserver.karmada.people import PEOPLE_ROLES
+from atoll.apiserver.karmada.agents import AGENT_ROLES, PEOPLE_ROLES
 from atoll.client.collection import Collection
 from atoll.dialects.karmada import names
 from atoll.hosting.admitting import CONVERSION, DEFAULTS, PROTECTION, RULES

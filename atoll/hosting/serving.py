@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from atoll.apiserver.access.front_proxy import is_claim
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.authentication import Identity
+from atoll.apiserver.authorization import Attributes, refusal
 from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.discovery import Discovery
@@ -22,17 +23,53 @@ from atoll.apiserver.resource import Branch, Errand
 from atoll.apiserver.responding import status_response, text_response
 from atoll.apiserver.routing import ResourceRoute, beyond_subresource, route
 from atoll.apiserver.schemas.facts import load
-from atoll.apiserver.status import ApiError, unavailable, unknown_resource
-from atoll.client.api import ApiClient
+from atoll.apiserver.status import ApiError, unauthorized, unavailable, unknown_resource
+from atoll.client.api import ApiClient, Refused, Wire
+from atoll.client.collection import Collection
 from atoll.client.transport import Transport, Unreachable
 from atoll.effects import Effects
 from atoll.exchange import Request, Response
 from atoll.hosting.admitting import Admitting
+from atoll.hosting.approving import REVIEWS
 from atoll.hosting.definitions import cluster_definition
 from atoll.hosting.hosted import translated
-from atoll.hosting.scraping import check_reader
 from atoll.hosting.translating import SHOWN
 from atoll.instruments.families import More
+
+_TOKENS = Collection("authentication.k8s.io/v1", "TokenReview", "tokenreviews", namespaced=False)
+_TOLD = ("uid", "groups", "extra")
+
+
+async def check_reader(api: ApiClient, request: Request) -> None:
+    """ApiError 401 or 403 unless a request is from somebody whom the host lets read its path."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise unauthorized()
+    try:
+        reader = await _whose(api, token.strip())
+        if reader is None:
+            raise unauthorized()
+        if not await _may(api, reader, request.path):
+            known = Identity(reader["username"], ())
+            raise refusal(known, Attributes("get", path=request.path))
+    except Refused as problem:
+        raise unavailable(f"the host does not say who may read this: {problem}") from problem
+
+
+async def _whose(api: ApiClient, token: str) -> Wire | None:
+    """Whose token it is; None if nobody's."""
+    answer = await api.create(_TOKENS, {"metadata": {}, "spec": {"token": token}})
+    status = answer["status"]
+    return status["user"] if status.get("authenticated") else None
+
+
+async def _may(api: ApiClient, reader: Wire, path: str) -> bool:
+    told = {key: reader[key] for key in _TOLD if key in reader}
+    wanted = {"nonResourceAttributes": {"verb": "get", "path": path}}
+    spec = {"user": reader["username"], **told, **wanted}
+    answer = await api.create(REVIEWS, {"metadata": {}, "spec": spec})
+    return bool(answer["status"]["allowed"])
+
 
 _FOR_ALL = frozenset([*ENDPOINTS, "version"])
 _FOR_READERS = "metrics"

@@ -17,8 +17,7 @@ from enum import Enum
 from atoll.client.transport import Transport, Unreachable, closing, whole
 from atoll.effects import Effects
 from atoll.exchange import Request, Response
-from atoll.members.breaker import Breaker
-from atoll.members.rate import Bucket, asked_to_wait
+from atoll.members.pacing import Breaker, Bucket, asked_to_wait
 
 log = logging.getLogger("atoll.members")
 

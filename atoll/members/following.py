@@ -3,7 +3,8 @@
 The raw bytes of each object are handed on as they come, and the key of each that is gone; after
 a list, whatever was not in it is gone. A watch that breaks off goes on where it was, as long as the
 member still has that history; else all is listed again. Followed for ever, with growing pauses
-while there is no answer.
+while there is no answer. Nodes and pods of a member are followed so as columns, for as long as
+somebody needs them.
 """
 
 import asyncio
@@ -20,6 +21,8 @@ from atoll.client.collection import Collection
 from atoll.client.refusals import Expired, Refused, refusal
 from atoll.client.transport import Unreachable
 from atoll.errors import Invalid
+from atoll.members.columns import Columns
+from atoll.members.reading import read_node, read_pod
 from atoll.runtime.children import report_failure
 
 log = logging.getLogger("atoll.members")
@@ -150,3 +153,51 @@ async def _slowly(items: list[Raw] | None) -> AsyncIterator[Raw]:
         yield item
         if number % _AT_ONCE == 0:
             await asyncio.sleep(0)
+
+
+class Observation:
+    """What is seen of a member's nodes and pods."""
+
+    def __init__(self, api: ApiClient, of: str) -> None:
+        self.columns = Columns()
+        columns = self.columns
+        self.followings = (
+            Following(api, NODES, _nodes(columns), of),
+            Following(api, PODS, _pods(columns), of),
+        )
+        """To be run by whoever observes, for as long as it does."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all nodes and pods that there were have been counted."""
+        return all(each.ready.is_set() for each in self.followings)
+
+    async def until_complete(self) -> None:
+        for each in self.followings:
+            await each.ready.wait()
+
+
+def _nodes(columns: Columns) -> Sink:
+    def take(item: Raw) -> str:
+        name, facts = read_node(item)
+        columns.put_node(name, facts)
+        return name
+
+    return Sink(take, columns.drop_node, lambda: columns.nodes, _name)
+
+
+def _pods(columns: Columns) -> Sink:
+    def take(item: Raw) -> str:
+        key, facts = read_pod(item)
+        columns.put_pod(key, facts)
+        return key
+
+    return Sink(take, columns.drop_pod, lambda: columns.pods, _namespace_and_name)
+
+
+def _name(head: Head) -> str:
+    return head.name
+
+
+def _namespace_and_name(head: Head) -> str:
+    return f"{head.namespace}/{head.name}"

@@ -1,6 +1,7 @@
 """What the plane needs in a member to speak to it: accounts, rights and tokens.
 
 A client for the member comes in, the tokens go out, and what the plane is to trust the member by.
+Each account has a note of the planes that use it, so that none takes it from another.
 """
 
 import base64
@@ -14,10 +15,9 @@ from urllib.parse import urlencode
 from atoll.client.collection import Collection
 from atoll.client.endpoint import Endpoint
 from atoll.client.plain import PlainClient, Wire
-from atoll.client.refusals import Refused
+from atoll.client.refusals import Missing, Refused, Taken
 from atoll.client.transport import Unreachable
 from atoll.errors import UsageError
-from atoll.members.claims import claim
 from atoll.members.objects import (
     ACCOUNTS,
     IMPERSONATOR,
@@ -32,6 +32,52 @@ from atoll.members.objects import (
     put,
     role_of,
 )
+
+JOINED_BY = "atoll.io/joined-by"
+
+
+def claim(member: PlainClient, space: str, account: str, plane: str) -> None:
+    """Have an account, and note that this plane uses it, unless somebody else made it."""
+    wire = named("v1", "ServiceAccount", account, space)
+    wire["metadata"]["annotations"] = {JOINED_BY: plane}
+    path = ACCOUNTS.path_of(wire)
+    try:
+        stored = member.get(path)
+    except Missing:
+        try:
+            member.create(ACCOUNTS, wire)
+            return
+        except Taken:
+            stored = member.get(path)
+    users = _users(stored)
+    if users and plane not in users:
+        _note(member, path, [*users, plane])
+
+
+def release(member: PlainClient, space: str, account: str, plane: str) -> str:
+    """This plane needs an account no more; gives who does, nothing if it may be removed."""
+    path = ACCOUNTS.path(space, account)
+    try:
+        users = _users(member.get(path))
+    except Missing:
+        return ""
+    if not users:
+        return "which another tool made"
+    others = [each for each in users if each != plane]
+    if others:
+        _note(member, path, others)
+        return "which another plane uses"
+    return ""
+
+
+def _users(account: Wire) -> list[str]:
+    noted = (account["metadata"].get("annotations") or {}).get(JOINED_BY) or ""
+    return [each for each in noted.split(",") if each]
+
+
+def _note(member: PlainClient, path: str, users: list[str]) -> None:
+    member.patch(path, {"metadata": {"annotations": {JOINED_BY: ",".join(users)}}})
+
 
 _ACCOUNT = "kubernetes.io/service-account.name"
 _RULES = [

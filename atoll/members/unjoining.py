@@ -16,7 +16,7 @@ from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.cluster_access import secret_of
 from atoll.errors import UsageError
-from atoll.members.claims import release
+from atoll.members.granting import release
 from atoll.members.objects import (
     ACCOUNTS,
     CLUSTERS,

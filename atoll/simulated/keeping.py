@@ -25,7 +25,6 @@ from atoll.simulated.plans import (
     cronjobs,
     daemons,
     deployments,
-    events,
     jobs,
     mirroring,
     replicas,
@@ -33,6 +32,7 @@ from atoll.simulated.plans import (
     services,
     slices,
     stateful,
+    steps,
     volumes,
 )
 from atoll.simulated.plans.census import Pod
@@ -276,7 +276,7 @@ class Keeper:
 
     async def _tell_refused(self, key: Key, refusal: Refusal) -> None:
         """Say that pods could not be made, and how things are without them."""
-        told = events.failed_create(refusal.object, refusal.why, self.api.timestamp())
+        told = steps.failed_create(refusal.object, refusal.why, self.api.timestamp())
         found = self.stored(*key)
         plan = Plan() if found is None else self._plan(key, found, refusal.why)
         rest = [step for step in plan.steps if not isinstance(step, Make)]

@@ -27,7 +27,7 @@ from atoll.runtime.files import raise_file_limit
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Supervisor, TaskFailed
 from atoll.simulated.choosing_fleet import remembered_fleet
-from atoll.simulated.fault_requests import FaultRequests
+from atoll.simulated.faults import FaultRequests
 from atoll.simulated.hosting import hosting
 
 log = logging.getLogger("atoll.simulated")

@@ -6,9 +6,8 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atoll.apiserver.applying.blank import blank
 from atoll.apiserver.applying.comparing import compare
-from atoll.apiserver.applying.newborn import fields_of_new
+from atoll.apiserver.applying.newborn import blank, fields_of_new
 from atoll.apiserver.applying.ownership import Managers
 from atoll.apiserver.applying.typed import Untypable
 from atoll.apiserver.applying.updates import (

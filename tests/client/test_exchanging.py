@@ -6,8 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from atoll.client.exchanging import Answered, Exchanges, HungUp
-from atoll.client.reaching import Reach
+from atoll.client.exchanging import Answered, Exchanges, HungUp, Reach
 
 ASKED = b"PUT /a HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"
 FINE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: 1\r\nx-a: 2\r\n\r\nok"

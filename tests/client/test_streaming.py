@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from atoll.client.reaching import Reach
+from atoll.client.exchanging import Reach
 from atoll.client.streaming import Stream, Streams
 
 ASKED = b"GET /a?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n"

@@ -9,7 +9,7 @@ from atoll.client.transport import Unreachable
 from atoll.control.capacity import FRESH_S, STALE_S, NodeCapacity
 from atoll.dialects.cluster_nodes import encode, wire
 from atoll.exchange import Request, Response
-from atoll.members.observing import Observation
+from atoll.members.following import Observation
 from atoll.members.reading import NodeFacts, PodFacts
 from atoll.model.cluster import Cluster
 from atoll.model.node import Node

@@ -20,8 +20,8 @@ from atoll.control.scheduler.decide.inquiring import ESTIMATOR, Inquiry
 from atoll.control.scheduler.estimation import Estimation, place
 from atoll.effects import system_effects
 from atoll.estimator.asking import UNKNOWN, Estimators
+from atoll.estimator.estimating import estimating
 from atoll.estimator.messages import REPLICAS, SETS
-from atoll.estimator.running import estimating
 from atoll.estimator.serving import serving
 from atoll.model.action import Ref
 from atoll.model.amount import Amount

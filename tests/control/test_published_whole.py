@@ -5,7 +5,7 @@ import asyncio
 from sites import PATIENCE_S, until
 from test_agent_whole import FAR, Far, pulled
 
-from atoll.agent.publishing import PUBLISHED
+from atoll.agent.attending import PUBLISHED
 from atoll.control.answering import answer
 from atoll.control.hub import CLUSTER
 

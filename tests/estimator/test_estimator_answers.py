@@ -17,14 +17,13 @@ from atoll.client.transport import Transport, Unreachable
 from atoll.effects import system_effects
 from atoll.errors import Invalid
 from atoll.estimator.asking import UNKNOWN, Estimators
-from atoll.estimator.estimating import Estimating, NotCounted, estimate
+from atoll.estimator.estimating import Estimating, NotCounted, estimate, estimating
 from atoll.estimator.messages import REPLICAS, UNSCHEDULABLE
-from atoll.estimator.running import estimating
 from atoll.estimator.serving import NotHere
 from atoll.estimator.stuck import is_unschedulable, selecting
 from atoll.exchange import Peer, Request, Response
 from atoll.members.columns import Columns
-from atoll.members.observing import Observation
+from atoll.members.following import Observation
 from atoll.members.reading import read_node, read_pod
 from atoll.simulated.member import build, running
 

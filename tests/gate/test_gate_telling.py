@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atoll.apiserver.gate import telling
+from atoll.apiserver.gate import frames
 from atoll.cli.logs import FORMS, fields_of
 from atoll.model.action import Ref
 
@@ -21,7 +21,7 @@ def record(text: str, *args: Any, error: BaseException | None = None) -> logging
 
 def over_the_line(one: logging.LogRecord, caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
     caplog.set_level(logging.INFO, LOGGER)
-    telling.write(marshal.loads(marshal.dumps(telling.told(one))))
+    frames.write(marshal.loads(marshal.dumps(frames.told(one))))
     return caplog.records[-1]
 
 
@@ -58,5 +58,5 @@ def test_values_keep_their_names(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_what_nobody_wants_to_know_is_not_written(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR, LOGGER)
-    telling.write(telling.told(record("It began")))
+    frames.write(frames.told(record("It began")))
     assert caplog.records == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from atoll.apiserver.access.accounts import ACCOUNT_UID, Account, account_of, user_name
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.housekeeping.accounts import filled, plan
-from atoll.apiserver.housekeeping.bootstrap import NAMESPACES
+from atoll.apiserver.housekeeping.bootstrap import BOOTSTRAP_NAMESPACES
 from atoll.effects import Chance, Effects
 from atoll.simulated.member import build, running
 
@@ -72,9 +72,11 @@ def test_every_namespace_of_a_member_has_an_account():
         member = build("m1", effects)
         async with running(member), asyncio.timeout(120):
             watch = member.store.watch("serviceaccounts", member.store.revision)
-            while len(found := member.store.page("serviceaccounts").records) < len(NAMESPACES):
+            while len(found := member.store.page("serviceaccounts").records) < len(
+                BOOTSTRAP_NAMESPACES
+            ):
                 await watch.wait()
                 watch.take()
             return [record.name for record in found]
 
-    assert asyncio.run(main()) == [f"{name}/default" for name in NAMESPACES]
+    assert asyncio.run(main()) == [f"{name}/default" for name in BOOTSTRAP_NAMESPACES]

@@ -8,7 +8,7 @@ import pytest
 
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
-from atoll.apiserver.housekeeping.finished import plan
+from atoll.apiserver.housekeeping.expiry import plan
 from atoll.client.inprocess import InProcess
 from atoll.exchange import Peer, Request
 from atoll.runtime.supervisor import Supervisor

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kinds_recorded import builtins
 
 from atoll.apiserver.fields.error import FieldError
-from atoll.apiserver.schemas.quantities import canonical_quantity
+from atoll.apiserver.schemas.scalars import canonical_quantity
 from atoll.apiserver.tables import table
 from atoll.model.quantity import parse
 

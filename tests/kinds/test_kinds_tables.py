@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from kinds_recorded import builtins, documents, recorded, resource_at, with_definitions
 
-from atoll.apiserver.kinds.columns.ages import human, since
+from atoll.apiserver.kinds.columns.cells import human, since
 from atoll.apiserver.tables import partial_list, table
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

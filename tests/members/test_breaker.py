@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.members.breaker import CALM_S, FAILURES, FIRST_S, LONGEST_S, SLOW_S, Breaker
+from atoll.members.pacing import CALM_S, FAILURES, FIRST_S, LONGEST_S, SLOW_S, Breaker
 
 
 def opened(at: float = 0.0, draw: float = 1.0) -> Breaker:

@@ -15,8 +15,7 @@ from atoll.client.inprocess import InProcess
 from atoll.effects import system_effects
 from atoll.exchange import Peer, Request, Response
 from atoll.main import build, run
-from atoll.members.following import NODES, PODS
-from atoll.members.observing import Observation
+from atoll.members.following import NODES, PODS, Observation
 from atoll.runtime.children import Children
 from atoll.simulated.link import Link
 from atoll.store.memory import MemoryLog

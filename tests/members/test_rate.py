@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.members.rate import Bucket, asked_to_wait
+from atoll.members.pacing import Bucket, asked_to_wait
 
 
 def test_a_burst_goes_at_once_and_the_rest_at_the_rate():

@@ -27,8 +27,8 @@ from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch
 from atoll.apiserver.schemas.pruning import drop_nulls, prune
-from atoll.apiserver.schemas.quantities import NotAQuantity, canonical_quantity
 from atoll.apiserver.schemas.rules import read_rules
+from atoll.apiserver.schemas.scalars import NotAQuantity, canonical_quantity
 from atoll.apiserver.schemas.structural import root_schema, structural_schema
 from atoll.apiserver.schemas.typed import read_typed
 from atoll.apiserver.schemas.validating import compile_check

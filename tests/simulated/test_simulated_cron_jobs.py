@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from simulated_talk import BATCH, CORE, ask, template
 
 from atoll.simulated.member import build, running
-from atoll.simulated.plans.schedules import last_time, next_time
+from atoll.simulated.plans.cronjobs import last_time, next_time
 from simulation.world import simulate
 
 JOBS, CRON_JOBS = f"{BATCH}jobs", f"{BATCH}cronjobs"

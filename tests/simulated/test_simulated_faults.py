@@ -16,8 +16,7 @@ from atoll.config import Config
 from atoll.effects import system_effects
 from atoll.errors import UsageError
 from atoll.exchange import Peer, Request, Response
-from atoll.simulated.fault_requests import FaultRequests
-from atoll.simulated.faults import Gate
+from atoll.simulated.faults import FaultRequests, Gate
 from atoll.simulated.fleets import Description, Pool
 from atoll.simulated.hosting import hosting
 

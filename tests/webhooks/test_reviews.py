@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.apiserver.webhooks.answers import BadAnswer
-from atoll.apiserver.webhooks.reviews import WARNING_MAX, WARNINGS_MAX, denial, verdict_of
+from atoll.apiserver.webhooks.reviews import (
+    WARNING_MAX,
+    WARNINGS_MAX,
+    BadAnswer,
+    denial,
+    verdict_of,
+)
 
 Object = dict[str, Any]
 

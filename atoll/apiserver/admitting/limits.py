@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.admitting.sums import Sum, of_container, of_pod
-from atoll.apiserver.kinds.quality import quality
+from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.reading import Object, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 

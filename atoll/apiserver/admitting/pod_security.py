@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from atoll.apiserver.admitting.pod_baseline import Fault
 from atoll.apiserver.admitting.pod_standards import faults
-from atoll.apiserver.admitting.pod_telling import Fault
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.fields.error import FieldError, invalid
 from atoll.apiserver.kinds.reading import Object, part, parts, text

@@ -5,12 +5,15 @@ Kubernetes. The rules are those of the newest version, whichever one a namespace
 are those of the level `restricted`; it takes over most of `pod_baseline`.
 """
 
-from atoll.apiserver.admitting.pod_baseline import BASELINE, capabilities, host_paths, seccomp
-from atoll.apiserver.admitting.pod_telling import (
+from atoll.apiserver.admitting.pod_baseline import (
+    BASELINE,
     Check,
     Fault,
+    capabilities,
     containers,
+    host_paths,
     quoted,
+    seccomp,
     setters,
     several,
     uses,

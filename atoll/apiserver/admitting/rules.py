@@ -10,16 +10,7 @@ from functools import partial
 import orjson
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.admitting import (
-    accounts,
-    classes,
-    limits,
-    nodes,
-    pod_security,
-    priorities,
-    runtimes,
-    tolerations,
-)
+from atoll.apiserver.admitting import births, classes, limits, pod_security
 from atoll.apiserver.admitting.addresses import COLLECTION as SERVICES
 from atoll.apiserver.admitting.addresses import Addresses
 from atoll.apiserver.admitting.refused import Refused
@@ -108,7 +99,7 @@ class Rules:
         if seen.subresource:
             return pod
         if seen.old is not None:
-            return tolerations.patient(priorities.kept(pod, seen.old))
+            return births.patient(births.kept(pod, seen.old))
         return self.completed(pod, seen.namespace)
 
     def completed(self, pod: Object, namespace: str) -> Object:
@@ -117,9 +108,9 @@ class Rules:
         if ranges:
             pod = limits.with_defaults(pod, ranges.values())
         if self._runs_pods:
-            pod = accounts.running_as(pod, partial(self._account, namespace), self._letters)
-        pod = priorities.prioritized(pod, self.settings.of(PRIORITY_CLASSES))
-        return runtimes.with_runtime(tolerations.patient(pod), self.settings.of(RUNTIME_CLASSES))
+            pod = births.running_as(pod, partial(self._account, namespace), self._letters)
+        pod = births.prioritized(pod, self.settings.of(PRIORITY_CLASSES))
+        return births.with_runtime(births.patient(pod), self.settings.of(RUNTIME_CLASSES))
 
     def _account(self, namespace: str, name: str) -> Object | None:
         record = self._store.latest("serviceaccounts", f"{namespace}/{name}")
@@ -127,7 +118,7 @@ class Rules:
             found: Object = orjson.loads(record.value)
             return found
         # In a namespace that was made a moment ago it is about to be there.
-        return {} if name == accounts.DEFAULT else None
+        return {} if name == births.DEFAULT else None
 
     def _letters(self) -> str:
         return "".join(self._chance.choices(GENERATED_ALPHABET, k=5))
@@ -143,7 +134,7 @@ class Rules:
         return classes.with_ingress_class(ingress, self.settings.of(INGRESS_CLASSES))
 
     def _node(self, seen: Admission, node: Object) -> Object:
-        return nodes.not_ready(node) if seen.old is None else node
+        return births.not_ready(node) if seen.old is None else node
 
     def _check_pod(self, seen: Admission, pod: Object) -> None:
         policy = self.settings.policies.get(seen.namespace)
@@ -157,7 +148,7 @@ class Rules:
     def check_new(self, pod: Object, namespace: str) -> None:
         """Refused if a new pod may not be in this namespace."""
         limits.check_pod(pod, self.settings.of(LIMIT_RANGES, namespace).values())
-        runtimes.check(pod, self.settings.of(RUNTIME_CLASSES))
+        births.check(pod, self.settings.of(RUNTIME_CLASSES))
 
     def _check_template(self, seen: Admission, workload: Object) -> None:
         """Whoever makes pods is only warned: it is pods that are refused."""
@@ -192,7 +183,7 @@ class Rules:
 
     def _check_priority(self, seen: Admission, wanted: Object) -> None:
         known = self.settings.of(PRIORITY_CLASSES)
-        priorities.check_default(wanted, known, is_new=seen.old is None)
+        births.check_default(wanted, known, is_new=seen.old is None)
 
 
 def _is_looked_at(seen: Admission, pod: Object) -> bool:

@@ -10,8 +10,8 @@ from decimal import ROUND_UP, Decimal
 
 from atoll.apiserver.admitting.classes import class_of
 from atoll.apiserver.admitting.sums import Sum, of_container, of_pod
+from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.quality import quality
 from atoll.apiserver.kinds.reading import Object, items, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339

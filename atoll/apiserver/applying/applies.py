@@ -5,17 +5,24 @@ merged object with its managedFields; the caller defaults and validates it. Refu
 configuration changes what others own, unless forced.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from atoll.apiserver.applying.comparing import compare, same
-from atoll.apiserver.applying.conflicts import conflict_error
+from atoll.apiserver.applying.elements import shown, written
 from atoll.apiserver.applying.elements import written as go_json
-from atoll.apiserver.applying.fieldset import FieldSet, difference, intersection, union, without
-from atoll.apiserver.applying.merging import merge
+from atoll.apiserver.applying.fieldset import (
+    FieldSet,
+    difference,
+    intersection,
+    paths,
+    union,
+    without,
+)
+from atoll.apiserver.applying.merging import merge, prune
 from atoll.apiserver.applying.ownership import Managers, Owner, stored, with_entries
-from atoll.apiserver.applying.pruning import prune
 from atoll.apiserver.applying.shape import joined, misfits
 from atoll.apiserver.applying.typed import Untypable, mentioned
 from atoll.apiserver.applying.updates import (
@@ -32,8 +39,48 @@ from atoll.apiserver.applying.updates import (
 )
 from atoll.apiserver.patching.wording import too_deep
 from atoll.apiserver.schemas.schema import Schema
-from atoll.apiserver.status import bad_request, plain_500
+from atoll.apiserver.status import ApiError, bad_request, plain_500
 from atoll.wire import Object
+
+
+def conflict_error(conflicts: Mapping[Owner, FieldSet]) -> ApiError:
+    """409 that names every owner and every field in dispute."""
+    found: list[tuple[Owner, str]] = []
+    for owner in sorted(conflicts, key=Owner.sort_key):
+        found.extend((owner, "".join(map(shown, path))) for path in paths(conflicts[owner]))
+    causes: list[dict[str, Any]] = [
+        {
+            "reason": "FieldManagerConflict",
+            "message": f"conflict with {_named(owner)}",
+            "field": field,
+        }
+        for owner, field in found
+    ]
+    return ApiError(409, "Conflict", _message(found), details={"causes": causes})
+
+
+def _message(found: list[tuple[Owner, str]]) -> str:
+    if len(found) == 1:
+        owner, field = found[0]
+        return f"Apply failed with 1 conflict: conflict with {_named(owner)}: {field}"
+    lines: list[str] = []
+    last: Owner | None = None
+    for owner, field in found:
+        if owner != last:
+            lines.append(f"conflicts with {_named(owner)}:")
+            last = owner
+        lines.append(f"- {field}")
+    return f"Apply failed with {len(found)} conflicts: " + "\n".join(lines)
+
+
+def _named(owner: Owner) -> str:
+    text = written(owner.manager)
+    if owner.subresource:
+        text += f" with subresource {written(owner.subresource)}"
+    if owner.operation == "Update":
+        text += f" using {owner.api_version}"
+    return text
+
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _ANNOTATIONS_BYTES_MAX = 256 * 1024

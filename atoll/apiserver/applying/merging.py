@@ -1,14 +1,11 @@
 """An applied configuration merged into a live object, and fields taken out of an object again.
 
-In: values and their Schema. Out: new values that share what did not change. Nothing is removed by
-merging: what the configuration does not speak of stays. Items of lists keep the live order, unless
-the configuration orders them otherwise.
-"""
+What an applier no longer applies is removed, unless somebody else owns it."""
 
 from collections import deque
 from typing import Any
 
-from atoll.apiserver.applying.fieldset import FieldSet
+from atoll.apiserver.applying.fieldset import FieldSet, difference, intersection, union
 from atoll.apiserver.applying.typed import (
     entry_schema,
     is_list,
@@ -16,8 +13,11 @@ from atoll.apiserver.applying.typed import (
     item_element,
     item_elements,
     item_schema,
+    mentioned,
+    with_named,
 )
 from atoll.apiserver.schemas.schema import Schema
+from atoll.wire import Object
 
 
 def merge(live: Any, applied: Any, schema: Schema) -> Any:
@@ -120,3 +120,21 @@ def remove_fields(value: Any, fields: FieldSet, schema: Schema) -> Any:
                 items.append(remove_fields(item, node, item_schema(schema)))
         return items or None
     return value
+
+
+def prune(merged: Object, last: FieldSet, owned: FieldSet, schema: Schema) -> Object:
+    """`merged` without what is in `last` and not owned (by the applier's new set or others)."""
+    if not difference(last, owned):
+        return merged
+    there = with_named(mentioned(merged, schema), schema)
+    dropped = with_named(last, schema)
+    kept = _left(merged, dropped, schema)
+    unowned = difference(there, union(kept, with_named(owned, schema)))
+    kept = _left(merged, unowned, schema)
+    gone = intersection(difference(there, kept), dropped)
+    return remove_fields(merged, gone, schema) or {}
+
+
+def _left(merged: Object, removed: FieldSet, schema: Schema) -> FieldSet:
+    """The fields that are left in the object once some are removed."""
+    return with_named(mentioned(remove_fields(merged, removed, schema), schema), schema)

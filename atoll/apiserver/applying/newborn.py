@@ -8,13 +8,39 @@ of the same items. A node that is shared must not be changed.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from atoll.apiserver.applying.blank import blank
 from atoll.apiserver.applying.fieldset import FieldSet, Node, items_in_order
 from atoll.apiserver.applying.typed import everything, item_elements
 from atoll.apiserver.schemas.schema import ANY, Schema
+
+_BUILT_IN = ("io.k8s.api.", "io.k8s.apiextensions-apiserver.", "io.k8s.kube-aggregator.")
+_TIMES = ("date-time", "micro-time")  # some are structs held by value, written as null
+
+
+def is_built_in(schema: Schema) -> bool:
+    """Whether objects of this schema are of a Go type, as told by the name of its definition."""
+    return schema.definition.startswith(_BUILT_IN)
+
+
+@lru_cache(maxsize=1024)
+def blank(schema: Schema) -> dict[str, Any]:
+    """The object of this schema in which nothing is set; not to be changed."""
+    return _zero(schema) if is_built_in(schema) else {}
+
+
+def _zero(schema: Schema) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, field in schema.fields.items():
+        if field.type == "object" and field.default == {}:
+            found[name] = _zero(field)
+        elif field.default in ("", 0, False):
+            found[name] = field.default
+        elif name in schema.required or field.format in _TIMES:
+            found[name] = None
+    return found
+
 
 _LEAF: Node = {}
 # How many combinations of fields, keys or items are remembered of one type, and how large ones.

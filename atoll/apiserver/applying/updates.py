@@ -8,11 +8,10 @@ writer comes to own what it added or changed; nobody owns what is gone.
 from functools import lru_cache
 from typing import NamedTuple
 
-from atoll.apiserver.applying.blank import blank, is_built_in
 from atoll.apiserver.applying.comparing import Comparison, compare, same
 from atoll.apiserver.applying.fieldset import FieldSet, difference, union, without
 from atoll.apiserver.applying.fieldset import Path as FieldPath
-from atoll.apiserver.applying.newborn import fields_of_new
+from atoll.apiserver.applying.newborn import blank, fields_of_new, is_built_in
 from atoll.apiserver.applying.ownership import (
     Managers,
     Owner,

@@ -4,19 +4,51 @@ The text of a policy comes in and is checked; rules come out, of which the first
 request decides. Pure.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from atoll.apiserver.audit.lines import fault, line_of
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
 from atoll.apiserver.kinds.reading import Object, each, items, parts, text
 from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.errors import UsageError
+
+_STEP = re.compile(r"[^.\[\]]+")
+
+
+def line_of(source: str, field: str) -> int:
+    """The line of a field such as `rules[0].level`, or of the nearest thing around it."""
+    near = yaml.compose(source, Loader=yaml.SafeLoader)
+    for step in _STEP.findall(field):
+        inner = _inside(near, step)
+        if inner is None:
+            break
+        near = inner
+    return int(near.start_mark.line) + 1
+
+
+def _inside(node: yaml.Node, step: str) -> yaml.Node | None:
+    match node:
+        case yaml.MappingNode():
+            return next((value for key, value in node.value if key.value == step), None)
+        case yaml.SequenceNode() if step.isdecimal() and int(step) < len(node.value):
+            found: yaml.Node = node.value[int(step)]
+            return found
+    return None
+
+
+def fault(error: yaml.YAMLError) -> str:
+    """What the reader of YAML says, in one line, with the line of the file."""
+    match error:
+        case yaml.MarkedYAMLError(problem=str(problem), problem_mark=yaml.Mark(line=line)):
+            return f"line {line + 1}: {problem}"
+    return " ".join(str(error).split())
+
 
 LEVELS = ("None", "Metadata", "Request", "RequestResponse")
 NONE, METADATA, REQUEST, REQUEST_RESPONSE = LEVELS

@@ -16,9 +16,9 @@ from atoll.apiserver.bodies.json_text import (
     read_json,
     read_literally,
     read_repeating,
+    repeated_paths,
 )
 from atoll.apiserver.bodies.protobuf import PROTOBUF, read_envelope, read_message
-from atoll.apiserver.bodies.repetition import repeated_paths
 from atoll.apiserver.bodies.yaml_text import YamlText, non_finite, read_yaml
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas import facts

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import yaml
 
-from atoll.apiserver.bodies.yaml_scalars import plain_scalar
+from atoll.apiserver.bodies.yaml_text import plain_scalar
 from atoll.apiserver.schemas.json_values import settle_numbers
 
 _whole_float = re.compile(rb"[0-9](?:\.0|e\+?[0-9]+)(?:[,}\]]|$)")

@@ -8,6 +8,7 @@ decoder would have said. As in Go, invalid UTF-8 and lone surrogates become U+FF
 import json
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -144,3 +145,22 @@ def may_repeat(text: bytes, value: Any) -> bool:
 def may_have_floats(text: bytes) -> bool:
     """Whether the text may say a number beyond 64-bit integers; never wrong when it says no."""
     return _uncommon_number.search(text) is not None
+
+
+def repeated_paths(value: Any, path: str = "") -> list[str]:
+    """The paths of repeated keys in the order of the text, each once."""
+    return list(dict.fromkeys(_walk(value, path)))
+
+
+def _walk(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _walk(item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        seen: set[str] = set()
+        for key, item in value.pairs if isinstance(value, Repeating) else value.items():
+            inner = f"{path}.{key}" if path else key
+            if key in seen:
+                yield inner
+            seen.add(key)
+            yield from _walk(item, inner)

@@ -16,8 +16,8 @@ from atoll.apiserver.bodies.json_text import (
     may_repeat,
     read_json,
     read_repeating,
+    repeated_paths,
 )
-from atoll.apiserver.bodies.repetition import repeated_paths
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.json_values import settle_numbers

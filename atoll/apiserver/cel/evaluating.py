@@ -11,10 +11,15 @@ from typing import Any
 from atoll.apiserver.cel.checking import Checked
 from atoll.apiserver.cel.declaring import Overload
 from atoll.apiserver.cel.faults import NO_OVERLOAD, Failed, OverBudget
-from atoll.apiserver.cel.folding import FOLDS
 from atoll.apiserver.cel.kinds import Type
 from atoll.apiserver.cel.library.operators import key_of
-from atoll.apiserver.cel.selecting import optional_selection, presence, selection, without_null
+from atoll.apiserver.cel.selecting import (
+    FOLDS,
+    optional_selection,
+    presence,
+    selection,
+    without_null,
+)
 from atoll.apiserver.cel.syntax import (
     Call,
     Fold,

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
 
-from atoll.apiserver.gate import frames, telling
+from atoll.apiserver.gate import frames
 from atoll.apiserver.gate.flow import Flow
 from atoll.apiserver.gate.frames import Line, Message
 from atoll.apiserver.http import refusals
@@ -52,7 +52,7 @@ class Core:
             elif what == frames.READY:
                 self.ready.set()
             elif what == frames.LOG:
-                telling.write(message[1])
+                frames.write(message[1])
             elif (flow := self._flows.get(message[1])) is not None:
                 flow.hear(message)
 

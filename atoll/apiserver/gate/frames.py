@@ -8,8 +8,9 @@ Nothing that comes from outside is ever read as a frame: a client's bytes are va
 """
 
 import asyncio
+import logging
 import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 Message = tuple[Any, ...]
@@ -120,3 +121,40 @@ class Line(asyncio.Protocol):
         if self._transport is not None:
             self._flush()
             self._transport.close()
+
+
+_STACK = "stack"
+
+
+def told(record: logging.LogRecord) -> Message:
+    """A record as plain values: how bad, by whom, the sentence, and what belongs into it."""
+    text, values = record.msg, {}
+    if isinstance(record.args, Mapping):
+        values = {name: _plain(value) for name, value in record.args.items()}
+    else:
+        text = record.getMessage()
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None and record.exc_info:
+        text = text if values else text.replace("%", "%%")
+        values.setdefault("err", f"{type(error).__name__}: {error}")
+        values[_STACK] = logging.Formatter().formatException(record.exc_info)
+    return record.levelno, record.name, text, values
+
+
+def write(message: Message) -> None:
+    """Write what was told into the log of this process."""
+    level, name, text, values = message
+    logger = logging.getLogger(name)
+    if logger.isEnabledFor(level):
+        record = logger.makeRecord(name, level, "", 0, text, (values,) if values else (), None)
+        record.exc_text = values.get(_STACK)
+        logger.handle(record)
+
+
+def _plain(value: object) -> object:
+    """A value that can be sent, and still be formatted as a number if it is one."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, int | float):
+        return int(value) if isinstance(value, int) else float(value)
+    return str(value)

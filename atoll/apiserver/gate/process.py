@@ -15,8 +15,8 @@ import socket
 import sys
 from pathlib import Path
 
+from atoll.apiserver.gate.frames import told
 from atoll.apiserver.gate.link import Link
-from atoll.apiserver.gate.telling import told
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer
 from atoll.apiserver.http.tls import server_context

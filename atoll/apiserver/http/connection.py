@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from atoll.apiserver.http import refusals, writing
-from atoll.apiserver.http.identity import peer_of
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.reading import Arrival, RequestReader, Stage
+from atoll.apiserver.http.tls import peer_of
 from atoll.apiserver.http.upgraded import Upgraded
 from atoll.exchange import Handler, Request, Response, Upgrade
 

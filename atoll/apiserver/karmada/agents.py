@@ -1,9 +1,13 @@
-"""What lets clusters register with a plane by themselves, under the names that Karmada gives it.
+"""The roles that Karmada gives a plane: for clusters that register by themselves, and for people.
 
 Anybody may read where the plane is. Whoever has a token made for that may ask for an agent's
-certificate, and is approved at once; so is an agent that renews its own. Data.
+certificate, and is approved at once; so is an agent that renews its own. Whoever
+may edit a namespace (`edit`, `admin`) may say where its workloads go. Data.
 """
 
+from collections.abc import Sequence
+
+from atoll.apiserver.access.default_roles import AUTO_UPDATE, GROUP, READ, WRITE
 from atoll.wire import Object
 
 RBAC = "rbac.authorization.k8s.io"
@@ -66,4 +70,39 @@ AGENT_ROLES: tuple[tuple[str, Object], ...] = (
     # The one who makes an agent's own rights when its cluster registers.
     _role(_GENERATOR, {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}),
     _binding(_GENERATOR, _GENERATOR, "User", "system:karmada:agent:rbac-generator"),
+)
+
+
+_KINDS = {
+    "autoscaling.karmada.io": ("cronfederatedhpas", "federatedhpas"),
+    "multicluster.x-k8s.io": ("serviceexports", "serviceimports"),
+    "networking.karmada.io": ("multiclusteringresses", "multiclusterservices"),
+    "policy.karmada.io": ("overridepolicies", "propagationpolicies"),
+    "work.karmada.io": ("resourcebindings", "works"),
+}
+_WITHOUT_STATUS = ("policy.karmada.io",)
+
+
+def _people_role(name: str, into: str, verbs: Sequence[str]) -> tuple[str, Object]:
+    labels = {
+        "kubernetes.io/bootstrapping": "rbac-defaults",
+        f"{GROUP}/aggregate-to-{into}": "true",
+    }
+    meta = {"name": name, "labels": labels, "annotations": {AUTO_UPDATE: "true"}}
+    rules = [
+        {"verbs": list(verbs), "apiGroups": [group], "resources": _resources(group, plurals)}
+        for group, plurals in _KINDS.items()
+    ]
+    return f"clusterroles.{GROUP}", {"metadata": meta, "rules": rules}
+
+
+def _resources(group: str, plurals: Sequence[str]) -> list[str]:
+    if group in _WITHOUT_STATUS:
+        return list(plurals)
+    return [name for plural in plurals for name in (plural, f"{plural}/status")]
+
+
+PEOPLE_ROLES: tuple[tuple[str, Object], ...] = (
+    _people_role("karmada-view", "view", READ),
+    _people_role("karmada-edit", "edit", WRITE),
 )

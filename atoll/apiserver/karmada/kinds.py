@@ -10,11 +10,9 @@ from functools import cache
 from atoll.apiserver.admission import Hooks, Kinds, Only
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.housekeeping.definitions import COLLECTION as DEFINITIONS
-from atoll.apiserver.karmada.admission import Rules
-from atoll.apiserver.karmada.agents import AGENT_ROLES
-from atoll.apiserver.karmada.customizations import Customizations
+from atoll.apiserver.karmada.admission import Customizations, Rules
+from atoll.apiserver.karmada.agents import AGENT_ROLES, PEOPLE_ROLES
 from atoll.apiserver.karmada.definitions import definitions
-from atoll.apiserver.karmada.people import PEOPLE_ROLES
 from atoll.apiserver.resource import Resource, unconverted
 from atoll.dialects.karmada import names, older
 from atoll.dialects.karmada.cluster_rules import name_problems

@@ -6,7 +6,7 @@ caller may do there. That a caller may come here at all is decided before.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,19 +14,81 @@ import orjson
 
 from atoll.apiserver.admission import Kinds
 from atoll.apiserver.authentication import Identity
-from atoll.apiserver.karmada.everywhere import ask_all
 from atoll.apiserver.resource import Branch, Errand
-from atoll.apiserver.status import not_found, unavailable
-from atoll.client.transport import Transport, Unreachable
+from atoll.apiserver.responding import json_response
+from atoll.apiserver.routing import ResourceRoute, route
+from atoll.apiserver.status import (
+    ApiError,
+    method_not_allowed,
+    not_found,
+    unavailable,
+    unknown_resource,
+)
+from atoll.client.transport import Transport, Unreachable, closing, whole
 from atoll.dialects.karmada.cluster_access import way
 from atoll.dialects.karmada.proxy_access import Subjects, let_through
 from atoll.errors import UsageError
 from atoll.exchange import Request, Response
+from atoll.runtime.children import Children
 from atoll.store.store import Store
 from atoll.wire import Object
 
-if TYPE_CHECKING:  # it loads all that speaks to other servers, and few planes are asked at once
+if TYPE_CHECKING:
     from atoll.members.ways import Reach
+
+CACHED_FROM = "resource.karmada.io/cached-from-cluster"
+Ask = Callable[[str], Awaitable[Response]]
+
+
+async def ask_all(clusters: Sequence[str], request: Request, ask: Ask) -> Response:
+    """What all of them have together; of a single object, what the one that has it answers."""
+    target = route(request.path)
+    if not isinstance(target, ResourceRoute):
+        raise unknown_resource()
+    if request.method != "GET" or "watch=1" in request.query or "watch=true" in request.query:
+        raise method_not_allowed()
+    names = sorted(clusters)
+    async with Children("all clusters") as children:
+        asked = {name: children.spawn(_answer(ask, name), name) for name in names}
+        answers = {name: await task for name, task in asked.items()}
+    found = {name: one for name, one in answers.items() if one is not None}
+    if not found:
+        raise ApiError(404, "NotFound", "no cluster has it, or lets you see it", details={})
+    if not target.name:
+        return json_response(_together(found))
+    if len(found) > 1:
+        message = f"it is in more than one cluster: {', '.join(found)}; ask one of them"
+        raise ApiError(409, "Conflict", message, details={})
+    return next(iter(found.values()))
+
+
+async def _answer(ask: Ask, name: str) -> Response | None:
+    try:
+        response = await ask(name)
+    except ApiError:
+        return None
+    if response.status == 200:
+        return await whole(response)
+    if response.stream is not None:
+        async with closing(response.stream):
+            pass
+    return None
+
+
+def _together(answers: dict[str, Response]) -> dict[str, Any]:
+    """One list of all, each item saying where it is from."""
+    lists = {name: orjson.loads(answer.body) for name, answer in answers.items()}
+    first = next(iter(lists.values()))
+    items = [
+        _said_from(name, item) for name, each in lists.items() for item in each.get("items") or ()
+    ]
+    return {**first, "metadata": {"resourceVersion": ""}, "items": items}
+
+
+def _said_from(cluster: str, item: dict[str, Any]) -> dict[str, Any]:
+    metadata = item.get("metadata") or {}
+    annotations = {**(metadata.get("annotations") or {}), CACHED_FROM: cluster}
+    return {**item, "metadata": {**metadata, "annotations": annotations}}
 
 
 CLUSTERS = "clusters.cluster.karmada.io"

@@ -1,7 +1,7 @@
-"""What containers request and are limited to: which resources there are, and how much of them."""
+"""What containers request and are limited to, and how well their pod is treated for it."""
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
-from atoll.apiserver.kinds.reading import Object, part
+from atoll.apiserver.kinds.reading import Object, part, parts
 from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.model.quantity import parse
 
@@ -72,3 +72,26 @@ def resources_errors(resources: Object, path: str) -> list[FieldError]:
     if any(name.startswith(_PAGES) for name in named) and not {"cpu", "memory"} & named:
         errors.append(forbidden(path, "HugePages require cpu or memory"))
     return errors
+
+
+def quality(spec: Object) -> str:
+    """The quality of service class: by what the containers request and limit of cpu and memory."""
+    containers = parts(spec, "containers") + parts(spec, "initContainers")
+    every = [part(container, "resources") for container in containers]
+    asked = [
+        amount
+        for resources in every
+        for kind in ("requests", "limits")
+        for name in ("cpu", "memory")
+        if (amount := parse(part(resources, kind).get(name))) is not None and amount > 0
+    ]
+    if not asked:
+        return "BestEffort"
+    guaranteed = all(
+        part(resources, "limits").get(name) is not None
+        and parse(part(resources, "limits").get(name))
+        == parse(part(resources, "requests").get(name))
+        for resources in every
+        for name in ("cpu", "memory")
+    )
+    return "Guaranteed" if guaranteed else "Burstable"

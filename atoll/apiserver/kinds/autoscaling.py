@@ -14,8 +14,7 @@ from atoll.apiserver.fields.error import (
     required,
 )
 from atoll.apiserver.kinds.reading import Object, each, fill, given, grown, items, part, parts, text
-from atoll.apiserver.kinds.references import named_errors
-from atoll.apiserver.kinds.rules import not_negative
+from atoll.apiserver.kinds.rules import named_errors, not_negative
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, path_segment_faults
 from atoll.model.quantity import parse

@@ -23,8 +23,13 @@ from atoll.apiserver.kinds.reading import (
     parts,
     text,
 )
-from atoll.apiserver.kinds.references import prefixed_path_errors
-from atoll.apiserver.kinds.rules import IMMUTABLE, not_negative, one_of, unchanged
+from atoll.apiserver.kinds.rules import (
+    IMMUTABLE,
+    not_negative,
+    one_of,
+    prefixed_path_errors,
+    unchanged,
+)
 from atoll.apiserver.kinds.schedules import schedule_errors, zone_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import subdomain_faults

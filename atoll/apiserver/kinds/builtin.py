@@ -11,12 +11,10 @@ from atoll.apiserver.kinds import (
     autoscaling_v1,
     batch,
     certificates,
-    coordination,
     core,
     csi,
     definitions,
     devices,
-    disruptions,
     events,
     flows,
     ingresses,
@@ -24,7 +22,6 @@ from atoll.apiserver.kinds import (
     pods,
     quotas,
     rbac,
-    runtimes,
     scheduling,
     secrets,
     services,
@@ -33,7 +30,7 @@ from atoll.apiserver.kinds import (
     workloads,
 )
 from atoll.apiserver.kinds.columns import access, cells
-from atoll.apiserver.kinds.columns import admission as admission_columns
+from atoll.apiserver.kinds.columns import access as admission_columns
 from atoll.apiserver.kinds.columns import autoscaling as autoscaling_columns
 from atoll.apiserver.kinds.columns import core as core_columns
 from atoll.apiserver.kinds.columns import csi as csi_columns
@@ -161,7 +158,7 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {
     apiregistration.GROUP: {
         "APIService": Kind(apiregistration.API_SERVICE, apiregistration.COLUMNS)
     },
-    "coordination.k8s.io": {"Lease": Kind(coordination.LEASE, access.LEASE)},
+    "coordination.k8s.io": {"Lease": Kind(core.LEASE, access.LEASE)},
     "authentication.k8s.io": dict.fromkeys(("SelfSubjectReview", "TokenReview"), _REVIEW),
     "authorization.k8s.io": dict.fromkeys(
         (
@@ -187,10 +184,10 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {
     "networking.k8s.io": _NETWORKING,
     "policy": {
         "PodDisruptionBudget": Kind(
-            disruptions.POD_DISRUPTION_BUDGET, autoscaling_columns.POD_DISRUPTION_BUDGET
+            scheduling.POD_DISRUPTION_BUDGET, autoscaling_columns.POD_DISRUPTION_BUDGET
         ),
     },
-    "node.k8s.io": {"RuntimeClass": Kind(runtimes.RUNTIME_CLASS, csi_columns.RUNTIME_CLASS)},
+    "node.k8s.io": {"RuntimeClass": Kind(scheduling.RUNTIME_CLASS, csi_columns.RUNTIME_CLASS)},
     "flowcontrol.apiserver.k8s.io": {
         "FlowSchema": Kind(flows.FLOW_SCHEMA, flow_columns.FLOW_SCHEMA),
         "PriorityLevelConfiguration": Kind(

@@ -1,8 +1,8 @@
-"""The plain kinds of core/v1: namespaces, configuration, accounts and nodes."""
+"""The plain kinds: namespaces, configuration, accounts and nodes of core/v1, and Leases."""
 
 from atoll.apiserver.fields.error import FieldError, invalid, not_supported
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, part, parts, text
-from atoll.apiserver.kinds.rules import are_config_keys, frozen_data, key_errors
+from atoll.apiserver.kinds.rules import are_config_keys, frozen_data, key_errors, not_negative
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, qualified_faults
 
@@ -108,3 +108,16 @@ NODE = Strategy(
     selectable={"spec.unschedulable": ("spec", "unschedulable")},
     errors=_node_errors,
 )
+
+
+def _lease_errors(lease: Object) -> list[FieldError]:
+    spec = part(lease, "spec")
+    duration = spec.get("leaseDurationSeconds")
+    errors = []
+    if isinstance(duration, int) and duration <= 0:
+        errors.append(invalid("spec.leaseDurationSeconds", duration, "must be greater than 0"))
+    return errors + not_negative(spec, "spec", "leaseTransitions")
+
+
+# Leader election is safe because of this one: no write without knowing what it overwrites.
+LEASE = Strategy(unconditional_update=False, creates_on_update=True, errors=_lease_errors)

@@ -5,12 +5,12 @@ rules in CEL are that of `validations`.
 """
 
 from atoll.apiserver.fields.error import FieldError, required
-from atoll.apiserver.kinds.reading import Object, fill, given, grown, items, part, parts, text
-from atoll.apiserver.kinds.webhook_clients import (
+from atoll.apiserver.kinds.admission_webhooks import (
     client_errors,
     default_client,
     review_version_errors,
 )
+from atoll.apiserver.kinds.reading import Object, fill, given, grown, items, part, parts, text
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.resource import Strategy
 from atoll.apiserver.schemas.definitions import (

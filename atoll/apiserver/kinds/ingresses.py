@@ -10,12 +10,14 @@ from atoll.apiserver.fields.error import (
 )
 from atoll.apiserver.kinds.addresses import is_address
 from atoll.apiserver.kinds.reading import Object, each, fill, given, items, part, parts, text
-from atoll.apiserver.kinds.references import (
+from atoll.apiserver.kinds.rules import (
     api_group_errors,
     named_errors,
+    port_errors,
+    port_name_errors,
     prefixed_path_errors,
+    unchanged,
 )
-from atoll.apiserver.kinds.rules import port_errors, port_name_errors, unchanged
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, subdomain_faults, wildcard_faults
 

@@ -17,8 +17,13 @@ from atoll.apiserver.kinds.addresses import (
 )
 from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.reading import Object, each, fill, given, grown, items, part, parts, text
-from atoll.apiserver.kinds.references import named_errors
-from atoll.apiserver.kinds.rules import IMMUTABLE, port_errors, port_name_errors, unchanged
+from atoll.apiserver.kinds.rules import (
+    IMMUTABLE,
+    named_errors,
+    port_errors,
+    port_name_errors,
+    unchanged,
+)
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
 

@@ -7,7 +7,7 @@ wrong with the change. A guest is a container that joins a running pod (ephemera
 from typing import Any
 
 from atoll.apiserver.fields.error import FieldError, duplicate, forbidden, invalid, required
-from atoll.apiserver.kinds.quality import quality
+from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.reading import Object, each, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 

@@ -1,6 +1,7 @@
 """Pod, PodTemplate and ReplicationController: how they are written."""
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
+from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.pod_parts import guest_errors, resize_errors, resized, with_guests
 from atoll.apiserver.kinds.podrules import (
@@ -9,7 +10,6 @@ from atoll.apiserver.kinds.podrules import (
     restart_policy_errors,
 )
 from atoll.apiserver.kinds.podspec import default_pod_spec, default_template
-from atoll.apiserver.kinds.quality import quality
 from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
 from atoll.apiserver.kinds.rules import not_negative
 from atoll.apiserver.resource import Scale, Strategy

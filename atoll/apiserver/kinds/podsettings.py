@@ -9,11 +9,10 @@ from typing import Any
 
 from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
 from atoll.apiserver.kinds.addresses import address_errors
-from atoll.apiserver.kinds.affinity import affinity_errors, spread_errors
+from atoll.apiserver.kinds.affinity import affinity_errors, spread_errors, toleration_errors
 from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.podsecurity import pod_security_errors
 from atoll.apiserver.kinds.reading import Object, each, items, parts, text
-from atoll.apiserver.kinds.tolerations import toleration_errors
 from atoll.dialects.kubernetes.names import label_faults, qualified_faults, subdomain_faults
 
 _PREEMPTION = ("PreemptLowerPriority", "Never")

@@ -1,11 +1,12 @@
-"""Rules that many kinds share: numbers, choices, ports, keys of data, what may not change."""
+"""Rules that many kinds share: numbers, choices, ports, keys, references, what may not change."""
 
 import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported
-from atoll.apiserver.kinds.reading import Object, at
+from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
+from atoll.apiserver.kinds.reading import Object, at, text
+from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
 
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 # All keys in one look, with what none of them may have between them.
@@ -138,3 +139,41 @@ def frozen_data(new: Object, old: Object, *keys: str) -> list[FieldError]:
     return errors + [
         forbidden(key, why) for key in keys if (new.get(key) or {}) != (old.get(key) or {})
     ]
+
+
+_PATH_PATTERN = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_PATH = re.compile(_PATH_PATTERN)
+
+
+def named_errors(reference: Object, where: str, *keys: str) -> list[FieldError]:
+    """Each of these must be given, and be fit to stand in a path."""
+    errors: list[FieldError] = []
+    for key in keys:
+        value, place = text(reference, key), f"{where}.{key}"
+        if value:
+            errors += [invalid(place, value, reason) for reason in path_segment_faults(value)]
+        else:
+            errors.append(required(place))
+    return errors
+
+
+def api_group_errors(reference: Object, where: str) -> list[FieldError]:
+    """The group of what is pointed to, where it is given."""
+    group = reference.get("apiGroup")
+    if group is None:
+        return []
+    return [invalid(f"{where}.apiGroup", group, reason) for reason in subdomain_faults(group)]
+
+
+def prefixed_path_errors(path: str, where: str) -> list[FieldError]:
+    """A path under a domain, as controllers are called: acme.io/foo."""
+    if not path:
+        return [required(where)]
+    host, _, rest = path.partition("/")
+    if not host or not rest:
+        return [invalid(where, path, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    errors = [invalid(where, host, reason) for reason in subdomain_faults(host)]
+    if not _PATH.fullmatch(rest):
+        why = f"Invalid path (regex used for validation is '{_PATH_PATTERN}')"
+        errors.append(invalid(where, rest, why))
+    return errors

@@ -1,9 +1,22 @@
-"""PriorityClass, the one kind of scheduling.k8s.io/v1: which pods go first."""
+"""What decides where and whether pods run: PriorityClass, RuntimeClass and PodDisruptionBudget.
 
-from atoll.apiserver.fields.error import FieldError, forbidden, not_supported
-from atoll.apiserver.kinds.reading import Object, fill, number, text
-from atoll.apiserver.kinds.rules import unchanged
+Which pods go first, what runs their containers, and how many of them may be missing."""
+
+from atoll.apiserver.fields.error import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from atoll.apiserver.kinds.affinity import toleration_errors
+from atoll.apiserver.kinds.amounts import amounts_errors
+from atoll.apiserver.kinds.labels import label_errors, selector_errors
+from atoll.apiserver.kinds.reading import Object, each, fill, number, part, parts, text
+from atoll.apiserver.kinds.rules import above_all, not_negative, share_errors, unchanged
 from atoll.apiserver.resource import Strategy
+from atoll.dialects.kubernetes.names import label_faults
 
 HIGHEST = 1_000_000_000  # of those that users make
 _POLICIES = ("PreemptLowerPriority", "Never")
@@ -46,4 +59,79 @@ PRIORITY_CLASS = Strategy(
     default=_default_priority,
     errors=_priority_errors,
     update_errors=_priority_update_errors,
+)
+
+
+_EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
+_COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+
+
+def _budget_errors(budget: Object) -> list[FieldError]:
+    spec = part(budget, "spec")
+    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+    errors = []
+    if least is not None and most is not None:
+        why = "minAvailable and maxUnavailable cannot be both set"
+        errors.append(invalid("spec", _go(spec), why))
+    for key, share in (("minAvailable", least), ("maxUnavailable", most)):
+        errors += share_errors(share, f"spec.{key}") + above_all(share, f"spec.{key}")
+    errors += selector_errors(part(spec, "selector"), "spec.selector")
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy is not None and policy not in _EVICTION_POLICIES:
+        where = "spec.unhealthyPodEvictionPolicy"
+        errors.append(not_supported(where, policy, _EVICTION_POLICIES))
+    return errors
+
+
+def _go(spec: Object) -> Object:
+    """A budget as Kubernetes shows it in messages: by the names inside the program."""
+    return {
+        "MinAvailable": spec.get("minAvailable"),
+        "Selector": spec.get("selector"),
+        "MaxUnavailable": spec.get("maxUnavailable"),
+        "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
+    }
+
+
+def _status_errors(budget: Object) -> list[FieldError]:
+    return not_negative(part(budget, "status"), "status", *_COUNTS)
+
+
+POD_DISRUPTION_BUDGET = Strategy(
+    tracks_generation=True,
+    has_status=True,
+    unconditional_update=False,
+    errors=_budget_errors,
+    status_errors=_status_errors,
+)
+
+
+def _class_errors(runtime: Object) -> list[FieldError]:
+    handler = text(runtime, "handler")
+    errors = [invalid("handler", handler, reason) for reason in label_faults(handler)]
+    if not handler:
+        errors = [required("handler")]
+    errors += amounts_errors(part(runtime, "overhead", "podFixed"), "overhead.limits")
+    scheduling = part(runtime, "scheduling")
+    errors += label_errors(part(scheduling, "nodeSelector"), "scheduling.nodeSelector")
+    tolerations, where = parts(scheduling, "tolerations"), "scheduling.tolerations"
+    errors += toleration_errors(tolerations, where)
+    seen = []
+    for toleration, place in each(tolerations, where):
+        key = [toleration.get(name) for name in ("key", "operator", "value", "effect")]
+        if key in seen:
+            errors.append(duplicate(place, toleration))
+        seen.append(key)
+    return errors
+
+
+def _class_update_errors(new: Object, old: Object) -> list[FieldError]:
+    return unchanged(new, old, "handler")
+
+
+RUNTIME_CLASS = Strategy(
+    unconditional_update=False,
+    creates_on_update=True,
+    errors=_class_errors,
+    update_errors=_class_update_errors,
 )

@@ -2,9 +2,9 @@
 
 from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
 from atoll.apiserver.kinds.labels import selector_errors
+from atoll.apiserver.kinds.podspec import default_claim_spec, default_source
 from atoll.apiserver.kinds.reading import Object, fill, grown, items, part, text
 from atoll.apiserver.kinds.rules import one_of, unchanged
-from atoll.apiserver.kinds.volumes import default_claim_spec, default_source
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults, subdomain_faults
 from atoll.model.quantity import parse

@@ -12,7 +12,7 @@ from atoll.apiserver.fields.error import (
 from atoll.apiserver.kinds.labels import selector_errors, selector_of
 from atoll.apiserver.kinds.podrules import restart_policy_errors
 from atoll.apiserver.kinds.pods import template_errors
-from atoll.apiserver.kinds.podspec import default_template
+from atoll.apiserver.kinds.podspec import default_claim_spec, default_template
 from atoll.apiserver.kinds.reading import Object, fill, given, grown, part, parts, text
 from atoll.apiserver.kinds.rules import (
     above_all,
@@ -22,7 +22,6 @@ from atoll.apiserver.kinds.rules import (
     share_errors,
     unchanged,
 )
-from atoll.apiserver.kinds.volumes import default_claim_spec
 from atoll.apiserver.resource import Scale, Strategy
 from atoll.dialects.kubernetes.names import are_labels, label_faults
 

@@ -12,8 +12,7 @@ from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.formats import unrecognized_formats
 from atoll.apiserver.schemas.schema_rules import default_errors, schema_errors
-from atoll.apiserver.schemas.selectable_rules import selectable_errors
-from atoll.apiserver.schemas.structure_rules import structure_errors
+from atoll.apiserver.schemas.structure_rules import selectable_errors, structure_errors
 from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
 from atoll.wire import Object
 

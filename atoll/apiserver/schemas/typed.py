@@ -11,12 +11,18 @@ from functools import cache
 from typing import Any
 
 from atoll.apiserver.schemas import facts
-from atoll.apiserver.schemas.base64_text import NotBase64, canonical_base64
 from atoll.apiserver.schemas.json_values import Repeating, settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType, go_type
-from atoll.apiserver.schemas.quantities import NotAQuantity, canonical_quantity
+from atoll.apiserver.schemas.scalars import (
+    NotAQuantity,
+    NotATime,
+    NotBase64,
+    canonical_base64,
+    canonical_micro_time,
+    canonical_quantity,
+    canonical_time,
+)
 from atoll.apiserver.schemas.schema import Schema
-from atoll.apiserver.schemas.timestamps import NotATime, canonical_micro_time, canonical_time
 from atoll.wire import Object
 
 # Reads a value; appends to the list what strict reading complains of, paths relative to the value.

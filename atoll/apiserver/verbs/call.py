@@ -1,9 +1,12 @@
-"""What every verb is given: the parts of the server, and one call on one resource."""
+"""What every verb is given: the parts of the server, and one call on one resource.
+
+Watches are known by collection, so that they end when it is no longer served.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.admission import Hooks
@@ -12,10 +15,57 @@ from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.options import Query
 from atoll.apiserver.resource import Resource
-from atoll.apiserver.verbs.open_watches import OpenWatches
+from atoll.apiserver.status import too_many_requests
+from atoll.config import USUAL_REQUESTS
 from atoll.effects import Effects
 from atoll.exchange import Request
 from atoll.store.store import Store
+
+
+class Endable(Protocol):
+    """A watch that can be told to end."""
+
+    def end(self) -> None:
+        """End cleanly, soon."""
+
+
+class OpenWatches:
+    """All open watches; dicts keep them in order."""
+
+    def __init__(self) -> None:
+        self.per_user_max = USUAL_REQUESTS.max_watches_per_user
+        self._by_collection: dict[str, dict[Endable, None]] = {}
+        self._by_user: dict[str, int] = {}
+
+    def check(self, user: str) -> None:
+        """ApiError 429 if this user watches as much as one may; "" is whom nothing limits."""
+        if user and self._by_user.get(user, 0) >= self.per_user_max:
+            raise too_many_requests()
+
+    def add(self, collection: str, watch: Endable, user: str) -> None:
+        self._by_collection.setdefault(collection, {})[watch] = None
+        self._by_user[user] = self._by_user.get(user, 0) + 1
+
+    def discard(self, collection: str, watch: Endable, user: str) -> None:
+        left = self._by_user.get(user, 0) - 1
+        if left > 0:
+            self._by_user[user] = left
+        else:
+            self._by_user.pop(user, None)
+        watches = self._by_collection.get(collection, {})
+        watches.pop(watch, None)
+        if not watches:
+            self._by_collection.pop(collection, None)
+
+    def counts(self) -> dict[str, int]:
+        """How many there are of each collection."""
+        return {name: len(watches) for name, watches in self._by_collection.items()}
+
+    def end(self, collection: str) -> None:
+        """Let every watch of this collection end: its resource is no longer served."""
+        for watch in list(self._by_collection.get(collection, {})):
+            watch.end()
+
 
 Convert = Callable[[Resource, Sequence[dict[str, Any]], str], Awaitable[list[dict[str, Any]]]]
 """Has the webhook of a custom resource convert objects to a version."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from atoll.apiserver.objects.keeping import kept_bytes
+from atoll.apiserver.objects.unread import kept_bytes
 from atoll.apiserver.objects.view import view_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.verbs.call import Api

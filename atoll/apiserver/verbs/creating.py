@@ -1,4 +1,8 @@
-"""POST: a new object, with a name of its own or one the server makes up."""
+"""POST: a new object, with a name of its own or one the server makes up.
+
+A gate may have drafted it. Whoever may refuse is asked as ever; where anybody is who may change it,
+or anything else is unusual, the draft is left: there is one author of every refusal.
+"""
 
 from dataclasses import replace
 
@@ -9,15 +13,50 @@ from atoll.apiserver.objects.metadata import (
     metadata,
     repeated_owners,
 )
+from atoll.apiserver.objects.unread import Unread
 from atoll.apiserver.options import write_options
 from atoll.apiserver.status import already_exists, plain_500
-from atoll.apiserver.verbs.beginning import check_namespace
+from atoll.apiserver.verbs.beginning import check_namespace, may_be_drafted
 from atoll.apiserver.verbs.call import Api, Call
-from atoll.apiserver.verbs.drafted import created_as_drafted
-from atoll.apiserver.verbs.forming import Form, formed_new
+from atoll.apiserver.verbs.forming import Form, admission, formed_new
 from atoll.apiserver.verbs.intake import read_object
-from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
+from atoll.apiserver.verbs.writing import Save, Verdict, Written, write_admitted
+from atoll.exchange import Draft
 from atoll.wire import Object
+
+
+class _Left(Exception):
+    """The draft is of no use."""
+
+
+async def created_as_drafted(form: Form, draft: Draft) -> Written | None:
+    """Store the draft; None, with nothing done, if it has to be made here after all."""
+    call, resource, hooks = form.call, form.resource, form.api.hooks
+    if form.options.dry_run or not may_be_drafted(resource):
+        return None
+    obj = Unread(draft.head, draft.tail)
+    asked = admission(form, "CREATE", draft.name, obj)
+
+    async def decide(old: Object | None) -> Verdict:
+        if hooks.may_change(asked):
+            raise _Left
+        settle = await hooks.check(asked)
+        if old is not None:
+            taken, group = resource.plural, resource.group
+            raise already_exists(taken, group, draft.name, deleting=is_ending(old))
+        return Save(obj, settle, lambda revision: _encoded(draft, revision))
+
+    try:
+        written = await write_admitted(form.api, resource, call.key(draft.name), decide)
+    except _Left:
+        return None
+    call.warnings.extend(draft.warnings)
+    return written
+
+
+def _encoded(draft: Draft, revision: int) -> bytes:
+    return b'%b,"resourceVersion":"%d"%b' % (draft.head, revision, draft.tail)
+
 
 _NAME_ATTEMPTS = 8
 

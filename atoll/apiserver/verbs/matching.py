@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from atoll.apiserver.objects.keeping import kept_bytes
 from atoll.apiserver.objects.paths import at
+from atoll.apiserver.objects.unread import kept_bytes
 from atoll.apiserver.objects.view import metadata_of, view_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.selecting import check_fields_known

@@ -16,8 +16,8 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.admission import Settle
-from atoll.apiserver.objects.keeping import kept_bytes
 from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.objects.unread import kept_bytes
 from atoll.apiserver.objects.view import view_written
 from atoll.apiserver.options import LONGEST_S
 from atoll.apiserver.resource import Resource, unconverted

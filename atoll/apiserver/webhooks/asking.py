@@ -19,14 +19,15 @@ from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request, forbidden, internal_error, not_found
 from atoll.apiserver.verbs.call import Api
-from atoll.apiserver.webhooks.answers import BadAnswer, spoken_version
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
 from atoll.apiserver.webhooks.configured import GROUP, Configured, Sorts, stored
 from atoll.apiserver.webhooks.reviews import (
+    BadAnswer,
     Seen,
     Verdict,
     denial,
     request_of,
+    spoken_version,
     verdict_of,
 )
 from atoll.apiserver.webhooks.views import Unfit, patched, seen_by, with_object

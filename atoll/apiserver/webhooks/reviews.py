@@ -5,16 +5,48 @@ Both versions of the review are spoken; they differ only in how strictly an answ
 
 import base64
 import binascii
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import orjson
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import user_info
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError
-from atoll.apiserver.webhooks.answers import BadAnswer, check_uid, read_answer
 from atoll.wire import Object
+
+_VERSIONS = ("v1", "v1beta1")
+
+
+class BadAnswer(Exception):
+    """The answer of a webhook makes no sense; told in Kubernetes' words."""
+
+
+def spoken_version(accepted: Sequence[str]) -> str | None:
+    """The version of a review to send to one who understands these; None if there is none."""
+    return next((version for version in accepted if version in _VERSIONS), None)
+
+
+def read_answer(body: bytes) -> Object:
+    """The review that comes back."""
+    try:
+        review = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadAnswer(f"the answer is no JSON: {error}") from None
+    if not isinstance(review, dict):
+        raise BadAnswer("the answer is no object")
+    return review
+
+
+def check_uid(response: Object, uid: str) -> None:
+    """BadAnswer if it answers another question."""
+    given = response.get("uid", "")
+    if given != uid:
+        raise BadAnswer(f'expected response.uid="{uid}", got "{given}"')
+
 
 _GROUP = "admission.k8s.io"
 _KIND = "AdmissionReview"

@@ -21,7 +21,7 @@ from atoll.control.site import Site
 from atoll.dialects.karmada.cluster_status.enablements import Discovered
 from atoll.dialects.karmada.cluster_status.readiness import Health, Streak, seen_now
 from atoll.effects import Effects, stopwatch
-from atoll.members.observing import Observation
+from atoll.members.following import Observation
 from atoll.members.probing import Discovery, health, version
 from atoll.model.action import Ref
 from atoll.runtime.children import Children

@@ -90,3 +90,32 @@ def status_change(collection: str, obj: Object, fresh: Object, **parts: Object) 
 def _has(obj: Object, name: str, part: Object) -> bool:
     there = (obj["metadata"] if name == "annotations" else obj).get(name) or {}
     return all(there.get(key) == value for key, value in part.items())
+
+
+COLLECTION = "events"
+
+
+def failed_create(pod: Object, why: str, now: str) -> Make:
+    """That a pod could not be made, told of whoever wants it; once, while that is remembered."""
+    meta = pod["metadata"]
+    owner = next(iter(meta.get("ownerReferences") or ()), {"kind": "Pod", "name": meta["name"]})
+    component = f"{owner['kind'].lower()}-controller"
+    about = {key: owner[key] for key in ("apiVersion", "kind", "name", "uid") if key in owner}
+    name = f"{owner['name']}.{owner.get('uid', '')[:13]}".rstrip(".")
+    return Make(
+        COLLECTION,
+        {
+            "metadata": {"name": name, "namespace": meta["namespace"]},
+            "involvedObject": {**about, "namespace": meta["namespace"]},
+            "reason": "FailedCreate",
+            "message": f"Error creating: {why}",
+            "source": {"component": component},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": "Warning",
+            "eventTime": None,
+            "reportingComponent": component,
+            "reportingInstance": "",
+        },
+    )

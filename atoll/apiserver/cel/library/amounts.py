@@ -9,7 +9,7 @@ from typing import Any
 from atoll.apiserver.cel.declaring import Table
 from atoll.apiserver.cel.faults import Failed, can
 from atoll.apiserver.cel.values import INT_MAX, INT_MIN, Frame, named
-from atoll.apiserver.schemas.quantities import NotAQuantity, canonical_quantity
+from atoll.apiserver.schemas.scalars import NotAQuantity, canonical_quantity
 
 _amount = re.compile(r"([+-]?[0-9]*\.?[0-9]*)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][-+]?[0-9]+)?")
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}

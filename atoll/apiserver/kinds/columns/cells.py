@@ -1,11 +1,63 @@
-"""Cells that many kinds share: names, ages, containers, selectors."""
+"""Cells that many kinds share: names, ages, containers, selectors.
 
+Ages are as kubectl shows them (`5s`, `3m20s`, `2d3h`): two units at most, coarser with time."""
+
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
-from atoll.apiserver.kinds.columns.ages import Timed, since
 from atoll.apiserver.kinds.labels import printed
 from atoll.apiserver.kinds.reading import Object, at, number, part, parts, text
+from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.resource import Column
+
+UNKNOWN = "<unknown>"
+INVALID = "<invalid>"
+
+Timed = Callable[[datetime], str]
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
+
+# Below this many seconds: shown in these units, of which the second only if it is not 0.
+_STEPS = (
+    (2 * _MINUTE, (1, "s"), None),
+    (10 * _MINUTE, (_MINUTE, "m"), (1, "s")),
+    (3 * _HOUR, (_MINUTE, "m"), None),
+    (8 * _HOUR, (_HOUR, "h"), (_MINUTE, "m")),
+    (2 * _DAY, (_HOUR, "h"), None),
+    (8 * _DAY, (_DAY, "d"), (_HOUR, "h")),
+    (2 * _YEAR, (_DAY, "d"), None),
+    (8 * _YEAR, (_YEAR, "y"), (_DAY, "d")),
+)
+
+
+def human(seconds: float) -> str:
+    """A length of time in the words of kubectl; a little into the future counts as now."""
+    if int(seconds) < -1:
+        return INVALID
+    whole = max(0, int(seconds))
+    for below, (size, unit), finer in _STEPS:
+        if whole < below:
+            rest = whole % size // finer[0] if finer else 0
+            return f"{whole // size}{unit}" + (f"{rest}{finer[1]}" if finer and rest else "")
+    return f"{whole // _YEAR}y"
+
+
+def since(timestamp: Any, *, unreadable: str = UNKNOWN) -> Timed | str:
+    """How long ago that was, once now is known."""
+    moment = parse_rfc3339(timestamp) if isinstance(timestamp, str) else None
+    if moment is None:
+        return unreadable
+    return lambda now: human((now - moment).total_seconds())
+
+
+def between(start: Any, end: Any) -> str:
+    """The time from one timestamp to another."""
+    moments = [parse_rfc3339(t) if isinstance(t, str) else None for t in (start, end)]
+    if moments[0] is None or moments[1] is None:
+        return UNKNOWN
+    return human((moments[1] - moments[0]).total_seconds())
+
 
 NONE = "<none>"
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from atoll.apiserver.kinds.columns.ages import since
-from atoll.apiserver.kinds.columns.cells import name_of, wide
+from atoll.apiserver.kinds.columns.cells import name_of, since, wide
 from atoll.apiserver.kinds.events import to_core
 from atoll.apiserver.kinds.reading import Object, at, number, part, text
 from atoll.apiserver.resource import Column

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from atoll.apiserver.kinds.columns.ages import since
 from atoll.apiserver.kinds.columns.cells import (
     AGE,
     NAME,
@@ -12,6 +11,7 @@ from atoll.apiserver.kinds.columns.cells import (
     TEMPLATE,
     containers_of,
     count,
+    since,
     wide,
 )
 from atoll.apiserver.kinds.labels import printed_labels

@@ -2,15 +2,17 @@
 
 from typing import Any
 
-from atoll.apiserver.kinds.columns.ages import Timed, between, since
 from atoll.apiserver.kinds.columns.cells import (
     AGE,
     NAME,
     NONE,
     TEMPLATE,
+    Timed,
+    between,
     containers_of,
     count,
     selector_at,
+    since,
     wide,
 )
 from atoll.apiserver.kinds.labels import printed_labels
