@@ -6,6 +6,7 @@
         Gone            the view asked for is compacted   -> list again
         NotDurable      the disk refused the write        -> nothing was stored; tell the caller
         Damaged         the data directory is not usable  -> restore a backup; nothing was changed
+      Malformed         bytes do not say a value          -> tell who sent them why
       UsageError        the user's command or file is wrong -> tell the user; do not retry
       Invalid           the user's object is wrong        -> tell the user where; do not retry
 
@@ -41,6 +42,10 @@ class NotDurable(StoreError):
 
 class Damaged(StoreError):
     """The data directory cannot be used as it is. Nothing in it was changed."""
+
+
+class Malformed(AtollError):
+    """The bytes do not say a value; the message is what a client is told."""
 
 
 class UsageError(AtollError):

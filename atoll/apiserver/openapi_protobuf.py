@@ -5,13 +5,13 @@ are generated from; here are the numbers of those of its fields that a document 
 the message has no field for, and every extension, goes along as JSON by its name.
 """
 
-import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
-Write = Callable[[int, Any], bytes]  # (number of the field, its value) -> the field
+from atoll.protobuf.writing import Write, each, flag, framed, named, real, text, whole, within
+
 Fields = Mapping[str, tuple[int, Write]]
 
 
@@ -20,161 +20,109 @@ def encode(document: Mapping[str, Any]) -> bytes:
     return _fields(document, _DOCUMENT, 16)
 
 
-def _varint(number: int) -> bytes:
-    found = bytearray()
-    number &= (1 << 64) - 1
-    while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    found.append(number)
-    return bytes(found)
-
-
-def _framed(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
-
-
-def _text(number: int, value: str) -> bytes:
-    return _framed(number, value.encode())
-
-
-def _flag(number: int, value: bool) -> bytes:  # noqa: FBT001 (a field like any other)
-    return _varint(number << 3) + b"\x01" if value else b""
-
-
-def _whole(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _real(number: int, value: float) -> bytes:
-    return _varint(number << 3 | 1) + struct.pack("<d", value)
-
-
 def _any(number: int, value: Any) -> bytes:
     """A value of any kind: YAML, of which JSON is a part."""
-    return _framed(number, _framed(2, orjson.dumps(value)))
-
-
-def _each(write: Write) -> Write:
-    def several(number: int, values: Iterable[Any]) -> bytes:
-        return b"".join(write(number, value) for value in values)
-
-    return several
+    return framed(number, framed(2, orjson.dumps(value)))
 
 
 def _message(fields: Fields, extensions: int) -> Write:
-    return lambda number, value: _framed(number, _fields(value, fields, extensions))
-
-
-def _within(write: Write, inner: int = 1) -> Write:
-    """A message of which one field is the value."""
-    return lambda number, value: _framed(number, write(inner, value))
-
-
-def _named(write: Write, inner: int = 1) -> Write:
-    """A message of names and values, from a dict."""
-
-    def entries(number: int, values: Mapping[str, Any]) -> bytes:
-        found = (_framed(inner, _text(1, name) + write(2, each)) for name, each in values.items())
-        return _framed(number, b"".join(found))
-
-    return entries
+    return lambda number, value: framed(number, _fields(value, fields, extensions))
 
 
 def _fields(value: Mapping[str, Any], fields: Fields, extensions: int) -> bytes:
     found = []
-    for key, each in value.items():
+    for key, there in value.items():
         if key in fields:
             number, write = fields[key]
-            found.append(write(number, each))
+            found.append(write(number, there))
         elif key.startswith("x-"):
-            found.append(_framed(extensions, _text(1, key) + _any(2, each)))
+            found.append(framed(extensions, text(1, key) + _any(2, there)))
     return b"".join(found)
 
 
 def _schema(number: int, value: Mapping[str, Any]) -> bytes:
-    return _framed(number, _fields(value, _SCHEMA, 31))
+    return framed(number, _fields(value, _SCHEMA, 31))
 
 
 def _additional(number: int, value: Any) -> bytes:
-    return _framed(number, _flag(2, value) if isinstance(value, bool) else _schema(1, value))
+    return framed(number, flag(2, value) if isinstance(value, bool) else _schema(1, value))
 
 
-_DOCS: Fields = {"description": (1, _text), "url": (2, _text)}
+_DOCS: Fields = {"description": (1, text), "url": (2, text)}
 _SCHEMA: Fields = {
-    "$ref": (1, _text),
-    "format": (2, _text),
-    "title": (3, _text),
-    "description": (4, _text),
+    "$ref": (1, text),
+    "format": (2, text),
+    "title": (3, text),
+    "description": (4, text),
     "default": (5, _any),
-    "multipleOf": (6, _real),
-    "maximum": (7, _real),
-    "exclusiveMaximum": (8, _flag),
-    "minimum": (9, _real),
-    "exclusiveMinimum": (10, _flag),
-    "maxLength": (11, _whole),
-    "minLength": (12, _whole),
-    "pattern": (13, _text),
-    "maxItems": (14, _whole),
-    "minItems": (15, _whole),
-    "uniqueItems": (16, _flag),
-    "maxProperties": (17, _whole),
-    "minProperties": (18, _whole),
-    "required": (19, _each(_text)),
-    "enum": (20, _each(_any)),
+    "multipleOf": (6, real),
+    "maximum": (7, real),
+    "exclusiveMaximum": (8, flag),
+    "minimum": (9, real),
+    "exclusiveMinimum": (10, flag),
+    "maxLength": (11, whole),
+    "minLength": (12, whole),
+    "pattern": (13, text),
+    "maxItems": (14, whole),
+    "minItems": (15, whole),
+    "uniqueItems": (16, flag),
+    "maxProperties": (17, whole),
+    "minProperties": (18, whole),
+    "required": (19, each(text)),
+    "enum": (20, each(_any)),
     "additionalProperties": (21, _additional),
-    "type": (22, _within(_text)),
-    "items": (23, _within(_schema)),
-    "properties": (25, _named(_schema)),
+    "type": (22, within(text)),
+    "items": (23, within(_schema)),
+    "properties": (25, named(_schema)),
     "externalDocs": (29, _message(_DOCS, 3)),
     "example": (30, _any),
 }
 _BODY: Fields = {
-    "description": (1, _text),
-    "name": (2, _text),
-    "in": (3, _text),
-    "required": (4, _flag),
+    "description": (1, text),
+    "name": (2, text),
+    "in": (3, text),
+    "required": (4, flag),
     "schema": (5, _schema),
 }
 _QUERY: Fields = {
-    "required": (1, _flag),
-    "in": (2, _text),
-    "description": (3, _text),
-    "name": (4, _text),
-    "type": (6, _text),
-    "uniqueItems": (20, _flag),
+    "required": (1, flag),
+    "in": (2, text),
+    "description": (3, text),
+    "name": (4, text),
+    "type": (6, text),
+    "uniqueItems": (20, flag),
 }
 _IN_PATH: Fields = {
-    "required": (1, _flag),
-    "in": (2, _text),
-    "description": (3, _text),
-    "name": (4, _text),
-    "type": (5, _text),
-    "uniqueItems": (19, _flag),
+    "required": (1, flag),
+    "in": (2, text),
+    "description": (3, text),
+    "name": (4, text),
+    "type": (5, text),
+    "uniqueItems": (19, flag),
 }
 
 
 def _parameter(number: int, value: Mapping[str, Any]) -> bytes:
     match value["in"]:
         case "body":
-            found = _framed(1, _fields(value, _BODY, 6))
+            found = framed(1, _fields(value, _BODY, 6))
         case "path":
-            found = _framed(2, _framed(4, _fields(value, _IN_PATH, 22)))
+            found = framed(2, framed(4, _fields(value, _IN_PATH, 22)))
         case _:
-            found = _framed(2, _framed(3, _fields(value, _QUERY, 23)))
-    return _framed(number, _framed(1, found))
+            found = framed(2, framed(3, _fields(value, _QUERY, 23)))
+    return framed(number, framed(1, found))
 
 
-_RESPONSE: Fields = {"description": (1, _text), "schema": (2, _within(_schema))}
+_RESPONSE: Fields = {"description": (1, text), "schema": (2, within(_schema))}
 _OPERATION: Fields = {
-    "tags": (1, _each(_text)),
-    "description": (3, _text),
-    "operationId": (5, _text),
-    "produces": (6, _each(_text)),
-    "consumes": (7, _each(_text)),
-    "parameters": (8, _each(_parameter)),
-    "responses": (9, _named(_within(_message(_RESPONSE, 5)))),
-    "schemes": (10, _each(_text)),
+    "tags": (1, each(text)),
+    "description": (3, text),
+    "operationId": (5, text),
+    "produces": (6, each(text)),
+    "consumes": (7, each(text)),
+    "parameters": (8, each(_parameter)),
+    "responses": (9, named(within(_message(_RESPONSE, 5)))),
+    "schemes": (10, each(text)),
 }
 _ITEM: Fields = {
     "get": (2, _message(_OPERATION, 13)),
@@ -182,14 +130,14 @@ _ITEM: Fields = {
     "post": (4, _message(_OPERATION, 13)),
     "delete": (5, _message(_OPERATION, 13)),
     "patch": (8, _message(_OPERATION, 13)),
-    "parameters": (9, _each(_parameter)),
+    "parameters": (9, each(_parameter)),
 }
-_KEY: Fields = {"type": (1, _text), "name": (2, _text), "in": (3, _text), "description": (4, _text)}
+_KEY: Fields = {"type": (1, text), "name": (2, text), "in": (3, text), "description": (4, text)}
 _DOCUMENT: Fields = {
-    "swagger": (1, _text),
-    "info": (2, _message({"title": (1, _text), "version": (2, _text)}, 7)),
-    "paths": (8, _named(_message(_ITEM, 10), 2)),
-    "definitions": (9, _named(_schema)),
-    "security": (12, _each(_named(_within(_each(_text))))),
-    "securityDefinitions": (13, _named(_within(_message(_KEY, 5), 2))),
+    "swagger": (1, text),
+    "info": (2, _message({"title": (1, text), "version": (2, text)}, 7)),
+    "paths": (8, named(_message(_ITEM, 10), 2)),
+    "definitions": (9, named(_schema)),
+    "security": (12, each(named(within(each(text))))),
+    "securityDefinitions": (13, named(within(_message(_KEY, 5), 2))),
 }

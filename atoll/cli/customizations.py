@@ -11,9 +11,8 @@ from typing import Any
 
 from atoll.apiserver.bodies.decoding import read_yaml_or_json
 from atoll.apiserver.bodies.encoding import encode_yaml
-from atoll.apiserver.bodies.json_text import Malformed
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.errors import Invalid
+from atoll.errors import Invalid, Malformed
 from atoll.interpreting.customizing import layer, scripts
 from atoll.interpreting.kinds import kind_of
 from atoll.interpreting.operations import Interpreters, Item, Operation

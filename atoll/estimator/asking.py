@@ -12,9 +12,9 @@ from typing import Any
 from grpclib.client import Channel, UnaryUnaryMethod
 from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
 
+from atoll.errors import Malformed
 from atoll.estimator.grpc import Bytes, Trust, client_tls
 from atoll.estimator.messages import path, read_answer, write_request
-from atoll.estimator.protobuf import Malformed
 from atoll.runtime.children import Children
 
 UNKNOWN = -1

@@ -8,74 +8,94 @@ them from fields of bytes, older ones from the fields those replaced, so both ar
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from atoll.estimator.protobuf import Listed, Mapped, Table, decode, encode
+from atoll.protobuf.tables import Listed, Mapped, Table, decode, encode
 from atoll.wire import Object
 
 SERVICE = "github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
 
-_QUANTITY: Table = {1: ("string", "text")}
-_REQUIREMENT: Table = {1: ("key", "text"), 2: ("operator", "text"), 3: ("values", Listed("text"))}
-_TERM: Table = {
-    1: ("matchExpressions", Listed(_REQUIREMENT)),
-    2: ("matchFields", Listed(_REQUIREMENT)),
-}
-_SELECTOR: Table = {1: ("nodeSelectorTerms", Listed(_TERM))}
-_TOLERATION: Table = {
-    1: ("key", "text"),
-    2: ("operator", "text"),
-    3: ("value", "text"),
-    4: ("effect", "text"),
-    5: ("tolerationSeconds", "number"),
-}
-_CLAIM: Table = {
-    1: ("nodeAffinity", _SELECTOR),
-    2: ("nodeSelector", Mapped("text")),
-    3: ("tolerations", Listed(_TOLERATION)),
-    4: ("nodeAffinityBytes", "bytes"),
-    5: ("tolerationsBytes", Listed("bytes")),
-}
-_REQUIREMENTS: Table = {
-    1: ("nodeClaim", _CLAIM),
-    2: ("resourceRequest", Mapped(_QUANTITY)),
-    3: ("namespace", "text"),
-    4: ("priorityClassName", "text"),
-    5: ("resourceRequestBytes", Mapped("bytes")),
-}
-_COMPONENT_REQUIREMENTS: Table = {
-    1: ("nodeClaim", _CLAIM),
-    2: ("resourceRequest", Mapped(_QUANTITY)),
-    3: ("priorityClassName", "text"),
-    4: ("resourceRequestBytes", Mapped("bytes")),
-}
-_COMPONENT: Table = {
-    1: ("name", "text"),
-    2: ("replicaRequirements", _COMPONENT_REQUIREMENTS),
-    3: ("replicas", "number"),
-}
-_ASSUMED: Table = {1: ("namespace", "text"), 2: ("components", Listed(_COMPONENT))}
-_REPLICAS_ASKED: Table = {
-    1: ("cluster", "text"),
-    2: ("replicaRequirements", _REQUIREMENTS),
-    3: ("assumedWorkloads", Listed(_ASSUMED)),
-}
-_SETS_ASKED: Table = {
-    1: ("cluster", "text"),
-    2: ("components", Listed(_COMPONENT)),
-    3: ("namespace", "text"),
-    4: ("assumedWorkloads", Listed(_ASSUMED)),
-}
-_REFERENCE: Table = {
-    1: ("apiVersion", "text"),
-    2: ("kind", "text"),
-    3: ("namespace", "text"),
-    4: ("name", "text"),
-}
-_UNSCHEDULABLE_ASKED: Table = {
-    1: ("cluster", "text"),
-    2: ("resource", _REFERENCE),
-    3: ("unschedulableThreshold", "number"),  # in nanoseconds
-}
-_ANSWER: Table = {1: ("count", "number")}
+_QUANTITY = Table({1: ("string", "text")})
+_REQUIREMENT = Table({1: ("key", "text"), 2: ("operator", "text"), 3: ("values", Listed("text"))})
+_TERM = Table(
+    {
+        1: ("matchExpressions", Listed(_REQUIREMENT)),
+        2: ("matchFields", Listed(_REQUIREMENT)),
+    }
+)
+_SELECTOR = Table({1: ("nodeSelectorTerms", Listed(_TERM))})
+_TOLERATION = Table(
+    {
+        1: ("key", "text"),
+        2: ("operator", "text"),
+        3: ("value", "text"),
+        4: ("effect", "text"),
+        5: ("tolerationSeconds", "number"),
+    }
+)
+_CLAIM = Table(
+    {
+        1: ("nodeAffinity", _SELECTOR),
+        2: ("nodeSelector", Mapped("text")),
+        3: ("tolerations", Listed(_TOLERATION)),
+        4: ("nodeAffinityBytes", "bytes"),
+        5: ("tolerationsBytes", Listed("bytes")),
+    }
+)
+_REQUIREMENTS = Table(
+    {
+        1: ("nodeClaim", _CLAIM),
+        2: ("resourceRequest", Mapped(_QUANTITY)),
+        3: ("namespace", "text"),
+        4: ("priorityClassName", "text"),
+        5: ("resourceRequestBytes", Mapped("bytes")),
+    }
+)
+_COMPONENT_REQUIREMENTS = Table(
+    {
+        1: ("nodeClaim", _CLAIM),
+        2: ("resourceRequest", Mapped(_QUANTITY)),
+        3: ("priorityClassName", "text"),
+        4: ("resourceRequestBytes", Mapped("bytes")),
+    }
+)
+_COMPONENT = Table(
+    {
+        1: ("name", "text"),
+        2: ("replicaRequirements", _COMPONENT_REQUIREMENTS),
+        3: ("replicas", "number"),
+    }
+)
+_ASSUMED = Table({1: ("namespace", "text"), 2: ("components", Listed(_COMPONENT))})
+_REPLICAS_ASKED = Table(
+    {
+        1: ("cluster", "text"),
+        2: ("replicaRequirements", _REQUIREMENTS),
+        3: ("assumedWorkloads", Listed(_ASSUMED)),
+    }
+)
+_SETS_ASKED = Table(
+    {
+        1: ("cluster", "text"),
+        2: ("components", Listed(_COMPONENT)),
+        3: ("namespace", "text"),
+        4: ("assumedWorkloads", Listed(_ASSUMED)),
+    }
+)
+_REFERENCE = Table(
+    {
+        1: ("apiVersion", "text"),
+        2: ("kind", "text"),
+        3: ("namespace", "text"),
+        4: ("name", "text"),
+    }
+)
+_UNSCHEDULABLE_ASKED = Table(
+    {
+        1: ("cluster", "text"),
+        2: ("resource", _REFERENCE),
+        3: ("unschedulableThreshold", "number"),  # in nanoseconds
+    }
+)
+_ANSWER = Table({1: ("count", "number")})
 
 REPLICAS, SETS, UNSCHEDULABLE = (
     "MaxAvailableReplicas",

@@ -12,10 +12,9 @@ from grpclib import GRPCError, Status
 from grpclib.const import Cardinality, Handler
 from grpclib.server import Server, Stream
 
-from atoll.errors import AtollError, Invalid, UsageError
+from atoll.errors import AtollError, Invalid, Malformed, UsageError
 from atoll.estimator.grpc import PORT, Bytes, Trust, server_tls
 from atoll.estimator.messages import METHODS, path, read_request, write_answer
-from atoll.estimator.protobuf import Malformed
 from atoll.wire import Object
 
 

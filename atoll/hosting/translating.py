@@ -15,10 +15,10 @@ import orjson
 
 from atoll.apiserver.bodies.decoding import JSON, YAML, media_type, read_yaml_or_json
 from atoll.apiserver.bodies.encoding import encode_yaml
-from atoll.apiserver.bodies.json_text import Malformed
 from atoll.apiserver.bodies.patches import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from atoll.apiserver.negotiation import Representation, negotiate
 from atoll.apiserver.status import bad_request
+from atoll.errors import Malformed
 from atoll.exchange import Request, Response
 from atoll.wire import Object
 

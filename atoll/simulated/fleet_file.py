@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from atoll.apiserver.bodies.json_text import Malformed
 from atoll.apiserver.bodies.yaml_text import read_yaml
 from atoll.dialects.karmada import annotations
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.dialects.kubernetes.names import label_faults, label_value_faults, qualified_faults
 from atoll.dialects.wire import Wire, at, checked, elements, number, parts, quantity, text
-from atoll.errors import Invalid, UsageError
+from atoll.errors import Invalid, Malformed, UsageError
 from atoll.model.duration import parse
 from atoll.simulated.fleets import Description, Fleet, Pool, Tenant
 

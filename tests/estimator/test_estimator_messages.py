@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from atoll.errors import Malformed
 from atoll.estimator.messages import (
     REPLICAS,
     SETS,
@@ -17,7 +18,7 @@ from atoll.estimator.messages import (
     write_answer,
     write_request,
 )
-from atoll.estimator.protobuf import Listed, Malformed, Mapped, Table, decode, encode
+from atoll.protobuf.tables import Listed, Mapped, Table, decode, encode
 
 Object = dict[str, Any]
 
@@ -124,13 +125,15 @@ def test_an_answer_is_one_number(count: int) -> None:
     assert read_answer(write_answer(count)) == count
 
 
-_LEAF: Table = {1: ("a", "text"), 2: ("b", "number"), 3: ("c", "bytes")}
-_TREE: Table = {
-    1: ("leaf", _LEAF),
-    2: ("leaves", Listed(_LEAF)),
-    3: ("names", Mapped("text")),
-    200: ("more", Mapped(_LEAF)),
-}
+_LEAF = Table({1: ("a", "text"), 2: ("b", "number"), 3: ("c", "bytes")})
+_TREE = Table(
+    {
+        1: ("leaf", _LEAF),
+        2: ("leaves", Listed(_LEAF)),
+        3: ("names", Mapped("text")),
+        200: ("more", Mapped(_LEAF)),
+    }
+)
 _leaves = st.fixed_dictionaries(
     {},
     optional={

@@ -25,13 +25,13 @@ from atoll.apiserver.audit.policy import (
 from atoll.apiserver.authentication import Identity, user_info
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.bodies.decoding import decode_body, media_type, read_yaml_or_json
-from atoll.apiserver.bodies.json_text import Malformed
 from atoll.apiserver.bodies.protobuf import PROTOBUF
 from atoll.apiserver.kinds.reading import Object, items, part, parts
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.routing import ResourceRoute, Route
 from atoll.apiserver.status import ApiError
 from atoll.apiserver.wanting import wanted_by
+from atoll.errors import Malformed
 from atoll.exchange import Request, Response
 
 Decide = Callable[[Identity, Attributes], Decision]

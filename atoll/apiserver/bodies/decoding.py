@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from atoll.apiserver.bodies.conforming import Conformed, conform
 from atoll.apiserver.bodies.json_text import (
-    Malformed,
     may_have_floats,
     may_repeat,
     read_json,
@@ -27,6 +26,7 @@ from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType
 from atoll.apiserver.schemas.typed import read_typed
 from atoll.apiserver.status import ApiError, bad_request, unsupported_media_type
+from atoll.errors import Malformed
 from atoll.wire import Object
 
 Validation = Literal["Ignore", "Warn", "Strict"]

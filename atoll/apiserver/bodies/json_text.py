@@ -16,6 +16,7 @@ import re2
 
 from atoll.apiserver.bodies.json_faults import END, find_fault
 from atoll.apiserver.schemas.json_values import INT_MAX, INT_MIN, Literal, Repeating
+from atoll.errors import Malformed
 
 # orjson writes no deeper than this, and recursion in Python ends not far beyond.
 DEPTH_MAX = 254
@@ -24,10 +25,6 @@ _EXPLAINED_MAX = 256 * 1024
 # A number with a fraction, an exponent or nineteen digits, where a number can begin.
 _uncommon_number = re2.compile(rb"[\[:,\s]-?\d+(?:[.eE]|\d{18})")
 _surrogates = re.compile("[\ud800-\udfff]")
-
-
-class Malformed(Exception):
-    """The text does not say a value; the message is what the client is told."""
 
 
 def read_json(text: bytes) -> Any:

@@ -11,7 +11,6 @@ from atoll.apiserver.bodies.conforming import conform
 from atoll.apiserver.bodies.decoding import Validation, kind_fault, read_yaml_or_json
 from atoll.apiserver.bodies.encoding import encode_json
 from atoll.apiserver.bodies.json_text import (
-    Malformed,
     may_have_floats,
     may_repeat,
     read_json,
@@ -23,6 +22,7 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType
 from atoll.apiserver.status import ApiError, bad_request, unsupported_media_type
+from atoll.errors import Malformed
 from atoll.wire import Object
 
 JSON_PATCH = "application/json-patch+json"

@@ -8,15 +8,17 @@ numbers, their types, and whether Go's JSON would have a zero.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from atoll.apiserver.bodies import protobuf_values as values
-from atoll.apiserver.bodies.json_text import DEPTH_MAX, Malformed, check_depth
-from atoll.apiserver.bodies.protobuf_wire import Message, StoreRange, fill
+from atoll.apiserver.bodies.json_text import DEPTH_MAX, check_depth
 from atoll.apiserver.schemas import facts
 from atoll.apiserver.schemas.facts import FieldFacts
 from atoll.apiserver.schemas.schema import Schema
+from atoll.errors import Malformed
+from atoll.protobuf import reading
+from atoll.protobuf.reading import Message, StoreRange, fill
 from atoll.wire import Object
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -79,32 +81,34 @@ def _add(message: Message, field: FieldFacts, shape: Schema) -> None:
     zero = field.zero not in ("omitempty", "omitzero")
     match shape.type:
         case "integer" | "boolean":
-            store = values.keep_number(name, _number_reader(shape), zero=zero)
+            store = reading.keep_number(name, _number_reader(shape), zero=zero)
             message.on_number(number, go_name, store)
         case "number":
-            message.on_double(number, go_name, values.keep(name, values.double, zero=zero))
+            message.on_double(number, go_name, reading.keep(name, values.double, zero=zero))
         case "object":
-            message.on_range(number, go_name, _nested(name, shape.definition))
+            message.on_range(number, go_name, reading.nested(name, _of(shape.definition)))
         case "list" if field.zero == "wrapped":
-            message.on_range(number, go_name, values.keep(name, values.strings))
+            message.on_range(number, go_name, reading.keep(name, values.strings))
         case "list":
             _add_list(message, field, _element(shape))
         case "map":
-            message.on_range(number, go_name, _entries(name, _element(shape)))
+            message.on_range(
+                number, go_name, reading.entries(name, values.text, _reader(_element(shape)))
+            )
         case _:
             plain = shape.type == "string" and shape.format in ("", "byte")
             # A struct is never empty to Go's JSON, unless it is asked whether it is zero.
             kept = zero if plain else field.zero != "omitzero"
-            message.on_range(number, go_name, values.keep(name, _reader(shape), zero=kept))
+            message.on_range(number, go_name, reading.keep(name, _reader(shape), zero=kept))
 
 
 def _add_list(message: Message, field: FieldFacts, element: Schema) -> None:
     number, name, go_name = field.number, field.name, _go_name(field.name)
     if element.type not in ("integer", "boolean"):
-        message.on_range(number, go_name, values.collect(name, _reader(element)))
+        message.on_range(number, go_name, reading.collect(name, _reader(element)))
         return
     read = _number_reader(element)
-    read_all = values.packed(read)
+    read_all = reading.packed(read)
 
     def add(result: Object, value: int) -> None:
         result.setdefault(name, []).append(read(value))
@@ -126,17 +130,17 @@ def _element(shape: Schema) -> Schema:
     return shape.element
 
 
-def _number_reader(shape: Schema) -> values.ReadNumber:
+def _number_reader(shape: Schema) -> reading.ReadNumber:
     if shape.type == "boolean":
-        return values.boolean
-    return values.int32 if shape.format == "int32" else values.int64
+        return reading.boolean
+    return reading.int32 if shape.format == "int32" else reading.int64
 
 
-def _reader(shape: Schema) -> values.ReadRange:
+def _reader(shape: Schema) -> reading.ReadRange:
     """How to read a value whose bytes are told from where to where they go."""
     match shape.type:
         case "object":
-            return _object_reader(shape.definition)
+            return reading.read_by(_of(shape.definition))
         case "string":
             return _TEXTS[shape.format]
         case "int-or-string":
@@ -148,7 +152,7 @@ def _reader(shape: Schema) -> values.ReadRange:
     raise AssertionError(f"nothing in Kubernetes has a {shape.type} here")
 
 
-_TEXTS: dict[str, values.ReadRange] = {
+_TEXTS: dict[str, reading.ReadRange] = {
     "": values.text,
     "byte": values.binary,
     "date-time": values.time,
@@ -157,24 +161,8 @@ _TEXTS: dict[str, values.ReadRange] = {
 }
 
 
-def _object_reader(definition: str) -> values.ReadRange:
-    def read(data: bytes, start: int, stop: int) -> Object:
-        result: Object = {}
-        fill(_message(definition, definition), result, data, start, stop)
-        return result
-
-    return read
-
-
-def _nested(name: str, definition: str) -> StoreRange:
-    """A message in a field; said again, it adds to what was said before."""
-
-    def store(result: Object, data: bytes, start: int, stop: int) -> None:
-        inner = result.setdefault(name, {})
-        if start < stop:
-            fill(_message(definition, definition), inner, data, start, stop)
-
-    return store
+def _of(definition: str) -> Callable[[], Message]:
+    return partial(_message, definition, definition)
 
 
 def _inline(name: str, definition: str) -> StoreRange:
@@ -186,36 +174,15 @@ def _inline(name: str, definition: str) -> StoreRange:
     return store
 
 
-def _entries(name: str, element: Schema) -> StoreRange:
-    """A map, which is a list of messages of a key and a value."""
-    read = _reader(element)
-    entry = Message("Entry")
-    entry.on_range(1, "Key", values.keep("key", values.text))
-    entry.on_range(2, "Value", values.keep("value", read))
-
-    def store(result: Object, data: bytes, start: int, stop: int) -> None:
-        found: Object = {}
-        fill(entry, found, data, start, stop)
-        value = found["value"] if "value" in found else read(b"", 0, 0)
-        result.setdefault(name, {})[found.get("key", "")] = value
-
-    return store
-
-
-def _union(message: Message, choose: Callable[[Object], Any]) -> values.ReadRange:
+def _union(message: Message, choose: Callable[[Object], Any]) -> reading.ReadRange:
     """Where a JSON schema has a schema or something else; `choose` says which it is."""
 
-    def read(data: bytes, start: int, stop: int) -> Any:
-        found: Object = {}
-        fill(message, found, data, start, stop)
-        return choose(found)
-
-    return read
+    return lambda data, start, stop: choose(reading.filled(message, data, start, stop))
 
 
 _TYPE = Message("TypeMeta")
-_TYPE.on_range(1, "APIVersion", values.keep("apiVersion", values.text))
-_TYPE.on_range(2, "Kind", values.keep("kind", values.text))
+_TYPE.on_range(1, "APIVersion", reading.keep("apiVersion", values.text))
+_TYPE.on_range(2, "Kind", reading.keep("kind", values.text))
 _ENVELOPE = Message("Unknown")
 
 
@@ -224,24 +191,24 @@ def _store_type(result: Object, data: bytes, start: int, stop: int) -> None:
 
 
 _ENVELOPE.on_range(1, "TypeMeta", _store_type)
-_ENVELOPE.on_range(2, "Raw", values.keep("raw", lambda data, start, stop: data[start:stop]))
+_ENVELOPE.on_range(2, "Raw", reading.keep("raw", reading.raw))
 
 _OR_ARRAY = Message("JSONSchemaPropsOrArray")
-_OR_ARRAY.on_range(1, "Schema", _nested("schema", _SCHEMA))
-_OR_ARRAY.on_range(2, "JSONSchemas", values.collect("list", _object_reader(_SCHEMA)))
+_OR_ARRAY.on_range(1, "Schema", reading.nested("schema", _of(_SCHEMA)))
+_OR_ARRAY.on_range(2, "JSONSchemas", reading.collect("list", reading.read_by(_of(_SCHEMA))))
 _OR_BOOL = Message("JSONSchemaPropsOrBool")
-_OR_BOOL.on_number(1, "Allows", values.keep_number("allows", values.boolean))
-_OR_BOOL.on_range(2, "Schema", _nested("schema", _SCHEMA))
+_OR_BOOL.on_number(1, "Allows", reading.keep_number("allows", reading.boolean))
+_OR_BOOL.on_range(2, "Schema", reading.nested("schema", _of(_SCHEMA)))
 _OR_STRINGS = Message("JSONSchemaPropsOrStringArray")
-_OR_STRINGS.on_range(1, "Schema", _nested("schema", _SCHEMA))
-_OR_STRINGS.on_range(2, "Property", values.collect("list", values.text))
+_OR_STRINGS.on_range(1, "Schema", reading.nested("schema", _of(_SCHEMA)))
+_OR_STRINGS.on_range(2, "Property", reading.collect("list", values.text))
 
 
 def _list_or_schema(found: Object) -> Any:
     return found.get("list") or found.get("schema")
 
 
-_UNIONS: dict[str, values.ReadRange] = {
+_UNIONS: dict[str, reading.ReadRange] = {
     "JSONSchemaPropsOrArray": _union(_OR_ARRAY, _list_or_schema),
     "JSONSchemaPropsOrBool": _union(
         _OR_BOOL, lambda found: found.get("schema", found.get("allows", False))

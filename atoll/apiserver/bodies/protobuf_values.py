@@ -7,16 +7,12 @@ JSON writes as something other than an object (a time, an amount, raw JSON) are 
 import re
 import struct
 from base64 import b64encode
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from atoll.apiserver.bodies.json_text import Malformed, read_json
-from atoll.apiserver.bodies.protobuf_wire import Message, fill, varint
-from atoll.wire import Object
-
-ReadNumber = Callable[[int], int | bool]
-ReadRange = Callable[[bytes, int, int], Any]
+from atoll.apiserver.bodies.json_text import read_json
+from atoll.errors import Malformed
+from atoll.protobuf.reading import Message, collect, filled, int32, int64, keep, keep_number, raw
 
 _broken = re.compile("[\udc80-\udcff]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -34,79 +30,12 @@ def binary(data: bytes, start: int, stop: int) -> str:
     return b64encode(data[start:stop]).decode()
 
 
-def int32(value: int) -> int:
-    return ((value & 0xFFFF_FFFF) ^ 0x8000_0000) - 0x8000_0000
-
-
-def int64(value: int) -> int:
-    return value - (value >> 63 << 64)
-
-
-def boolean(value: int) -> bool:
-    return value != 0
-
-
 def double(data: bytes, start: int, stop: int) -> float:
     number: float = struct.unpack("<d", data[start:stop])[0]
     if number - number != 0:  # neither infinite nor no number at all
         name = "NaN" if number != number else "+Inf" if number > 0 else "-Inf"
         raise Malformed(f"json: unsupported value: {name}")
     return number
-
-
-def packed(read: ReadNumber) -> ReadRange:
-    """A list of numbers in one range, which newer encoders write."""
-
-    def read_all(data: bytes, start: int, stop: int) -> list[int]:
-        numbers = []
-        while start < stop:
-            value, start = varint(data, start, stop)
-            numbers.append(read(value))
-        return numbers
-
-    return read_all
-
-
-def keep_number(name: str, read: ReadNumber, *, zero: bool = True) -> Callable[[Object, int], None]:
-    """A store of the field's number; of its zero only if told so."""
-
-    def store(result: Object, value: int) -> None:
-        number = read(value)
-        if number or zero:
-            result[name] = number
-        else:
-            result.pop(name, None)
-
-    return store
-
-
-def keep(
-    name: str, read: ReadRange, *, zero: bool = True
-) -> Callable[[Object, bytes, int, int], None]:
-    """A store of the field's value; of an empty one only if told so."""
-
-    def store(result: Object, data: bytes, start: int, stop: int) -> None:
-        value = read(data, start, stop)
-        if value or zero:
-            result[name] = value
-        else:
-            result.pop(name, None)
-
-    return store
-
-
-def collect(name: str, read: ReadRange) -> Callable[[Object, bytes, int, int], None]:
-    """A store that adds to the field's list."""
-
-    def store(result: Object, data: bytes, start: int, stop: int) -> None:
-        value = read(data, start, stop)
-        known = result.get(name)
-        if known is None:
-            result[name] = [value]
-        else:
-            known.append(value)
-
-    return store
 
 
 _TIMESTAMP = Message("Timestamp")
@@ -119,29 +48,23 @@ _INT_OR_STRING.on_range(3, "StrVal", keep("text", text))
 _QUANTITY = Message("Quantity")
 _QUANTITY.on_range(1, "String_", keep("text", text))
 _RAW = Message("RawExtension")
-_RAW.on_range(1, "Raw", keep("raw", lambda data, start, stop: data[start:stop]))
+_RAW.on_range(1, "Raw", keep("raw", raw))
 _STRINGS = Message("Items")
 _STRINGS.on_range(1, "Items", collect("items", text))
-
-
-def _filled(message: Message, data: bytes, start: int, stop: int) -> Object:
-    result: Object = {}
-    fill(message, result, data, start, stop)
-    return result
 
 
 def time(data: bytes, start: int, stop: int) -> str | None:
     """A time to the second; Go writes an empty message, and in JSON null, where there is none."""
     if start == stop:
         return None
-    seconds = _filled(_TIMESTAMP, data, start, stop).get("seconds", 0)
+    seconds = filled(_TIMESTAMP, data, start, stop).get("seconds", 0)
     return _moment(seconds, 0)[:19] + "Z"
 
 
 def micro_time(data: bytes, start: int, stop: int) -> str | None:
     if start == stop:
         return None
-    stamp = _filled(_TIMESTAMP, data, start, stop)
+    stamp = filled(_TIMESTAMP, data, start, stop)
     return _moment(stamp.get("seconds", 0), int(stamp.get("nanos", 0) / 1000))[:26] + "Z"
 
 
@@ -154,7 +77,7 @@ def _moment(seconds: int, microseconds: int) -> str:
 
 
 def int_or_string(data: bytes, start: int, stop: int) -> int | str:
-    found = _filled(_INT_OR_STRING, data, start, stop)
+    found = filled(_INT_OR_STRING, data, start, stop)
     if found.get("type", 0) == 0:
         number: int = found.get("number", 0)
         return number
@@ -165,17 +88,17 @@ def int_or_string(data: bytes, start: int, stop: int) -> int | str:
 
 
 def quantity(data: bytes, start: int, stop: int) -> str:
-    amount: str = _filled(_QUANTITY, data, start, stop).get("text", "0")
+    amount: str = filled(_QUANTITY, data, start, stop).get("text", "0")
     return amount
 
 
 def raw_json(data: bytes, start: int, stop: int) -> Any:
     """Any JSON, carried as text; no text at all is null."""
-    raw = _filled(_RAW, data, start, stop).get("raw")
-    return read_json(raw) if raw else None
+    written = filled(_RAW, data, start, stop).get("raw")
+    return read_json(written) if written else None
 
 
 def strings(data: bytes, start: int, stop: int) -> list[str]:
     """A list of strings that is a message of its own."""
-    items: list[str] = _filled(_STRINGS, data, start, stop).get("items", [])
+    items: list[str] = filled(_STRINGS, data, start, stop).get("items", [])
     return items

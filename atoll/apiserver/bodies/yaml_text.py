@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from atoll.apiserver.bodies.json_text import DEPTH_MAX, Malformed
+from atoll.apiserver.bodies.json_text import DEPTH_MAX
+from atoll.errors import Malformed
 
 Scalar = str | int | float | bool | None
 

@@ -7,12 +7,15 @@ raises Malformed in the words of Kubernetes' generated decoders. No field's mean
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
-from atoll.apiserver.bodies.json_text import Malformed
+from atoll.errors import Malformed
 from atoll.wire import Object
 
 StoreNumber = Callable[[Object, int], None]
 StoreRange = Callable[[Object, bytes, int, int], None]  # what is between two places in the bytes
+ReadNumber = Callable[[int], int | bool]
+ReadRange = Callable[[bytes, int, int], Any]
 
 VARINT, FIXED64, RANGE, GROUP, END_GROUP, FIXED32 = range(6)
 _FIXED = {FIXED64: 8, FIXED32: 4}
@@ -144,3 +147,109 @@ def _after(wire_type: int, data: bytes, at: int, end: int) -> int:
             return at
         tag, at = varint(data, at, end)
         wire_type = tag & 7
+
+
+def int32(value: int) -> int:
+    return ((value & 0xFFFF_FFFF) ^ 0x8000_0000) - 0x8000_0000
+
+
+def int64(value: int) -> int:
+    return value - (value >> 63 << 64)
+
+
+def boolean(value: int) -> bool:
+    return value != 0
+
+
+def packed(read: ReadNumber) -> ReadRange:
+    """A list of numbers in one range, which newer encoders write."""
+
+    def read_all(data: bytes, start: int, stop: int) -> list[int]:
+        numbers = []
+        while start < stop:
+            value, start = varint(data, start, stop)
+            numbers.append(read(value))
+        return numbers
+
+    return read_all
+
+
+def keep_number(name: str, read: ReadNumber, *, zero: bool = True) -> StoreNumber:
+    """A store of the field's number; of its zero only if told so."""
+
+    def store(result: Object, value: int) -> None:
+        number = read(value)
+        if number or zero:
+            result[name] = number
+        else:
+            result.pop(name, None)
+
+    return store
+
+
+def keep(name: str, read: ReadRange, *, zero: bool = True) -> StoreRange:
+    """A store of the field's value; of an empty one only if told so."""
+
+    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+        value = read(data, start, stop)
+        if value or zero:
+            result[name] = value
+        else:
+            result.pop(name, None)
+
+    return store
+
+
+def collect(name: str, read: ReadRange) -> StoreRange:
+    """A store that adds to the field's list."""
+
+    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+        value = read(data, start, stop)
+        known = result.get(name)
+        if known is None:
+            result[name] = [value]
+        else:
+            known.append(value)
+
+    return store
+
+
+def raw(data: bytes, start: int, stop: int) -> bytes:
+    return data[start:stop]
+
+
+def filled(message: Message, data: bytes, start: int, stop: int) -> Object:
+    """A message by itself."""
+    result: Object = {}
+    fill(message, result, data, start, stop)
+    return result
+
+
+def read_by(message: Callable[[], Message]) -> ReadRange:
+    """A message, of which it is known how to read it when it is there."""
+    return lambda data, start, stop: filled(message(), data, start, stop)
+
+
+def nested(name: str, message: Callable[[], Message]) -> StoreRange:
+    """A message in a field; said again, it adds to what was said before."""
+
+    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+        inner = result.setdefault(name, {})
+        if start < stop:
+            fill(message(), inner, data, start, stop)
+
+    return store
+
+
+def entries(name: str, read_key: ReadRange, read: ReadRange) -> StoreRange:
+    """A map, which is a list of messages of a key and a value."""
+    entry = Message("Entry")
+    entry.on_range(1, "Key", keep("key", read_key))
+    entry.on_range(2, "Value", keep("value", read))
+
+    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+        found = filled(entry, data, start, stop)
+        value = found["value"] if "value" in found else read(b"", 0, 0)
+        result.setdefault(name, {})[found.get("key", "")] = value
+
+    return store
