@@ -10,7 +10,7 @@ from typing import Any
 
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.authorization import Attributes
-from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.fields.error import Errors, FieldError
 from atoll.apiserver.schemas.schema import Schema
 from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.exchange import Request, Response
@@ -24,11 +24,11 @@ def nothing(_: Object) -> None:
     """The defaults of a kind that has none."""
 
 
-def no_errors(_: Object) -> list[FieldError]:
+def no_errors(_: Object) -> Errors:
     return []
 
 
-def no_update_errors(_new: Object, _old: Object) -> list[FieldError]:
+def no_update_errors(_new: Object, _old: Object) -> Errors:
     return []
 
 
@@ -80,9 +80,7 @@ class Strategy:
     # Other endpoints that change a part of an object: (what is proposed, old) -> what it comes to.
     parts: Mapping[str, Callable[[Object, Object], Object]] = field(default_factory=dict)
     # Rules of their own that such parts have for a change, in place of `update_errors`.
-    part_errors: Mapping[str, Callable[[Object, Object], list[FieldError]]] = field(
-        default_factory=dict
-    )
+    part_errors: Mapping[str, Callable[[Object, Object], Errors]] = field(default_factory=dict)
     # Endpoints that do something with an object, asked for by another: group, version and kind.
     posts: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     unconditional_update: bool = True  # a PUT without resourceVersion overwrites
@@ -96,9 +94,9 @@ class Strategy:
     selectable: Mapping[str, Path] = field(default_factory=dict)  # beyond metadata.name/namespace
     selectable_else: Mapping[str, Path] = field(default_factory=dict)  # where that has nothing
     default: Callable[[Object], None] = nothing  # fills in what the user left out, in place
-    errors: Callable[[Object], list[FieldError]] = no_errors
-    status_errors: Callable[[Object], list[FieldError]] = no_errors  # where nothing else may differ
-    update_errors: Callable[[Object, Object], list[FieldError]] = no_update_errors  # (new, old)
+    errors: Callable[[Object], Errors] = no_errors
+    status_errors: Callable[[Object], Errors] = no_errors  # where nothing else may differ
+    update_errors: Callable[[Object, Object], Errors] = no_update_errors  # (new, old)
     # Asked of an update in place of `errors` and `status_errors`, where an update may leave wrong
     # what it does not touch: (new, old, warnings to add to).
     changed_errors: Changed | None = None

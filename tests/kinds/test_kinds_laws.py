@@ -69,7 +69,7 @@ def test_defaulting_is_idempotent_and_rules_and_tables_are_total(resource, data)
     again = copy.deepcopy(obj)
     resource.strategy.default(again)
     assert again == obj
-    errors = resource.strategy.errors(obj) + resource.strategy.update_errors(obj, again)
+    errors = [*resource.strategy.errors(obj), *resource.strategy.update_errors(obj, again)]
     assert all(isinstance(error, FieldError) and str(error) for error in errors)
     json.dumps(table(resource, [obj], NOW))
 

@@ -29,10 +29,10 @@ def refusal(mistake):
         new["metadata"] |= obj["metadata"]
         resource.strategy.prepare_update(new, obj)
         resource.strategy.default(new)
-        errors = errors_of_update(new, obj, resource) + resource.strategy.errors(new)
+        errors = [*errors_of_update(new, obj, resource), *resource.strategy.errors(new)]
         errors += resource.strategy.update_errors(new, obj)
     else:
-        errors = errors_of_new(obj, resource) + resource.strategy.errors(obj)
+        errors = [*errors_of_new(obj, resource), *resource.strategy.errors(obj)]
     assert errors, "accepted"
     # Events are checked as those of the core group, whichever group they are sent to.
     group = "" if resource.kind == "Event" else resource.group
@@ -57,7 +57,7 @@ def change(path, old, new):
     resource = resource_at(path)
     resource.strategy.prepare_update(new, old)
     resource.strategy.default(new)
-    return new, resource.strategy.update_errors(new, old)
+    return new, list(resource.strategy.update_errors(new, old))
 
 
 def test_an_update_of_a_namespace_cannot_let_go_of_it():
@@ -128,4 +128,4 @@ def test_a_job_that_never_ran_may_be_given_another_template():
     old = born(jobs, proposed, {"uid": UID})
     moved = born(jobs, proposed, {"uid": UID})
     moved["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "ssd"}
-    assert jobs.strategy.update_errors(moved, old) == []
+    assert not list(jobs.strategy.update_errors(moved, old))

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -45,6 +45,9 @@ class FieldError:
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message()}"
+
+
+Errors = Iterable[FieldError]
 
 
 # What Go escapes in JSON, for the sake of pages that show it.
@@ -106,6 +109,16 @@ def shown_number(number: int | float) -> str:
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
     return FieldError("FieldValueInvalid", field, value, detail)
+
+
+def faulty(field: str, value: Any, reasons: Iterable[str]) -> Errors:
+    """A value that is wrong in each of these ways."""
+    return (invalid(field, value, reason) for reason in reasons)
+
+
+def named(field: str, name: str, faults: Callable[[str], Iterable[str]], why: str = "") -> Errors:
+    """A name that has to be there, and to be right."""
+    return faulty(field, name, faults(name)) if name else (required(field, why),)
 
 
 def wrong_type(field: str, value: Any, detail: str) -> FieldError:

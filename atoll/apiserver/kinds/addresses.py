@@ -9,7 +9,7 @@ from ipaddress import (
     ip_network,
 )
 
-from atoll.apiserver.fields.error import FieldError, invalid
+from atoll.apiserver.fields.error import Errors, faulty
 
 Network = IPv4Network | IPv6Network
 _NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
@@ -55,8 +55,8 @@ def canonical_address_faults(written: str) -> list[str]:
     return [f'must be in canonical form ("{found}")']
 
 
-def address_errors(written: str, where: str) -> list[FieldError]:
-    return [invalid(where, written, why) for why in address_faults(written)]
+def address_errors(written: str, where: str) -> Errors:
+    return faulty(where, written, address_faults(written))
 
 
 def network_of(written: str) -> Network | None:
@@ -87,13 +87,13 @@ def network_faults(written: str) -> list[str]:
     return []
 
 
-def network_errors(written: str, where: str) -> list[FieldError]:
-    return [invalid(where, written, why) for why in network_faults(written)]
+def network_errors(written: str, where: str) -> Errors:
+    return faulty(where, written, network_faults(written))
 
 
-def canonical_network_errors(written: str, where: str) -> list[FieldError]:
+def canonical_network_errors(written: str, where: str) -> Errors:
     """A CIDR in the one form that Kubernetes writes."""
-    errors, network = network_errors(written, where), network_of(written)
-    if errors or str(network) == written:
-        return errors
-    return [invalid(where, written, f'must be in canonical form ("{network}")')]
+    faults, network = network_faults(written), network_of(written)
+    if not faults and str(network) != written:
+        faults = [f'must be in canonical form ("{network}")']
+    return faulty(where, written, faults)

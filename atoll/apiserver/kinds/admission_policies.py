@@ -6,8 +6,9 @@ the business of `policies`; here they only have to be there.
 
 from atoll.apiserver.cel.names import is_identifier
 from atoll.apiserver.fields.error import (
-    FieldError,
+    Errors,
     duplicate,
+    faulty,
     forbidden,
     invalid,
     not_supported,
@@ -63,128 +64,128 @@ def _default_constraints(match: Object | None) -> None:
         default_rules(parts(match, "excludeResourceRules"))
 
 
-def _policy_errors(spec: Object) -> list[FieldError]:
+def _policy_errors(spec: Object) -> Errors:
     """What validating and mutating policies have in common."""
-    errors = one_of(spec, "spec", "failurePolicy", FAILURE_POLICIES)
+    yield from one_of(spec, "spec", "failurePolicy", FAILURE_POLICIES)
     if (kind := given(spec, "paramKind")) is not None:
-        errors += _param_kind_errors(kind, "spec.paramKind")
+        yield from _param_kind_errors(kind, "spec.paramKind")
     match = given(spec, "matchConstraints")
     if match is None:
-        errors.append(required("spec.matchConstraints"))
+        yield required("spec.matchConstraints")
     else:
-        errors += match_errors(match, "spec.matchConstraints")
+        yield from match_errors(match, "spec.matchConstraints")
         if not parts(match, "resourceRules"):
-            errors.append(required("spec.matchConstraints.resourceRules"))
-    return errors
+            yield required("spec.matchConstraints.resourceRules")
 
 
-def _faults(spec: Object) -> list[FieldError]:
+def _faults(spec: Object) -> Errors:
     # The language is loaded when somebody first speaks it.
     from atoll.apiserver.conditions.judging import policy_faults
 
     return policy_faults(spec)
 
 
-def _rest_errors(spec: Object) -> list[FieldError]:
-    errors = condition_errors(parts(spec, "matchConditions"), "spec.matchConditions")
+def _rest_errors(spec: Object) -> Errors:
+    yield from condition_errors(parts(spec, "matchConditions"), "spec.matchConditions")
     for variable, where in each(parts(spec, "variables"), "spec.variables"):
         name = text(variable, "name")
         if not name.strip():
-            errors.append(required(f"{where}.name", "name is not specified"))
+            yield required(f"{where}.name", "name is not specified")
         elif not is_identifier(name):
-            errors.append(invalid(f"{where}.name", name, "must be a valid CEL identifier"))
-        errors += _expression_errors(variable, where)
-    return errors
+            yield invalid(f"{where}.name", name, "must be a valid CEL identifier")
+        yield from _expression_errors(variable, where)
 
 
-def _expression_errors(obj: Object, path: str) -> list[FieldError]:
+def _expression_errors(obj: Object, path: str) -> Errors:
     if text(obj, "expression").strip():
         return []
     return [required(f"{path}.expression", "expression is not specified")]
 
 
-def _param_kind_errors(kind: Object, path: str) -> list[FieldError]:
+def _param_kind_errors(kind: Object, path: str) -> Errors:
     version, name = text(kind, "apiVersion"), text(kind, "kind")
-    errors = _api_version_errors(version, f"{path}.apiVersion")
+    yield from _api_version_errors(version, f"{path}.apiVersion")
     if not name:
-        errors.append(required(f"{path}.kind"))
+        yield required(f"{path}.kind")
     elif faults := rfc1035_faults(name.lower()):
         why = "may have mixed case, but should otherwise match: " + ",".join(faults)
-        errors.append(invalid(f"{path}.kind", name, why))
-    return errors
+        yield invalid(f"{path}.kind", name, why)
 
 
-def _api_version_errors(written: str, where: str) -> list[FieldError]:
+def _api_version_errors(written: str, where: str) -> Errors:
     if not written:
-        return [required(where)]
+        yield required(where)
+        return
     if written.count("/") > 1:
-        return [invalid(where, written, f"unexpected GroupVersion string: {written}")]
+        yield invalid(where, written, f"unexpected GroupVersion string: {written}")
+        return
     group, _, version = written.rpartition("/")
-    errors = []
     if group and (faults := subdomain_faults(group)):
-        errors.append(invalid(where, group, ",".join(faults)))
+        yield invalid(where, group, ",".join(faults))
     if not version:
-        errors.append(invalid(where, written, "version must be specified"))
+        yield invalid(where, written, "version must be specified")
     elif faults := rfc1035_faults(version):
-        errors.append(invalid(where, version, ",".join(faults)))
-    return errors
+        yield invalid(where, version, ",".join(faults))
 
 
-def _validating_errors(policy: Object) -> list[FieldError]:
+def _validating_errors(policy: Object) -> Errors:
     spec = part(policy, "spec")
-    errors = _policy_errors(spec) + _rest_errors(spec) + _faults(spec)
+    yield from _policy_errors(spec)
+    yield from _rest_errors(spec)
+    yield from _faults(spec)
     validations, annotations = parts(spec, "validations"), parts(spec, "auditAnnotations")
     if not validations and not annotations:
         absent = ("spec.validations", "spec.auditAnnotations")
-        return errors + [required(field, _AT_LEAST_ONE) for field in absent]
+        yield from (required(field, _AT_LEAST_ONE) for field in absent)
+        return
     for validation, where in each(validations, "spec.validations"):
-        errors += _validation_errors(validation, where)
+        yield from _validation_errors(validation, where)
     if len(annotations) > _ANNOTATIONS_MAX:
         why = f"must not have more than {_ANNOTATIONS_MAX} auditAnnotations"
-        errors.append(invalid("spec.auditAnnotations", annotations, why))
+        yield invalid("spec.auditAnnotations", annotations, why)
     keys: set[str] = set()
     for annotation, where in each(annotations, "spec.auditAnnotations"):
         key = text(annotation, "key")
         full = f"{text(policy, 'metadata', 'name')}/{key}"
-        errors += [invalid(f"{where}.key", full, fault) for fault in qualified_faults(full)]
+        yield from faulty(f"{where}.key", full, qualified_faults(full))
         if not text(annotation, "valueExpression").strip():
-            why = "valueExpression is not specified"
-            errors.append(required(f"{where}.valueExpression", why))
+            yield required(f"{where}.valueExpression", "valueExpression is not specified")
         if key in keys:
-            errors.append(duplicate(f"{where}.key", key))
+            yield duplicate(f"{where}.key", key)
         keys.add(key)
-    return errors
 
 
-def _validation_errors(validation: Object, path: str) -> list[FieldError]:
-    errors = _expression_errors(validation, path)
+def _validation_errors(validation: Object, path: str) -> Errors:
+    yield from _expression_errors(validation, path)
     for key in ("messageExpression", "message"):
         written = text(validation, key)
         if written and not written.strip():
-            errors.append(invalid(f"{path}.{key}", written, "must be non-empty if specified"))
+            yield invalid(f"{path}.{key}", written, "must be non-empty if specified")
     message = text(validation, "message").strip()
     if "\n" in message or "\r" in message:
         written = text(validation, "message")
-        errors.append(invalid(f"{path}.message", written, "must not contain line breaks"))
-    return errors + one_of(validation, path, "reason", _REASONS)
+        yield invalid(f"{path}.message", written, "must not contain line breaks")
+    yield from one_of(validation, path, "reason", _REASONS)
 
 
-def _mutating_errors(policy: Object) -> list[FieldError]:
+def _mutating_errors(policy: Object) -> Errors:
     spec = part(policy, "spec")
-    errors = _policy_errors(spec)
-    errors += _operation_errors(spec, "matchConstraints") + _rest_errors(spec)
-    errors += _faults(spec)
+    yield from _policy_errors(spec)
+    yield from _operation_errors(spec, "matchConstraints")
+    yield from _rest_errors(spec)
+    yield from _faults(spec)
     mutations = parts(spec, "mutations")
     if not mutations:
-        errors.append(required("spec.mutations", "mutations must contain at least one item"))
+        yield required("spec.mutations", "mutations must contain at least one item")
     for mutation, where in each(mutations, "spec.mutations"):
-        errors += _mutation_errors(mutation, where)
+        yield from _mutation_errors(mutation, where)
     if not text(spec, "reinvocationPolicy"):
-        return [*errors, required("spec.reinvocationPolicy")]
-    return errors + one_of(spec, "spec", "reinvocationPolicy", REINVOCATION_POLICIES)
+        yield required("spec.reinvocationPolicy")
+        return
+    yield from one_of(spec, "spec", "reinvocationPolicy", REINVOCATION_POLICIES)
 
 
-def _operation_errors(spec: Object, match: str) -> list[FieldError]:
+def _operation_errors(spec: Object, match: str) -> Errors:
     """What goes cannot be changed."""
     where = f"spec.{match}.resourceRules.operations"
     return [
@@ -198,73 +199,75 @@ def _operation_errors(spec: Object, match: str) -> list[FieldError]:
 _MUTATIONS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
 
 
-def _mutation_errors(mutation: Object, path: str) -> list[FieldError]:
+def _mutation_errors(mutation: Object, path: str) -> Errors:
     patch_type = text(mutation, "patchType")
     if not patch_type:
-        return [required(f"{path}.patchType")]
+        yield required(f"{path}.patchType")
+        return
     if patch_type not in _MUTATIONS:
-        return [not_supported(f"{path}.patchType", patch_type, tuple(_MUTATIONS))]
-    errors = []
+        yield not_supported(f"{path}.patchType", patch_type, tuple(_MUTATIONS))
+        return
     for kind, key in _MUTATIONS.items():
         said = given(mutation, key)
         if kind == patch_type and said is None:
-            why = f"must be specified when patchType is {kind}"
-            errors.append(required(f"{path}.{key}", why))
+            yield required(f"{path}.{key}", f"must be specified when patchType is {kind}")
         elif said is not None and kind != patch_type:
             why = f"must not be specified when patchType is {patch_type}"
-            errors.append(invalid(f"{path}.{key}", f"{{{key}}}", why))
+            yield invalid(f"{path}.{key}", f"{{{key}}}", why)
         elif said is not None and not text(said, "expression").strip():
-            errors.append(required(f"{path}.{key}.expression"))
-    return errors
+            yield required(f"{path}.{key}.expression")
 
 
-def _binding_errors(binding: Object) -> list[FieldError]:
+def _binding_errors(binding: Object) -> Errors:
     """What bindings of both sorts have in common."""
     spec = part(binding, "spec")
     name, reference = text(spec, "policyName"), given(spec, "paramRef")
     where = "spec.policyName"
-    errors = [invalid(where, name, fault) for fault in subdomain_faults(name)] if name else []
+    if name:
+        yield from faulty(where, name, subdomain_faults(name))
     if not name:
-        errors.append(required(where))
+        yield required(where)
     if reference is not None:
-        errors += _reference_errors(reference, "spec.paramRef")
+        yield from _reference_errors(reference, "spec.paramRef")
     match = given(spec, "matchResources")
-    return errors if match is None else errors + match_errors(match, "spec.matchResources")
+    if match is not None:
+        yield from match_errors(match, "spec.matchResources")
 
 
-def _reference_errors(reference: Object, path: str) -> list[FieldError]:
+def _reference_errors(reference: Object, path: str) -> Errors:
     name, selector = text(reference, "name"), given(reference, "selector")
-    errors = [invalid(f"{path}.name", name, fault) for fault in path_segment_faults(name)]
+    yield from faulty(f"{path}.name", name, path_segment_faults(name))
     if name and selector is not None:
-        errors.append(forbidden(f"{path}.name", _EITHER))
+        yield forbidden(f"{path}.name", _EITHER)
     if selector is not None:
-        errors += selector_errors(selector, f"{path}.selector")
+        yield from selector_errors(selector, f"{path}.selector")
         if name:
-            errors.append(forbidden(f"{path}.selector", _EITHER))
+            yield forbidden(f"{path}.selector", _EITHER)
     if not name and selector is None:
-        errors.append(required(path, "one of name or selector must be specified"))
+        yield required(path, "one of name or selector must be specified")
     if not text(reference, "parameterNotFoundAction"):
-        return [*errors, required(f"{path}.parameterNotFoundAction")]
-    return errors + one_of(reference, path, "parameterNotFoundAction", _NOT_FOUND_ACTIONS)
+        yield required(f"{path}.parameterNotFoundAction")
+        return
+    yield from one_of(reference, path, "parameterNotFoundAction", _NOT_FOUND_ACTIONS)
 
 
-def _validating_binding_errors(binding: Object) -> list[FieldError]:
+def _validating_binding_errors(binding: Object) -> Errors:
     path, actions = "spec.validationActions", items(part(binding, "spec"), "validationActions")
-    errors = _binding_errors(binding)
+    yield from _binding_errors(binding)
     for index, action in enumerate(actions):
         if action not in _ACTIONS:
-            errors.append(not_supported(f"{path}[{index}]", action, _ACTIONS))
+            yield not_supported(f"{path}[{index}]", action, _ACTIONS)
         if action in actions[:index]:
-            errors.append(duplicate(f"{path}[{index}]", action))
+            yield duplicate(f"{path}[{index}]", action)
     if "Deny" in actions and "Warn" in actions:
-        errors.append(invalid(path, actions, _BOTH))
+        yield invalid(path, actions, _BOTH)
     if not actions:
-        errors.append(required(path, "at least one validation action is required"))
-    return errors
+        yield required(path, "at least one validation action is required")
 
 
-def _mutating_binding_errors(binding: Object) -> list[FieldError]:
-    return _binding_errors(binding) + _operation_errors(part(binding, "spec"), "matchResources")
+def _mutating_binding_errors(binding: Object) -> Errors:
+    yield from _binding_errors(binding)
+    yield from _operation_errors(part(binding, "spec"), "matchResources")
 
 
 VALIDATING_POLICY = Strategy(

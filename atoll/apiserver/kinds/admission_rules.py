@@ -5,8 +5,9 @@ is meant is found out elsewhere, and what conditions say in CEL is not read here
 """
 
 from atoll.apiserver.fields.error import (
-    FieldError,
+    Errors,
     duplicate,
+    faulty,
     invalid,
     not_supported,
     required,
@@ -41,50 +42,47 @@ def default_match(match: Object) -> None:
             match[selector] = {}
 
 
-def match_errors(match: Object, path: str) -> list[FieldError]:
+def match_errors(match: Object, path: str) -> Errors:
     """What is wrong with a policy's choice of requests."""
-    errors = one_of(match, path, "matchPolicy", MATCH_POLICIES)
+    yield from one_of(match, path, "matchPolicy", MATCH_POLICIES)
     for selector in ("namespaceSelector", "objectSelector"):
-        errors += selector_errors(part(match, selector), f"{path}.{selector}")
+        yield from selector_errors(part(match, selector), f"{path}.{selector}")
     for key in ("resourceRules", "excludeResourceRules"):
         for rule, where in each(parts(match, key), f"{path}.{key}"):
-            errors += _name_errors(items(rule, "resourceNames"), f"{where}.resourceNames")
-            errors += rule_errors(rule, where)
-    return errors
+            yield from _name_errors(items(rule, "resourceNames"), f"{where}.resourceNames")
+            yield from rule_errors(rule, where)
 
 
-def _name_errors(names: list[str], path: str) -> list[FieldError]:
-    errors = []
+def _name_errors(names: list[str], path: str) -> Errors:
     for index, name in enumerate(names):
         where = f"{path}[{index}]"
-        errors += [invalid(where, name, fault) for fault in path_segment_faults(name)]
+        yield from faulty(where, name, path_segment_faults(name))
         if name in names[:index]:
-            errors.append(duplicate(where, name))
-    return errors
+            yield duplicate(where, name)
 
 
-def rule_errors(rule: Object, path: str) -> list[FieldError]:
+def rule_errors(rule: Object, path: str) -> Errors:
     """What is wrong with one rule: operations, groups, versions, resources and scope."""
     operations = items(rule, "operations")
-    errors = _alone_errors(operations, f"{path}.operations", "operations")
-    errors += [
+    yield from _alone_errors(operations, f"{path}.operations", "operations")
+    yield from (
         not_supported(f"{path}.operations[{index}]", operation, OPERATIONS)
         for index, operation in enumerate(operations)
         if operation not in OPERATIONS
-    ]
-    errors += _alone_errors(items(rule, "apiGroups"), f"{path}.apiGroups", "API groups")
+    )
+    yield from _alone_errors(items(rule, "apiGroups"), f"{path}.apiGroups", "API groups")
     versions = items(rule, "apiVersions")
-    errors += _alone_errors(versions, f"{path}.apiVersions", "API versions")
-    errors += [
+    yield from _alone_errors(versions, f"{path}.apiVersions", "API versions")
+    yield from (
         required(f"{path}.apiVersions[{index}]")
         for index, version in enumerate(versions)
         if not version
-    ]
-    errors += _resource_errors(items(rule, "resources"), f"{path}.resources")
-    return errors + one_of(rule, path, "scope", _SCOPES)
+    )
+    yield from _resource_errors(items(rule, "resources"), f"{path}.resources")
+    yield from one_of(rule, path, "scope", _SCOPES)
 
 
-def _alone_errors(values: list[str], where: str, what: str) -> list[FieldError]:
+def _alone_errors(values: list[str], where: str, what: str) -> Errors:
     if not values:
         return [required(where)]
     if len(values) > 1 and "*" in values:
@@ -92,15 +90,16 @@ def _alone_errors(values: list[str], where: str, what: str) -> list[FieldError]:
     return []
 
 
-def _resource_errors(resources: list[str], path: str) -> list[FieldError]:
-    errors = [] if resources else [required(path)]
+def _resource_errors(resources: list[str], path: str) -> Errors:
+    if not resources:
+        yield required(path)
     every_below: set[str] = set()
     of_every: set[str] = set()
     is_last_plain = False
     for index, written in enumerate(resources):
         where = f"{path}[{index}]"
         if not written:
-            errors.append(required(where))
+            yield required(where)
             continue
         resource, slash, below = written.partition("/")
         if not slash:
@@ -108,38 +107,33 @@ def _resource_errors(resources: list[str], path: str) -> list[FieldError]:
             continue
         if resource in every_below:
             why = f"if '{resource}/*' is present, must not specify {written}"
-            errors.append(invalid(where, written, why))
+            yield invalid(where, written, why)
         if below in of_every:
-            why = f"if '*/{below}' is present, must not specify {written}"
-            errors.append(invalid(where, written, why))
+            yield invalid(where, written, f"if '*/{below}' is present, must not specify {written}")
         if below == "*":
             every_below.add(resource)
         if resource == "*":
             of_every.add(below)
     if len(resources) > 1 and "*/*" in resources:
-        why = "if '*/*' is present, must not specify other resources"
-        errors.append(invalid(path, resources, why))
+        yield invalid(path, resources, "if '*/*' is present, must not specify other resources")
     if "*" in resources and is_last_plain:
         why = "if '*' is present, must not specify other resources without subresources"
-        errors.append(invalid(path, resources, why))
-    return errors
+        yield invalid(path, resources, why)
 
 
-def condition_errors(conditions: list[Object], path: str) -> list[FieldError]:
+def condition_errors(conditions: list[Object], path: str) -> Errors:
     """What is wrong with the names and the number of conditions."""
-    errors = []
     if len(conditions) > _CONDITIONS_MAX:
-        errors.append(too_many(path, len(conditions), _CONDITIONS_MAX))
+        yield too_many(path, len(conditions), _CONDITIONS_MAX)
     names: set[str] = set()
     for condition, where in each(conditions, path):
         name = text(condition, "name")
         if not text(condition, "expression").strip():
-            errors.append(required(f"{where}.expression"))
+            yield required(f"{where}.expression")
         if not name:
-            errors.append(required(f"{where}.name"))
+            yield required(f"{where}.name")
             continue
-        errors += [invalid(f"{where}.name", name, fault) for fault in qualified_faults(name)]
+        yield from faulty(f"{where}.name", name, qualified_faults(name))
         if name in names:
-            errors.append(duplicate(f"{where}.name", name))
+            yield duplicate(f"{where}.name", name)
         names.add(name)
-    return errors

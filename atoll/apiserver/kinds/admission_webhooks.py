@@ -5,7 +5,14 @@ Who is called when, and how, is the business of `webhooks`.
 
 from urllib.parse import urlsplit
 
-from atoll.apiserver.fields.error import FieldError, duplicate, invalid, not_supported, required
+from atoll.apiserver.fields.error import (
+    Errors,
+    duplicate,
+    faulty,
+    invalid,
+    not_supported,
+    required,
+)
 from atoll.apiserver.kinds.admission_rules import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
@@ -32,7 +39,7 @@ def default_client(config: Object) -> None:
         service["port"] = 443
 
 
-def client_errors(config: Object, path: str) -> list[FieldError]:
+def client_errors(config: Object, path: str) -> Errors:
     """What is wrong with the way to a webhook."""
     url, service = config.get("url"), given(config, "service")
     if (url is None) == (service is None):
@@ -42,24 +49,22 @@ def client_errors(config: Object, path: str) -> list[FieldError]:
     return _url_errors(url or "", f"{path}.url")
 
 
-def review_version_errors(versions: list[str], path: str, absent: str) -> list[FieldError]:
+def review_version_errors(versions: list[str], path: str, absent: str) -> Errors:
     """What is wrong with the versions of reviews that a webhook says it understands."""
     if not versions:
-        return [required(path, absent)]
-    errors = []
+        yield required(path, absent)
+        return
     for index, version in enumerate(versions):
         where = f"{path}[{index}]"
         if version in versions[:index]:
-            errors.append(invalid(where, version, "duplicate version"))
+            yield invalid(where, version, "duplicate version")
             continue
-        errors += [invalid(where, version, fault) for fault in rfc1035_faults(version)]
+        yield from faulty(where, version, rfc1035_faults(version))
     if not any(version in REVIEW_VERSIONS for version in versions):
-        why = f"must include at least one of {', '.join(REVIEW_VERSIONS)}"
-        errors.append(invalid(path, versions, why))
-    return errors
+        yield invalid(path, versions, f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
 
 
-def _url_errors(written: str, where: str) -> list[FieldError]:
+def _url_errors(written: str, where: str) -> Errors:
     try:
         url = urlsplit(written)
         _ = url.port
@@ -76,27 +81,30 @@ def _url_errors(written: str, where: str) -> list[FieldError]:
     return [invalid(where, value, why) for broken, value, why in checks if broken]
 
 
-def _service_errors(service: Object, where: str) -> list[FieldError]:
-    errors = [required(f"{where}.{key}") for key in ("name", "namespace") if not text(service, key)]
+def _service_errors(service: Object, where: str) -> Errors:
+    yield from (
+        required(f"{where}.{key}") for key in ("name", "namespace") if not text(service, key)
+    )
     port = at(service, "port")
     if isinstance(port, int) and not 1 <= port <= 65535:
-        errors.append(invalid(f"{where}.port", port, f"port is not valid: {PORT_RANGE}"))
-    return errors + _path_errors(text(service, "path"), f"{where}.path")
+        yield invalid(f"{where}.port", port, f"port is not valid: {PORT_RANGE}")
+    yield from _path_errors(text(service, "path"), f"{where}.path")
 
 
-def _path_errors(path: str, where: str) -> list[FieldError]:
+def _path_errors(path: str, where: str) -> Errors:
     if path in ("", "/"):
-        return []
+        return
     if path == "//":
-        return [invalid(where, path, "segment[0] may not be empty")]
-    errors = [] if path.startswith("/") else [invalid(where, path, "must start with a '/'")]
+        yield invalid(where, path, "segment[0] may not be empty")
+        return
+    if not path.startswith("/"):
+        yield invalid(where, path, "must start with a '/'")
     for index, segment in enumerate(path[1:].removesuffix("/").split("/")):
         if not segment:
-            errors.append(invalid(where, path, f"segment[{index}] may not be empty"))
+            yield invalid(where, path, f"segment[{index}] may not be empty")
             continue
         faults = subdomain_faults(segment)
-        errors += [invalid(where, path, f"segment[{index}]: {fault}") for fault in faults]
-    return errors
+        yield from (invalid(where, path, f"segment[{index}]: {fault}") for fault in faults)
 
 
 TIMEOUT_S = 10
@@ -125,41 +133,40 @@ def _default(webhook: Object) -> None:
     default_client(part(webhook, "clientConfig"))
 
 
-def _errors(configuration: Object) -> list[FieldError]:
-    errors = []
+def _errors(configuration: Object) -> Errors:
     names: set[str] = set()
     for webhook, where in each(parts(configuration, "webhooks"), "webhooks"):
-        errors += _webhook_errors(webhook, where)
+        yield from _webhook_errors(webhook, where)
         versions = items(webhook, "admissionReviewVersions")
         absent = f"must specify one of {', '.join(REVIEW_VERSIONS)}"
-        errors += review_version_errors(versions, f"{where}.admissionReviewVersions", absent)
+        yield from review_version_errors(versions, f"{where}.admissionReviewVersions", absent)
         name = text(webhook, "name")
         if name and name in names:
-            errors.append(duplicate(f"{where}.name", name))
+            yield duplicate(f"{where}.name", name)
         names.add(name)
-    return errors
 
 
-def _webhook_errors(webhook: Object, path: str) -> list[FieldError]:
-    errors = _name_errors(text(webhook, "name"), f"{path}.name")
+def _webhook_errors(webhook: Object, path: str) -> Errors:
+    yield from _name_errors(text(webhook, "name"), f"{path}.name")
     for rule, where in each(parts(webhook, "rules"), f"{path}.rules"):
-        errors += rule_errors(rule, where)
-    errors += one_of(webhook, path, "failurePolicy", FAILURE_POLICIES)
-    errors += one_of(webhook, path, "matchPolicy", MATCH_POLICIES)
-    errors += _effect_errors(webhook, f"{path}.sideEffects")
+        yield from rule_errors(rule, where)
+    yield from one_of(webhook, path, "failurePolicy", FAILURE_POLICIES)
+    yield from one_of(webhook, path, "matchPolicy", MATCH_POLICIES)
+    yield from _effect_errors(webhook, f"{path}.sideEffects")
     seconds = at(webhook, "timeoutSeconds")
     if isinstance(seconds, int) and not 1 <= seconds <= 30:
         why = "the timeout value must be between 1 and 30 seconds"
-        errors.append(invalid(f"{path}.timeoutSeconds", seconds, why))
+        yield invalid(f"{path}.timeoutSeconds", seconds, why)
     for selector in ("namespaceSelector", "objectSelector"):
-        errors += selector_errors(part(webhook, selector), f"{path}.{selector}")
-    errors += one_of(webhook, path, "reinvocationPolicy", REINVOCATION_POLICIES)
-    errors += client_errors(part(webhook, "clientConfig"), f"{path}.clientConfig")
+        yield from selector_errors(part(webhook, selector), f"{path}.{selector}")
+    yield from one_of(webhook, path, "reinvocationPolicy", REINVOCATION_POLICIES)
+    yield from client_errors(part(webhook, "clientConfig"), f"{path}.clientConfig")
     conditions, where = parts(webhook, "matchConditions"), f"{path}.matchConditions"
-    return errors + condition_errors(conditions, where) + _faults(conditions, where)
+    yield from condition_errors(conditions, where)
+    yield from _faults(conditions, where)
 
 
-def _faults(conditions: list[Object], where: str) -> list[FieldError]:
+def _faults(conditions: list[Object], where: str) -> Errors:
     if not conditions:
         return []
     # The language is loaded when somebody first speaks it.
@@ -168,7 +175,7 @@ def _faults(conditions: list[Object], where: str) -> list[FieldError]:
     return condition_faults(conditions, where)
 
 
-def _name_errors(name: str, where: str) -> list[FieldError]:
+def _name_errors(name: str, where: str) -> Errors:
     if not name:
         return [required(where)]
     if faults := subdomain_faults(name):
@@ -179,7 +186,7 @@ def _name_errors(name: str, where: str) -> list[FieldError]:
     return []
 
 
-def _effect_errors(webhook: Object, where: str) -> list[FieldError]:
+def _effect_errors(webhook: Object, where: str) -> Errors:
     effects = webhook.get("sideEffects")
     if effects is None:
         return [required(where, f"must specify one of {', '.join(_SIDE_EFFECTS)}")]

@@ -1,6 +1,6 @@
 """What containers request and are limited to, and how well their pod is treated for it."""
 
-from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
+from atoll.apiserver.fields.error import Errors, faulty, forbidden, invalid, required
 from atoll.apiserver.kinds.reading import Object, part, parts
 from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.model.quantity import parse
@@ -10,35 +10,32 @@ _PAGES = "hugepages-"
 _NATIVE = "kubernetes.io/"
 
 
-def amounts_errors(amounts: Object, path: str) -> list[FieldError]:
+def amounts_errors(amounts: Object, path: str) -> Errors:
     """Amounts of what containers have: known, not below zero, whole where they must be."""
-    errors: list[FieldError] = []
     for name, amount in sorted(amounts.items()):
         where, value = f"{path}[{name}]", parse(amount)
         if name not in _OWN:
-            errors += _name_errors(name, where)
+            yield from _name_errors(name, where)
         if value is None:
             continue
         if value < 0:
-            errors.append(invalid(where, amount, "must be greater than or equal to 0"))
+            yield invalid(where, amount, "must be greater than or equal to 0")
         if _is_extended(name) and value % 1:
-            errors.append(invalid(where, amount, "must be an integer"))
+            yield invalid(where, amount, "must be an integer")
         if name.startswith(_PAGES) and _is_no_multiple(name, amount):
-            why = f"{amount} is not positive integer multiple of {name}"
-            errors.append(invalid(where, amount, why))
-    return errors
+            yield invalid(where, amount, f"{amount} is not positive integer multiple of {name}")
 
 
-def _name_errors(name: str, where: str) -> list[FieldError]:
+def _name_errors(name: str, where: str) -> Errors:
     if faults := qualified_faults(name):
-        return [invalid(where, name, reason) for reason in faults]
+        return faulty(where, name, faults)
     if "/" in name or name.startswith(_PAGES):
         return []
     reasons = (
         "must be a standard resource type or fully qualified",
         "must be a standard resource for containers",
     )
-    return [invalid(where, name, reason) for reason in reasons]
+    return faulty(where, name, reasons)
 
 
 def _is_extended(name: str) -> bool:
@@ -50,28 +47,27 @@ def _is_no_multiple(name: str, amount: str) -> bool:
     return size is None or value is None or size <= 0 or value <= 0 or value % size != 0
 
 
-def resources_errors(resources: Object, path: str) -> list[FieldError]:
+def resources_errors(resources: Object, path: str) -> Errors:
     """Requests may not be above limits; of what cannot be shared both must be the same."""
     limits, requests = part(resources, "limits"), part(resources, "requests")
     if not limits and not requests:
-        return []
-    errors = amounts_errors(limits, f"{path}.limits")
-    errors += amounts_errors(requests, f"{path}.requests")
+        return
+    yield from amounts_errors(limits, f"{path}.limits")
+    yield from amounts_errors(requests, f"{path}.requests")
     for name, asked in sorted(requests.items()):
         amount, limit = parse(asked), parse(limits.get(name))
         alone = _is_extended(name) or name.startswith(_PAGES)
         if limit is None:
             if alone:
                 why = "Limit must be set for non overcommitable resources"
-                errors.append(required(f"{path}.limits", why))
+                yield required(f"{path}.limits", why)
         elif amount is not None and amount != limit and (alone or amount > limit):
             relation = "equal to" if alone else "less than or equal to"
             why = f"must be {relation} {name} limit of {limits[name]}"
-            errors.append(invalid(f"{path}.requests", asked, why))
+            yield invalid(f"{path}.requests", asked, why)
     named = {*limits, *requests}
     if any(name.startswith(_PAGES) for name in named) and not {"cpu", "memory"} & named:
-        errors.append(forbidden(path, "HugePages require cpu or memory"))
-    return errors
+        yield forbidden(path, "HugePages require cpu or memory")
 
 
 def quality(spec: Object) -> str:

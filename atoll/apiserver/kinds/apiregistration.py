@@ -7,7 +7,13 @@ answer, and how they are asked, is the business of `aggregation`.
 import binascii
 from base64 import b64decode
 
-from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
+from atoll.apiserver.fields.error import (
+    Errors,
+    faulty,
+    invalid,
+    not_supported,
+    required,
+)
 from atoll.apiserver.kinds.columns.cells import AGE, NAME
 from atoll.apiserver.kinds.reading import Object, at, each, fill, given, grown, number, parts, text
 from atoll.apiserver.kinds.rules import port_errors
@@ -32,27 +38,26 @@ def _default_service(service: Object) -> None:
         fill(reference, port=443)
 
 
-def _service_errors(service: Object) -> list[FieldError]:
+def _service_errors(service: Object) -> Errors:
     spec = given(service, "spec") or {}
     name, group, version = (
         text(service, "metadata", "name"),
         text(spec, "group"),
         text(spec, "version"),
     )
-    errors = []
     if name != f"{version}.{group}" and not path_segment_faults(name):
         why = f'must be `spec.version+"."+spec.group`: "{version}.{group}"'
-        errors.append(invalid("metadata.name", name, why))
+        yield invalid("metadata.name", name, why)
     if not group and version != "v1":
-        why = "only v1 may have an empty group and it better be legacy kube"
-        errors.append(required("spec.group", why))
+        yield required("spec.group", "only v1 may have an empty group and it better be legacy kube")
     faults = subdomain_faults(group) if group else []
-    errors += [invalid("spec.group", group, fault) for fault in faults]
-    errors += [invalid("spec.version", version, fault) for fault in rfc1035_faults(version)]
-    return errors + _priority_errors(spec) + _backend_errors(spec)
+    yield from faulty("spec.group", group, faults)
+    yield from faulty("spec.version", version, rfc1035_faults(version))
+    yield from _priority_errors(spec)
+    yield from _backend_errors(spec)
 
 
-def _priority_errors(spec: Object) -> list[FieldError]:
+def _priority_errors(spec: Object) -> Errors:
     limits = {
         "groupPriorityMinimum": _GROUP_PRIORITY_MAX,
         "versionPriority": _VERSION_PRIORITY_MAX,
@@ -64,27 +69,25 @@ def _priority_errors(spec: Object) -> list[FieldError]:
     ]
 
 
-def _backend_errors(spec: Object) -> list[FieldError]:
+def _backend_errors(spec: Object) -> Errors:
     service, bundle = given(spec, "service"), text(spec, "caBundle")
     careless = spec.get("insecureSkipTLSVerify") is True
-    errors = []
     if service is None:
         if bundle:
             why = "local APIServices may not have a caBundle"
-            errors.append(invalid("spec.caBundle", f"{_length(bundle)} bytes", why))
+            yield invalid("spec.caBundle", f"{_length(bundle)} bytes", why)
         if careless:
             why = "local APIServices may not have insecureSkipTLSVerify"
-            errors.append(invalid("spec.insecureSkipTLSVerify", careless, why))
-        return errors
-    errors = [
+            yield invalid("spec.insecureSkipTLSVerify", careless, why)
+        return
+    yield from (
         required(f"spec.service.{key}") for key in ("namespace", "name") if not text(service, key)
-    ]
+    )
     for error in port_errors(service.get("port"), "spec.service.port"):
-        errors.append(invalid(error.field, error.value, f"port is not valid: {error.detail}"))
+        yield invalid(error.field, error.value, f"port is not valid: {error.detail}")
     if careless and bundle:
         why = "may not be true if caBundle is present"
-        errors.append(invalid("spec.insecureSkipTLSVerify", careless, why))
-    return errors
+        yield invalid("spec.insecureSkipTLSVerify", careless, why)
 
 
 def _length(encoded: str) -> int:
@@ -94,7 +97,7 @@ def _length(encoded: str) -> int:
         return len(encoded)
 
 
-def _status_errors(service: Object) -> list[FieldError]:
+def _status_errors(service: Object) -> Errors:
     return [
         not_supported(f"{where}.status", text(one, "status"), _STATUSES)
         for one, where in each(parts(service, "status", "conditions"), "status.conditions")

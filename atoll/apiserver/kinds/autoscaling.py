@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from atoll.apiserver.fields.error import (
-    FieldError,
+    Errors,
+    faulty,
     forbidden,
     invalid,
     not_supported,
@@ -65,23 +66,22 @@ def _copied(value: Any) -> Any:
     return [dict(policy) for policy in value] if isinstance(value, list) else value
 
 
-def autoscaler_errors(autoscaler: Object) -> list[FieldError]:
+def autoscaler_errors(autoscaler: Object) -> Errors:
     spec = part(autoscaler, "spec")
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-    errors = []
     if least is not None and least < 1:
-        errors.append(invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
+        yield invalid("spec.minReplicas", least, "must be greater than or equal to 1")
     where = "spec.maxReplicas"
     if most == 0:
-        errors.append(required(where, "must be set and greater than 0"))
+        yield required(where, "must be set and greater than 0")
     elif most < 0:
-        errors.append(invalid(where, most, "must be greater than or equal to 1"))
+        yield invalid(where, most, "must be greater than or equal to 1")
     if least is not None and most < least:
-        errors.append(invalid(where, most, "must be greater than or equal to `minReplicas`"))
+        yield invalid(where, most, "must be greater than or equal to `minReplicas`")
     target = part(spec, "scaleTargetRef")
-    errors += _reference_errors(target, "spec.scaleTargetRef", of_a_group=True)
+    yield from _reference_errors(target, "spec.scaleTargetRef", of_a_group=True)
     for metric, place in each(parts(spec, "metrics"), "spec.metrics"):
-        errors += _metric_errors(metric, place)
+        yield from _metric_errors(metric, place)
     if least == 0 and not {"Object", "External"} & {
         text(metric, "type") for metric in parts(spec, "metrics")
     }:
@@ -89,136 +89,126 @@ def autoscaler_errors(autoscaler: Object) -> list[FieldError]:
             "must specify at least one Object or External metric to support scaling to zero"
             " replicas"
         )
-        errors.append(forbidden("spec.metrics", why))
+        yield forbidden("spec.metrics", why)
     for key in ("scaleUp", "scaleDown"):
         rules = given(spec, "behavior", key)
         if rules is not None:
-            errors += _scaling_errors(rules, f"spec.behavior.{key}")
-    return errors
+            yield from _scaling_errors(rules, f"spec.behavior.{key}")
 
 
-def _reference_errors(reference: Object, where: str, *, of_a_group: bool) -> list[FieldError]:
-    errors = named_errors(reference, where, "kind", "name")
+def _reference_errors(reference: Object, where: str, *, of_a_group: bool) -> Errors:
+    yield from named_errors(reference, where, "kind", "name")
     version = text(reference, "apiVersion")
     if version.count("/") > 1:
-        why = f"unexpected GroupVersion string: {version}"
-        errors.append(invalid(f"{where}.apiVersion", version, why))
+        yield invalid(f"{where}.apiVersion", version, f"unexpected GroupVersion string: {version}")
     elif of_a_group and ("/" not in version or version.startswith("/")):
-        why = "apiVersion must specify API group"
-        errors.append(invalid(f"{where}.apiVersion", version, why))
-    return errors
+        yield invalid(f"{where}.apiVersion", version, "apiVersion must specify API group")
 
 
-def _metric_errors(metric: Object, where: str) -> list[FieldError]:
+def _metric_errors(metric: Object, where: str) -> Errors:
     kind = text(metric, "type")
     unknown = not_supported(f"{where}.type", kind, tuple(_SOURCES))
-    errors = [] if kind else [required(f"{where}.type", "must specify a metric source type")]
-    errors += [] if kind in _SOURCES else [unknown]
+    if not kind:
+        yield required(f"{where}.type", "must specify a metric source type")
+    if kind not in _SOURCES:
+        yield unknown
     present = [key for key in _CHECKS if given(metric, key) is not None]
     if present:
-        errors += _CHECKS[present[0]](part(metric, present[0]), f"{where}.{present[0]}")
+        yield from _CHECKS[present[0]](part(metric, present[0]), f"{where}.{present[0]}")
     expected = _SOURCES.get(kind)
     if expected is None:
-        errors.append(unknown)
+        yield unknown
     elif expected not in present:
         why = "must populate information for the given metric source"
-        errors.append(required(f"{where}.{expected}", why))
+        yield required(f"{where}.{expected}", why)
     if len(present) != 1:
         why = "must populate the given metric source only"
-        errors += [forbidden(f"{where}.{key}", why) for key in present if key != expected]
-    return errors
+        yield from (forbidden(f"{where}.{key}", why) for key in present if key != expected)
 
 
-def _object_errors(source: Object, where: str) -> list[FieldError]:
+def _object_errors(source: Object, where: str) -> Errors:
     described = part(source, "describedObject")
-    errors = _reference_errors(described, f"{where}.describedObject", of_a_group=False)
-    errors += _named_metric_errors(source, where)
+    yield from _reference_errors(described, f"{where}.describedObject", of_a_group=False)
+    yield from _named_metric_errors(source, where)
     target = part(source, "target")
     if target.get("value") is None and target.get("averageValue") is None:
         why = "must set either a target value or averageValue"
-        errors.append(required(f"{where}.target.averageValue", why))
-    return errors
+        yield required(f"{where}.target.averageValue", why)
 
 
-def _external_errors(source: Object, where: str) -> list[FieldError]:
-    errors, target = _named_metric_errors(source, where), part(source, "target")
+def _external_errors(source: Object, where: str) -> Errors:
+    target = part(source, "target")
+    yield from _named_metric_errors(source, where)
     whole, each_pod = target.get("value"), target.get("averageValue")
     if whole is None and each_pod is None:
         why = "must set either a target value for metric or a per-pod target"
-        errors.append(required(f"{where}.target.averageValue", why))
+        yield required(f"{where}.target.averageValue", why)
     if whole is not None and each_pod is not None:
         why = "may not set both a target value for metric and a per-pod target"
-        errors.append(forbidden(f"{where}.target.value", why))
-    return errors
+        yield forbidden(f"{where}.target.value", why)
 
 
-def _pods_errors(source: Object, where: str) -> list[FieldError]:
-    errors = _named_metric_errors(source, where)
+def _pods_errors(source: Object, where: str) -> Errors:
+    yield from _named_metric_errors(source, where)
     if part(source, "target").get("averageValue") is None:
         why = "must specify a positive target averageValue"
-        errors.append(required(f"{where}.target.averageValue", why))
-    return errors
+        yield required(f"{where}.target.averageValue", why)
 
 
-def _resource_errors(source: Object, where: str) -> list[FieldError]:
-    errors = []
+def _resource_errors(source: Object, where: str) -> Errors:
     if not text(source, "name"):
-        errors.append(required(f"{where}.name", "must specify a resource name"))
-    return errors + _amount_errors(part(source, "target"), f"{where}.target")
+        yield required(f"{where}.name", "must specify a resource name")
+    yield from _amount_errors(part(source, "target"), f"{where}.target")
 
 
-def _container_errors(source: Object, where: str) -> list[FieldError]:
+def _container_errors(source: Object, where: str) -> Errors:
     container = text(source, "container")
-    errors = []
     if not text(source, "name"):
-        errors.append(required(f"{where}.name", "must specify a resource name"))
+        yield required(f"{where}.name", "must specify a resource name")
     if container:
         place = f"{where}.container"
-        errors += [invalid(place, container, reason) for reason in label_faults(container)]
+        yield from faulty(place, container, label_faults(container))
     else:
-        errors.append(required(f"{where}.container", "must specify a container"))
-    return errors + _amount_errors(part(source, "target"), f"{where}.target")
+        yield required(f"{where}.container", "must specify a container")
+    yield from _amount_errors(part(source, "target"), f"{where}.target")
 
 
-def _amount_errors(target: Object, where: str) -> list[FieldError]:
-    errors = _target_errors(target, where)
+def _amount_errors(target: Object, where: str) -> Errors:
+    yield from _target_errors(target, where)
     share, amount = target.get("averageUtilization"), target.get("averageValue")
     if share is None and amount is None:
         why = "must set either a target raw value or a target utilization"
-        errors.append(required(f"{where}.averageUtilization", why))
+        yield required(f"{where}.averageUtilization", why)
     if share is not None and amount is not None:
         why = "may not set both a target raw value and a target utilization"
-        errors.append(forbidden(f"{where}.averageValue", why))
-    return errors
+        yield forbidden(f"{where}.averageValue", why)
 
 
-def _named_metric_errors(source: Object, where: str) -> list[FieldError]:
+def _named_metric_errors(source: Object, where: str) -> Errors:
     name, place = text(source, "metric", "name"), f"{where}.metric.name"
-    errors = [invalid(place, name, reason) for reason in path_segment_faults(name)]
+    yield from faulty(place, name, path_segment_faults(name))
     if not name:
-        errors.append(required(place, "must specify a metric name"))
-    return errors + _target_errors(part(source, "target"), f"{where}.target")
+        yield required(place, "must specify a metric name")
+    yield from _target_errors(part(source, "target"), f"{where}.target")
 
 
-def _target_errors(target: Object, where: str) -> list[FieldError]:
-    kind, errors = text(target, "type"), []
+def _target_errors(target: Object, where: str) -> Errors:
+    kind = text(target, "type")
     if not kind:
-        errors.append(required(f"{where}.type", "must specify a metric target type"))
+        yield required(f"{where}.type", "must specify a metric target type")
     if kind not in _TARGETS:
-        why = "must be either Utilization, Value, or AverageValue"
-        errors.append(invalid(f"{where}.type", kind, why))
+        yield invalid(f"{where}.type", kind, "must be either Utilization, Value, or AverageValue")
     for key in ("value", "averageValue"):
         amount = parse(target.get(key))
         if amount is not None and amount <= 0:
-            errors.append(invalid(f"{where}.{key}", target[key], "must be positive"))
+            yield invalid(f"{where}.{key}", target[key], "must be positive")
     share = target.get("averageUtilization")
     if isinstance(share, int) and share < 1:
-        errors.append(invalid(f"{where}.averageUtilization", share, "must be greater than 0"))
-    return errors
+        yield invalid(f"{where}.averageUtilization", share, "must be greater than 0")
 
 
 # In the order in which they are looked at: of several sources only the first is checked.
-_CHECKS: dict[str, Callable[[Object, str], list[FieldError]]] = {
+_CHECKS: dict[str, Callable[[Object, str], Errors]] = {
     "object": _object_errors,
     "external": _external_errors,
     "pods": _pods_errors,
@@ -227,40 +217,37 @@ _CHECKS: dict[str, Callable[[Object, str], list[FieldError]]] = {
 }
 
 
-def _scaling_errors(rules: Object, where: str) -> list[FieldError]:
+def _scaling_errors(rules: Object, where: str) -> Errors:
     window, place = rules.get("stabilizationWindowSeconds"), f"{where}.stabilizationWindowSeconds"
-    errors = []
     if isinstance(window, int) and window < 0:
-        errors.append(invalid(place, window, "must be greater than or equal to zero"))
+        yield invalid(place, window, "must be greater than or equal to zero")
     if isinstance(window, int) and window > _WINDOW_MAX:
-        errors.append(invalid(place, window, f"must be less than or equal to {_WINDOW_MAX}"))
+        yield invalid(place, window, f"must be less than or equal to {_WINDOW_MAX}")
     select = rules.get("selectPolicy")
     if select is not None and select not in _SELECT_POLICIES:
-        errors.append(not_supported(f"{where}.selectPolicy", select, _SELECT_POLICIES))
+        yield not_supported(f"{where}.selectPolicy", select, _SELECT_POLICIES)
     policies = parts(rules, "policies")
     if not policies:
-        errors.append(required(f"{where}.policies", "must specify at least one Policy"))
+        yield required(f"{where}.policies", "must specify at least one Policy")
     for policy, place in each(policies, f"{where}.policies"):
-        errors += _policy_errors(policy, place)
-    return errors
+        yield from _policy_errors(policy, place)
 
 
-def _policy_errors(policy: Object, where: str) -> list[FieldError]:
-    kind, errors = text(policy, "type"), []
+def _policy_errors(policy: Object, where: str) -> Errors:
+    kind = text(policy, "type")
     value, period = policy.get("value") or 0, policy.get("periodSeconds") or 0
     if kind not in _POLICY_TYPES:
-        errors.append(not_supported(f"{where}.type", kind, _POLICY_TYPES))
+        yield not_supported(f"{where}.type", kind, _POLICY_TYPES)
     if value <= 0:
-        errors.append(invalid(f"{where}.value", value, "must be greater than zero"))
+        yield invalid(f"{where}.value", value, "must be greater than zero")
     place = f"{where}.periodSeconds"
     if period <= 0:
-        errors.append(invalid(place, period, "must be greater than zero"))
+        yield invalid(place, period, "must be greater than zero")
     if period > _PERIOD_MAX:
-        errors.append(invalid(place, period, f"must be less than or equal to {_PERIOD_MAX}"))
-    return errors
+        yield invalid(place, period, f"must be less than or equal to {_PERIOD_MAX}")
 
 
-def autoscaler_status_errors(autoscaler: Object) -> list[FieldError]:
+def autoscaler_status_errors(autoscaler: Object) -> Errors:
     return not_negative(part(autoscaler, "status"), "status", "currentReplicas", "desiredReplicas")
 
 

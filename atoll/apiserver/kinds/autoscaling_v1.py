@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.fields.error import Errors
 from atoll.apiserver.kinds.autoscaling import (
     CPU_PERCENT,
     autoscaler_errors,
@@ -285,7 +285,7 @@ def _default(autoscaler: Object) -> None:
         fill(spec, targetCPUUtilizationPercentage=CPU_PERCENT)
 
 
-def _errors(autoscaler: Object) -> list[FieldError]:
+def _errors(autoscaler: Object) -> Errors:
     return autoscaler_errors(to_v2(autoscaler))
 
 

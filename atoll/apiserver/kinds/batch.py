@@ -2,6 +2,7 @@
 
 from atoll.apiserver.fields.error import (
     OMITTED,
+    Errors,
     FieldError,
     duplicate,
     invalid,
@@ -88,35 +89,37 @@ def _own_selector(job: Object) -> None:
     _default_labels(job)
 
 
-def _job_errors(job: Object) -> list[FieldError]:
+def _job_errors(job: Object) -> Errors:
     spec = part(job, "spec")
-    errors = job_spec_errors(spec, "spec")
+    yield from job_spec_errors(spec, "spec")
     if not isinstance(spec.get("selector"), dict):
         labels = part(spec, "template", "metadata").get("labels")
         why = "`selector` does not match template `labels`"
         mismatch = invalid("spec.template.metadata.labels", labels, why)
-        return [*errors, required("spec.selector"), mismatch]
-    return [*_selector_errors(job, part(spec, "selector")), *errors]
+        yield required("spec.selector")
+        yield mismatch
+        return
+    yield from _selector_errors(job, part(spec, "selector"))
 
 
-def _selector_errors(job: Object, selector: Object) -> list[FieldError]:
+def _selector_errors(job: Object, selector: Object) -> Errors:
     spec, uid = part(job, "spec"), text(job, "metadata", "uid")
-    errors = selector_errors(selector, "spec.selector")
+    errors = list(selector_errors(selector, "spec.selector"))
+    yield from errors
     if not spec.get("manualSelector"):
         own = {"matchLabels": {_UID_LABEL: uid}}
         legacy = {"matchLabels": {"controller-uid": uid}}
         if selector not in (own, legacy):
-            errors.append(invalid("spec.selector", selector, "`selector` not auto-generated"))
-            return errors
+            yield invalid("spec.selector", selector, "`selector` not auto-generated")
+            return
     labels = part(spec, "template", "metadata", "labels")
     if not errors and not selector_of(selector).matches(labels):
         why = "`selector` does not match template `labels`"
-        errors.append(invalid("spec.template.metadata.labels", labels, why))
-    return errors
+        yield invalid("spec.template.metadata.labels", labels, why)
 
 
-def job_spec_errors(spec: Object, path: str) -> list[FieldError]:
-    errors = not_negative(
+def job_spec_errors(spec: Object, path: str) -> Errors:
+    yield from not_negative(
         spec,
         path,
         "parallelism",
@@ -129,47 +132,44 @@ def job_spec_errors(spec: Object, path: str) -> list[FieldError]:
     )
     manager = spec.get("managedBy")
     if isinstance(manager, str):
-        errors += prefixed_path_errors(manager, f"{path}.managedBy")
-    errors += one_of(spec, path, "completionMode", ("NonIndexed", "Indexed"))
-    errors += _index_errors(spec, path)
-    errors += _policy_errors(spec, path)
-    errors += one_of(spec, path, "podReplacementPolicy", ("Failed", "TerminatingOrFailed"))
+        yield from prefixed_path_errors(manager, f"{path}.managedBy")
+    yield from one_of(spec, path, "completionMode", ("NonIndexed", "Indexed"))
+    yield from _index_errors(spec, path)
+    yield from _policy_errors(spec, path)
+    yield from one_of(spec, path, "podReplacementPolicy", ("Failed", "TerminatingOrFailed"))
     template = part(spec, "template")
-    errors += template_errors(template, f"{path}.template")
-    return errors + _restart_errors(part(template, "spec"), f"{path}.template.spec")
+    yield from template_errors(template, f"{path}.template")
+    yield from _restart_errors(part(template, "spec"), f"{path}.template.spec")
 
 
-def _index_errors(spec: Object, path: str) -> list[FieldError]:
+def _index_errors(spec: Object, path: str) -> Errors:
     """What only makes sense for jobs that number their pods, or is needed by them."""
-    errors = []
     if spec.get("completionMode") == "Indexed":
         mode = "when completion mode is Indexed"
         if spec.get("completions") is None:
-            errors.append(required(f"{path}.completions", mode))
+            yield required(f"{path}.completions", mode)
         if number(spec, "parallelism") > _INDEXED_MAX:
             why = f"must be less than or equal to {_INDEXED_MAX} {mode}"
-            errors.append(invalid(f"{path}.parallelism", spec["parallelism"], why))
-        return errors
-    return [
+            yield invalid(f"{path}.parallelism", spec["parallelism"], why)
+        return
+    yield from (
         invalid(f"{path}.{key}", spec[key], "requires indexed completion mode")
         for key in ("backoffLimitPerIndex", "maxFailedIndexes")
         if spec.get(key) is not None
-    ]
+    )
 
 
-def _policy_errors(spec: Object, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _policy_errors(spec: Object, path: str) -> Errors:
     pod = part(spec, "template", "spec")
     names = {text(c, "name") for k in ("containers", "initContainers") for c in parts(pod, k)}
     rules = parts(spec, "podFailurePolicy", "rules")
     for rule, where in each(rules, f"{path}.podFailurePolicy.rules"):
         action = text(rule, "action")
         if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
-            why = "requires the backoffLimitPerIndex to be set"
-            errors.append(invalid(f"{where}.action", action, why))
+            yield invalid(f"{where}.action", action, "requires the backoffLimitPerIndex to be set")
         elif action not in _FAILURE_ACTIONS:
-            errors.append(not_supported(f"{where}.action", action, _FAILURE_ACTIONS))
-        errors += _failure_errors(rule, where, names)
+            yield not_supported(f"{where}.action", action, _FAILURE_ACTIONS)
+        yield from _failure_errors(rule, where, names)
     success = spec.get("successPolicy")
     if success is not None and spec.get("completionMode") != "Indexed":
         shown = [
@@ -179,70 +179,64 @@ def _policy_errors(spec: Object, path: str) -> list[FieldError]:
             }
             for rule in parts(spec, "successPolicy", "rules")
         ]
-        why = "requires indexed completion mode"
-        errors.append(invalid(f"{path}.successPolicy", {"Rules": shown}, why))
-    return errors
+        yield invalid(f"{path}.successPolicy", {"Rules": shown}, "requires indexed completion mode")
 
 
-def _failure_errors(rule: Object, where: str, names: set[str]) -> list[FieldError]:
+def _failure_errors(rule: Object, where: str, names: set[str]) -> Errors:
     codes, conditions = given(rule, "onExitCodes"), parts(rule, "onPodConditions")
-    errors = [] if codes is None else _codes_errors(codes, f"{where}.onExitCodes", names)
+    if codes is not None:
+        yield from _codes_errors(codes, f"{where}.onExitCodes", names)
     if codes is not None and conditions:
         why = "specifying both OnExitCodes and OnPodConditions is not supported"
-        errors.append(FieldError("FieldValueInvalid", where, OMITTED, why))
+        yield FieldError("FieldValueInvalid", where, OMITTED, why)
     if codes is None and not conditions:
         why = "specifying one of OnExitCodes and OnPodConditions is required"
-        errors.append(FieldError("FieldValueInvalid", where, OMITTED, why))
-    return errors
+        yield FieldError("FieldValueInvalid", where, OMITTED, why)
 
 
-def _codes_errors(codes: Object, where: str, names: set[str]) -> list[FieldError]:
+def _codes_errors(codes: Object, where: str, names: set[str]) -> Errors:
     operator, container, values = (
         codes.get("operator"),
         codes.get("containerName"),
         codes.get("values"),
     )
-    errors = []
     if operator not in _CODE_OPERATORS:
-        errors.append(not_supported(f"{where}.operator", operator, _CODE_OPERATORS))
+        yield not_supported(f"{where}.operator", operator, _CODE_OPERATORS)
     if container is not None and container not in names:
         why = "must be one of the container or initContainer names in the pod template"
-        errors.append(invalid(f"{where}.containerName", container, why))
+        yield invalid(f"{where}.containerName", container, why)
     listed = values if isinstance(values, list) else []
     if not listed:
-        errors.append(invalid(f"{where}.values", listed, "at least one value is required"))
+        yield invalid(f"{where}.values", listed, "at least one value is required")
     for index, code in enumerate(listed):
         if operator == "In" and code == 0:
-            why = "must not be 0 for the In operator"
-            errors.append(invalid(f"{where}.values[{index}]", code, why))
+            yield invalid(f"{where}.values[{index}]", code, "must not be 0 for the In operator")
         if code in listed[:index]:
-            errors.append(duplicate(f"{where}.values[{index}]", code))
+            yield duplicate(f"{where}.values[{index}]", code)
     if listed != sorted(listed):
-        errors.append(invalid(f"{where}.values", listed, "must be ordered"))
-    return errors
+        yield invalid(f"{where}.values", listed, "must be ordered")
 
 
-def _restart_errors(pod: Object, path: str) -> list[FieldError]:
+def _restart_errors(pod: Object, path: str) -> Errors:
     policy = pod.get("restartPolicy")
     if policy in ("OnFailure", "Never") or (policy and policy not in RESTART_POLICIES):
         return []
     return [required(f"{path}.restartPolicy", 'valid values: "OnFailure", "Never"')]
 
 
-def _job_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _job_update_errors(new: Object, old: Object) -> Errors:
     """A job may be made wider or paused; what it does and how often may not change."""
-    errors: list[FieldError] = []
     if part(new, "spec").get("completionMode") != "Indexed":
-        errors += unchanged(new, old, "spec", "completions")
-    errors += unchanged(new, old, "spec", "selector")
+        yield from unchanged(new, old, "spec", "completions")
+    yield from unchanged(new, old, "spec", "selector")
     template = part(new, "spec", "template")
     if not _may_move(old) and template != part(old, "spec", "template"):
-        errors.append(invalid("spec.template", template, IMMUTABLE))
-    return errors + [
+        yield invalid("spec.template", template, IMMUTABLE)
+    yield from (
         error
         for key in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy")
         for error in unchanged(new, old, "spec", key)
-    ]
+    )
 
 
 def _may_move(job: Object) -> bool:
@@ -263,17 +257,17 @@ def _default_cronjob(cronjob: Object) -> None:
     default_template(spec, "jobTemplate", "spec", "template")
 
 
-def _cronjob_errors(cronjob: Object) -> list[FieldError]:
+def _cronjob_errors(cronjob: Object) -> Errors:
     spec = part(cronjob, "spec")
-    errors = schedule_errors(text(spec, "schedule"), "spec.schedule")
-    errors += not_negative(spec, "spec", "startingDeadlineSeconds")
-    errors += one_of(spec, "spec", "concurrencyPolicy", ("Allow", "Forbid", "Replace"))
+    yield from schedule_errors(text(spec, "schedule"), "spec.schedule")
+    yield from not_negative(spec, "spec", "startingDeadlineSeconds")
+    yield from one_of(spec, "spec", "concurrencyPolicy", ("Allow", "Forbid", "Replace"))
     zone = spec.get("timeZone")
-    errors += zone_errors(zone if isinstance(zone, str) else None, "spec.timeZone")
+    yield from zone_errors(zone if isinstance(zone, str) else None, "spec.timeZone")
     path = "spec.jobTemplate.spec"
-    errors += job_spec_errors(part(spec, "jobTemplate", "spec"), path)
+    yield from job_spec_errors(part(spec, "jobTemplate", "spec"), path)
     limits = ("successfulJobsHistoryLimit", "failedJobsHistoryLimit")
-    return errors + not_negative(spec, "spec", *limits)
+    yield from not_negative(spec, "spec", *limits)
 
 
 def _cronjob_name_errors(name: str) -> list[str]:

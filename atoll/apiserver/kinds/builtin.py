@@ -30,7 +30,6 @@ from atoll.apiserver.kinds import (
     workloads,
 )
 from atoll.apiserver.kinds.columns import access, cells
-from atoll.apiserver.kinds.columns import access as admission_columns
 from atoll.apiserver.kinds.columns import autoscaling as autoscaling_columns
 from atoll.apiserver.kinds.columns import core as core_columns
 from atoll.apiserver.kinds.columns import csi as csi_columns
@@ -115,22 +114,18 @@ _NETWORKING = {
 }
 
 _ADMISSION = {
-    "MutatingAdmissionPolicy": Kind(
-        admission_policies.MUTATING_POLICY, admission_columns.MUTATING_POLICY
-    ),
+    "MutatingAdmissionPolicy": Kind(admission_policies.MUTATING_POLICY, access.MUTATING_POLICY),
     "MutatingAdmissionPolicyBinding": Kind(
-        admission_policies.MUTATING_BINDING, admission_columns.BINDING
+        admission_policies.MUTATING_BINDING, access.POLICY_BINDING
     ),
-    "MutatingWebhookConfiguration": Kind(admission_webhooks.MUTATING, admission_columns.WEBHOOKS),
+    "MutatingWebhookConfiguration": Kind(admission_webhooks.MUTATING, access.WEBHOOKS),
     "ValidatingAdmissionPolicy": Kind(
-        admission_policies.VALIDATING_POLICY, admission_columns.VALIDATING_POLICY
+        admission_policies.VALIDATING_POLICY, access.VALIDATING_POLICY
     ),
     "ValidatingAdmissionPolicyBinding": Kind(
-        admission_policies.VALIDATING_BINDING, admission_columns.BINDING
+        admission_policies.VALIDATING_BINDING, access.POLICY_BINDING
     ),
-    "ValidatingWebhookConfiguration": Kind(
-        admission_webhooks.VALIDATING, admission_columns.WEBHOOKS
-    ),
+    "ValidatingWebhookConfiguration": Kind(admission_webhooks.VALIDATING, access.WEBHOOKS),
 }
 
 # Asked and answered at once, and never stored: the answers are `access.reviews`.

@@ -8,8 +8,9 @@ import base64
 from typing import TYPE_CHECKING
 
 from atoll.apiserver.fields.error import (
-    FieldError,
+    Errors,
     duplicate,
+    faulty,
     forbidden,
     invalid,
     not_supported,
@@ -81,79 +82,77 @@ def has_condition(csr: Object, kind: str) -> bool:
     return any(one.get("type") == kind for one in parts(csr, "status", "conditions"))
 
 
-def _errors(csr: Object) -> list[FieldError]:
+def _errors(csr: Object) -> Errors:
     spec = part(csr, "spec")
-    errors = []
     if request_of(csr) is None:
         why = "PEM block type must be CERTIFICATE REQUEST"
-        errors.append(invalid("spec.request", text(spec, "request"), why))
+        yield invalid("spec.request", text(spec, "request"), why)
     usages = items(spec, "usages")
     if not usages:
-        errors.append(required("spec.usages"))
+        yield required("spec.usages")
     for index, usage in enumerate(usages):
         if usage not in USAGES:
-            errors.append(not_supported(f"spec.usages[{index}]", usage, USAGES))
+            yield not_supported(f"spec.usages[{index}]", usage, USAGES)
         elif usage in usages[:index]:
-            errors.append(duplicate(f"spec.usages[{index}]", usage))
-    errors += _signer_errors(text(spec, "signerName"))
+            yield duplicate(f"spec.usages[{index}]", usage)
+    yield from _signer_errors(text(spec, "signerName"))
     seconds = spec.get("expirationSeconds")
     if isinstance(seconds, int) and seconds < _SHORTEST_S:
         why = "may not specify a duration less than 600 seconds (10 minutes)"
-        errors.append(invalid("spec.expirationSeconds", seconds, why))
-    return errors + _status_errors(csr)
+        yield invalid("spec.expirationSeconds", seconds, why)
+    yield from _status_errors(csr)
 
 
-def _signer_errors(name: str) -> list[FieldError]:
+def _signer_errors(name: str) -> Errors:
     where = "spec.signerName"
     if not name:
-        return [required(where)]
+        yield required(where)
+        return
     domain, slash, path = name.partition("/")
     if not slash:
         why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        return [invalid(where, name, why)]
+        yield invalid(where, name, why)
+        return
     if name == _LEGACY:
-        return [invalid(where, name, "the legacy signerName is not allowed via this API version")]
-    errors = [invalid(where, domain, why) for why in subdomain_faults(domain)]
+        yield invalid(where, name, "the legacy signerName is not allowed via this API version")
+        return
+    yield from faulty(where, domain, subdomain_faults(domain))
     if "." not in domain:
         why = "should be a domain with at least two segments separated by dots"
-        errors.append(invalid(where, domain, why))
-    return errors + [invalid(where, path, why) for why in path_segment_faults(path)]
+        yield invalid(where, domain, why)
+    yield from faulty(where, path, path_segment_faults(path))
 
 
-def _status_errors(csr: Object) -> list[FieldError]:
-    errors = []
+def _status_errors(csr: Object) -> Errors:
     certificate = text(csr, "status", "certificate")
     if certificate and _CERTIFICATE not in _decoded(certificate):
         why = "must contain at least one CERTIFICATE PEM block"
-        errors.append(invalid("status.certificate", "<certificate data>", why))
+        yield invalid("status.certificate", "<certificate data>", why)
     conditions = parts(csr, "status", "conditions")
     for condition, where in each(conditions, "status.conditions"):
         if not condition.get("type"):
-            errors.append(required(f"{where}.type"))
+            yield required(f"{where}.type")
         status = condition.get("status")
         if not status:
-            errors.append(required(f"{where}.status"))
+            yield required(f"{where}.status")
         elif status not in _STATUSES:
-            errors.append(not_supported(f"{where}.status", status, _STATUSES))
+            yield not_supported(f"{where}.status", status, _STATUSES)
         elif condition.get("type") in (APPROVED, DENIED, FAILED) and status != "True":
-            errors.append(not_supported(f"{where}.status", status, ("True",)))
+            yield not_supported(f"{where}.status", status, ("True",))
     if has_condition(csr, APPROVED) and has_condition(csr, DENIED):
         why = "Approved and Denied conditions are mutually exclusive"
         decided = [c["type"] for c in conditions if c.get("type") in (APPROVED, DENIED)]
-        errors.append(invalid("status.conditions", decided[-1], why))
-    return errors
+        yield invalid("status.conditions", decided[-1], why)
 
 
-def _update_errors(new: Object, old: Object) -> list[FieldError]:
+def _update_errors(new: Object, old: Object) -> Errors:
     """What was decided once stays so."""
-    errors = []
     for kind in (APPROVED, DENIED, FAILED):
         if has_condition(old, kind) and not has_condition(new, kind):
             why = f'updates may not remove a condition of type "{kind}"'
-            errors.append(forbidden("status.conditions", why))
+            yield forbidden("status.conditions", why)
     if part(old, "status").get("certificate"):
-        errors += unchanged(new, old, "status", "certificate")
-    return errors
+        yield from unchanged(new, old, "status", "certificate")
 
 
 def _keep_spec(csr: Object, old: Object) -> None:

@@ -1,6 +1,6 @@
 """The plain kinds: namespaces, configuration, accounts and nodes of core/v1, and Leases."""
 
-from atoll.apiserver.fields.error import FieldError, invalid, not_supported
+from atoll.apiserver.fields.error import Errors, FieldError, faulty, invalid, not_supported
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, part, parts, text
 from atoll.apiserver.kinds.rules import are_config_keys, frozen_data, key_errors, not_negative
 from atoll.apiserver.resource import Strategy
@@ -41,7 +41,7 @@ def _end_namespace(namespace: Object, _now: str) -> Object:
     return {**namespace, "status": {**part(namespace, "status"), "phase": "Terminating"}}
 
 
-def _namespace_update_errors(new: Object, _old: Object) -> list[FieldError]:
+def _namespace_update_errors(new: Object, _old: Object) -> Errors:
     name = text(new, "metadata", "name")
     label = part(new, "metadata", "labels").get(_NAME_LABEL)
     if label == name:
@@ -49,20 +49,16 @@ def _namespace_update_errors(new: Object, _old: Object) -> list[FieldError]:
     return [invalid(f"metadata.labels[{_NAME_LABEL}]", label or "", f"must be {name}")]
 
 
-def _configmap_errors(configmap: Object) -> list[FieldError]:
+def _configmap_errors(configmap: Object) -> Errors:
     data, binary = part(configmap, "data"), part(configmap, "binaryData")
-    errors: list[FieldError] = []
     if binary or not are_config_keys(data):  # as hardly ever
         for key in sorted(data):
-            errors += key_errors({key: ""}, "data")
+            yield from key_errors({key: ""}, "data")
             if key in binary:
-                why = "duplicate of key present in binaryData"
-                errors.append(invalid(f"data[{key}]", key, why))
-        errors += key_errors(binary, "binaryData")
+                yield invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+        yield from key_errors(binary, "binaryData")
     if _data_size(data, binary) > _DATA_MAX:
-        detail = f"may not be more than {_DATA_MAX} bytes"
-        errors.append(FieldError("FieldValueTooLong", "[]", None, detail))
-    return errors
+        yield FieldError("FieldValueTooLong", "[]", None, f"may not be more than {_DATA_MAX} bytes")
 
 
 def _data_size(data: Object, binary: Object) -> int:
@@ -74,19 +70,17 @@ def _data_size(data: Object, binary: Object) -> int:
     return texts + sum(len(str(value)) * 3 // 4 for value in binary.values())
 
 
-def _configmap_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _configmap_update_errors(new: Object, old: Object) -> Errors:
     return frozen_data(new, old, "data", "binaryData")
 
 
-def _node_errors(node: Object) -> list[FieldError]:
-    errors = []
+def _node_errors(node: Object) -> Errors:
     for taint, where in each(parts(node, "spec", "taints"), "metadata.taints"):
         key = text(taint, "key")
-        errors += [invalid(f"{where}.key", key, reason) for reason in qualified_faults(key)]
+        yield from faulty(f"{where}.key", key, qualified_faults(key))
         if taint.get("effect") not in _TAINT_EFFECTS:
             effect = taint.get("effect") or ""
-            errors.append(not_supported(f"{where}.effect", effect, _TAINT_EFFECTS))
-    return errors
+            yield not_supported(f"{where}.effect", effect, _TAINT_EFFECTS)
 
 
 NAMESPACE = Strategy(
@@ -110,13 +104,12 @@ NODE = Strategy(
 )
 
 
-def _lease_errors(lease: Object) -> list[FieldError]:
+def _lease_errors(lease: Object) -> Errors:
     spec = part(lease, "spec")
     duration = spec.get("leaseDurationSeconds")
-    errors = []
     if isinstance(duration, int) and duration <= 0:
-        errors.append(invalid("spec.leaseDurationSeconds", duration, "must be greater than 0"))
-    return errors + not_negative(spec, "spec", "leaseTransitions")
+        yield invalid("spec.leaseDurationSeconds", duration, "must be greater than 0")
+    yield from not_negative(spec, "spec", "leaseTransitions")
 
 
 # Leader election is safe because of this one: no write without knowing what it overwrites.

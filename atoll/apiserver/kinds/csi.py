@@ -3,8 +3,9 @@
 from typing import Any
 
 from atoll.apiserver.fields.error import (
-    FieldError,
+    Errors,
     duplicate,
+    faulty,
     forbidden,
     invalid,
     not_supported,
@@ -13,7 +14,7 @@ from atoll.apiserver.fields.error import (
 )
 from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, items, part, parts, text
-from atoll.apiserver.kinds.rules import IMMUTABLE, not_negative, unchanged
+from atoll.apiserver.kinds.rules import IMMUTABLE, fixed, not_negative, unchanged
 from atoll.apiserver.kinds.storage import provisioner_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults, subdomain_faults
@@ -41,33 +42,31 @@ def _default_driver(driver: Object) -> None:
         spec["volumeLifecycleModes"] = ["Persistent"]
 
 
-def _driver_errors(driver: Object) -> list[FieldError]:
+def _driver_errors(driver: Object) -> Errors:
     spec = part(driver, "spec")
-    errors = []
     policy = spec.get("fsGroupPolicy")
     if policy not in _GROUP_POLICIES:
-        errors.append(not_supported("spec.fsGroupPolicy", policy, _GROUP_POLICIES))
+        yield not_supported("spec.fsGroupPolicy", policy, _GROUP_POLICIES)
     requests = parts(spec, "tokenRequests")
     audiences: set[str] = set()
     for request, where in each(requests, "spec.tokenRequests"):
-        errors += _token_errors(request, where, audiences)
-    errors += [
+        yield from _token_errors(request, where, audiences)
+    yield from (
         not_supported("spec.volumeLifecycleModes", mode, _LIFECYCLES)
         for mode in items(spec, "volumeLifecycleModes")
         if mode not in _LIFECYCLES
-    ]
+    )
     period = spec.get("nodeAllocatableUpdatePeriodSeconds")
     if isinstance(period, int) and period < 10:
         why = "must be greater than or equal to 10 seconds"
-        errors.append(invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, why))
+        yield invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, why)
     secret = spec.get("serviceAccountTokenInSecrets")
     if secret is not None and not requests:
         why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
-        errors.append(invalid("spec.serviceAccountTokenInSecrets", secret, why))
-    return errors
+        yield invalid("spec.serviceAccountTokenInSecrets", secret, why)
 
 
-def _token_errors(request: Object, where: str, audiences: set[str]) -> list[FieldError]:
+def _token_errors(request: Object, where: str, audiences: set[str]) -> Errors:
     audience, seconds = text(request, "audience"), request.get("expirationSeconds")
     if audience in audiences:
         return [duplicate(f"{where}.audience", audience)]
@@ -80,54 +79,49 @@ def _token_errors(request: Object, where: str, audiences: set[str]) -> list[Fiel
     return []
 
 
-def _driver_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _driver_update_errors(new: Object, old: Object) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
-    errors = []
     if after.get("attachRequired") != before.get("attachRequired"):  # Kubernetes' own spelling
-        errors.append(invalid("spec.attachedRequired", after.get("attachRequired"), IMMUTABLE))
-    return errors + unchanged(new, old, "spec", "volumeLifecycleModes")
+        yield invalid("spec.attachedRequired", after.get("attachRequired"), IMMUTABLE)
+    yield from unchanged(new, old, "spec", "volumeLifecycleModes")
 
 
-def driver_name_errors(name: str, where: str) -> list[FieldError]:
+def driver_name_errors(name: str, where: str) -> Errors:
     """What drivers are called, wherever they are named."""
-    errors = [] if name else [required(where)]
+    if not name:
+        yield required(where)
     if len(name) > _DRIVER_MAX:
-        errors.append(too_long(where, f"may not be more than {_DRIVER_MAX} bytes"))
+        yield too_long(where, f"may not be more than {_DRIVER_MAX} bytes")
     faults = subdomain_faults(name.lower()) if name else []
-    return errors + [invalid(where, name, reason) for reason in faults]
+    yield from faulty(where, name, faults)
 
 
-def _node_errors(node: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _node_errors(node: Object) -> Errors:
     names: set[str] = set()
     for driver, where in each(parts(node, "spec", "drivers"), "spec.drivers"):
         name, identity = text(driver, "name"), text(driver, "nodeID")
-        errors += driver_name_errors(name, f"{where}.name")
+        yield from driver_name_errors(name, f"{where}.name")
         if not identity:
-            errors.append(required(f"{where}.nodeID"))
+            yield required(f"{where}.nodeID")
         if len(identity) > _NODE_ID_MAX:
-            why = f"must be {_NODE_ID_MAX} characters or less"
-            errors.append(invalid(f"{where}.nodeID", identity, why))
-        errors += not_negative(part(driver, "allocatable"), f"{where}.allocatable", "count")
+            yield invalid(f"{where}.nodeID", identity, f"must be {_NODE_ID_MAX} characters or less")
+        yield from not_negative(part(driver, "allocatable"), f"{where}.allocatable", "count")
         if name in names:
-            errors.append(duplicate(f"{where}.name", name))
+            yield duplicate(f"{where}.name", name)
         names.add(name)
-        errors += _topology_errors([str(key) for key in items(driver, "topologyKeys")], where)
-    return errors
+        yield from _topology_errors([str(key) for key in items(driver, "topologyKeys")], where)
 
 
-def _topology_errors(keys: list[str], where: str) -> list[FieldError]:
-    errors = []
+def _topology_errors(keys: list[str], where: str) -> Errors:
     for index, key in enumerate(keys):
         if not key:
-            errors.append(required(where))
+            yield required(where)
         if key in keys[:index]:
-            errors.append(duplicate(where, key))
-        errors += [invalid(where, key, reason) for reason in qualified_faults(key)]
-    return errors
+            yield duplicate(where, key)
+        yield from faulty(where, key, qualified_faults(key))
 
 
-def _node_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _node_update_errors(new: Object, old: Object) -> Errors:
     """A driver may come, go, and tell another number of volumes; nothing else of it changes."""
     before = {text(driver, "name"): driver for driver in parts(old, "spec", "drivers")}
     return [
@@ -142,63 +136,53 @@ def _lasting(driver: Object) -> Object:
     return {key: value for key, value in driver.items() if key != "allocatable"}
 
 
-def _capacity_errors(capacity: Object) -> list[FieldError]:
-    errors = selector_errors(part(capacity, "nodeTopology"), "nodeTopology")
+def _capacity_errors(capacity: Object) -> Errors:
+    yield from selector_errors(part(capacity, "nodeTopology"), "nodeTopology")
     name, amount = text(capacity, "storageClassName"), capacity.get("capacity")
-    errors += [invalid("storageClassName", name, reason) for reason in subdomain_faults(name)]
+    yield from faulty("storageClassName", name, subdomain_faults(name))
     value = parse(amount)
     if value is not None and value < 0:
-        errors.append(invalid("capacity", amount, "must be greater than or equal to 0"))
-    return errors
+        yield invalid("capacity", amount, "must be greater than or equal to 0")
 
 
-def _capacity_update_errors(new: Object, old: Object) -> list[FieldError]:
-    fixed = ("nodeTopology", "storageClassName")
-    return [error for key in fixed for error in unchanged(new, old, key)]
-
-
-def _attachment_errors(attachment: Object) -> list[FieldError]:
+def _attachment_errors(attachment: Object) -> Errors:
     spec = part(attachment, "spec")
-    errors = driver_name_errors(text(spec, "attacher"), "spec.attacher")
+    yield from driver_name_errors(text(spec, "attacher"), "spec.attacher")
     source = part(spec, "source")
     inline, name = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
     why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     if inline is None and name is None:
-        errors.append(required("spec.source", why))
+        yield required("spec.source", why)
     elif inline is not None and name is not None:
-        errors.append(forbidden("spec.source", why))
+        yield forbidden("spec.source", why)
     elif name == "":
         why = "must specify non empty persistentVolumeName"
-        errors.append(required("spec.source.persistentVolumeName", why))
+        yield required("spec.source.persistentVolumeName", why)
     node = text(spec, "nodeName")
-    errors += [invalid("spec.nodeName", node, reason) for reason in subdomain_faults(node)]
+    yield from faulty("spec.nodeName", node, subdomain_faults(node))
     where = "spec.source.persistentVolumeName"
     faults = subdomain_faults(name) if isinstance(name, str) else []
-    return errors + [invalid(where, name, reason) for reason in faults]
+    yield from faulty(where, name, faults)
 
 
-def _attachment_update_errors(new: Object, old: Object) -> list[FieldError]:
-    return unchanged(new, old, "spec")
+def _attributes_errors(attributes: Object) -> Errors:
+    yield from provisioner_errors(text(attributes, "driverName"), "driverName")
+    yield from _parameters_errors(part(attributes, "parameters"))
 
 
-def _attributes_errors(attributes: Object) -> list[FieldError]:
-    errors = provisioner_errors(text(attributes, "driverName"), "driverName")
-    return errors + _parameters_errors(part(attributes, "parameters"))
-
-
-def _parameters_errors(parameters: dict[str, Any]) -> list[FieldError]:
+def _parameters_errors(parameters: dict[str, Any]) -> Errors:
     where = "parameters"
     if len(parameters) > _PARAMETERS_MAX:
-        return [too_long(where, f"may not be more than {_PARAMETERS_MAX} bytes")]
-    errors = [invalid(where, key, "field can not be empty.") for key in parameters if not key]
+        yield too_long(where, f"may not be more than {_PARAMETERS_MAX} bytes")
+        return
+    yield from (invalid(where, key, "field can not be empty.") for key in parameters if not key)
     if sum(len(key) + len(str(value)) for key, value in parameters.items()) > _PARAMETERS_SIZE_MAX:
-        errors.append(too_long(where, f"may not be more than {_PARAMETERS_SIZE_MAX} bytes"))
+        yield too_long(where, f"may not be more than {_PARAMETERS_SIZE_MAX} bytes")
     if not parameters:
-        errors.append(required(where, "must contain at least one key/value pair"))
-    return errors
+        yield required(where, "must contain at least one key/value pair")
 
 
-def _attributes_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _attributes_update_errors(new: Object, old: Object) -> Errors:
     return [
         forbidden(key, f"updates to {key} are forbidden.")
         for key in ("driverName", "parameters")
@@ -222,14 +206,14 @@ CSI_NODE = Strategy(
 CSI_STORAGE_CAPACITY = Strategy(
     unconditional_update=False,
     errors=_capacity_errors,
-    update_errors=_capacity_update_errors,
+    update_errors=fixed(["nodeTopology"], ["storageClassName"]),
 )
 VOLUME_ATTACHMENT = Strategy(
     has_status=True,
     unconditional_update=False,
     returns_deleted=True,
     errors=_attachment_errors,
-    update_errors=_attachment_update_errors,
+    update_errors=fixed(["spec"]),
 )
 VOLUME_ATTRIBUTES_CLASS = Strategy(
     returns_deleted=True,

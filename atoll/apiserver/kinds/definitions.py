@@ -4,7 +4,7 @@ What a definition says about others (schemas, names, columns) is the business of
 rules in CEL are that of `validations`.
 """
 
-from atoll.apiserver.fields.error import FieldError, required
+from atoll.apiserver.fields.error import Errors, required
 from atoll.apiserver.kinds.admission_webhooks import (
     client_errors,
     default_client,
@@ -34,23 +34,23 @@ def _default_definition(definition: Object) -> None:
     default_client(part(conversion, "webhook", "clientConfig"))
 
 
-def _errors(definition: Object) -> list[FieldError]:
-    errors = definition_errors(definition, judge=rule_faults)
-    return errors + _conversion_errors(part(definition, "spec"))
+def _errors(definition: Object) -> Errors:
+    yield from definition_errors(definition, judge=rule_faults)
+    yield from _conversion_errors(part(definition, "spec"))
 
 
-def _conversion_errors(spec: Object) -> list[FieldError]:
+def _conversion_errors(spec: Object) -> Errors:
     conversion, path = part(spec, "conversion"), "spec.conversion"
     if conversion.get("strategy") != "Webhook":
-        return []
+        return
     webhook = part(conversion, "webhook")
     config, versions = given(webhook, "clientConfig"), items(webhook, "conversionReviewVersions")
     where = f"{path}.webhookClientConfig"
     if config is None:
-        errors = [required(where, "required when strategy is set to Webhook")]
+        yield required(where, "required when strategy is set to Webhook")
     else:
-        errors = client_errors(config, where)
-    return errors + review_version_errors(versions, f"{path}.conversionReviewVersions", "")
+        yield from client_errors(config, where)
+    yield from review_version_errors(versions, f"{path}.conversionReviewVersions", "")
 
 
 def _begin(definition: Object) -> None:

@@ -3,7 +3,7 @@
 The two differ in the names of fields; `to_core` and `from_core` are inverse to each other.
 """
 
-from atoll.apiserver.fields.error import FieldError, invalid, required
+from atoll.apiserver.fields.error import Errors, FieldError, faulty, invalid, required
 from atoll.apiserver.kinds.reading import Object, text
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults
@@ -61,7 +61,7 @@ def _null_times(event: Object, *keys: str) -> None:
         event.setdefault(key, None)
 
 
-def _core_errors(event: Object) -> list[FieldError]:
+def _core_errors(event: Object) -> Errors:
     return _about_errors(event, "involvedObject")
 
 
@@ -73,29 +73,26 @@ def _about_errors(event: Object, key: str) -> list[FieldError]:
     return [invalid("involvedObject.namespace", about, "does not match event.namespace")]
 
 
-def _new_errors(event: Object) -> list[FieldError]:
-    errors = _about_errors(event, "regarding")
-    if errors:
-        return errors
+def _new_errors(event: Object) -> Errors:
+    if errors := _about_errors(event, "regarding"):
+        yield from errors
+        return
     if not event.get("eventTime"):
-        errors.append(required("eventTime"))
+        yield required("eventTime")
     else:
-        errors += _reporter_errors(event)
+        yield from _reporter_errors(event)
     kind = text(event, "type")
     if kind not in ("Normal", "Warning"):
-        errors.append(invalid("type", kind, f"has invalid value: {kind}"))
-    return errors
+        yield invalid("type", kind, f"has invalid value: {kind}")
 
 
-def _reporter_errors(event: Object) -> list[FieldError]:
+def _reporter_errors(event: Object) -> Errors:
     controller = text(event, "reportingController")
-    errors = [] if controller else [required("reportingController")]
-    errors += [
-        invalid("reportingController", controller, reason)
-        for reason in qualified_faults(controller)
-    ]
+    if not controller:
+        yield required("reportingController")
+    yield from faulty("reportingController", controller, qualified_faults(controller))
     keys = ("reportingInstance", "action", "reason")
-    return errors + [required(key) for key in keys if not text(event, key)]
+    yield from (required(key) for key in keys if not text(event, key))
 
 
 def _selectable(about: str, reporter: str) -> dict[str, tuple[str, ...]]:

@@ -7,10 +7,12 @@ from math import ceil, log2
 from typing import Any
 
 from atoll.apiserver.fields.error import (
-    FieldError,
+    Errors,
     duplicate,
+    faulty,
     forbidden,
     invalid,
+    named,
     not_supported,
     required,
 )
@@ -51,86 +53,80 @@ def _default_schema(schema: Object) -> None:
     fill_zero(grown(schema, "spec"), matchingPrecedence=_PRECEDENCE)
 
 
-def _schema_errors(schema: Object) -> list[FieldError]:
+def _schema_errors(schema: Object) -> Errors:
     spec, name = part(schema, "spec"), text(schema, "metadata", "name")
     precedence, where = spec.get("matchingPrecedence") or 0, "spec.matchingPrecedence"
-    errors = []
     if precedence <= 0:
-        errors.append(invalid(where, precedence, "must be a positive value"))
+        yield invalid(where, precedence, "must be a positive value")
     if precedence > _PRECEDENCE_MAX:
-        errors.append(invalid(where, precedence, f"must not be greater than {_PRECEDENCE_MAX}"))
+        yield invalid(where, precedence, f"must not be greater than {_PRECEDENCE_MAX}")
     if precedence == 1 and name != "exempt":
         why = "only the schema named 'exempt' may have matchingPrecedence 1"
-        errors.append(invalid(where, precedence, why))
+        yield invalid(where, precedence, why)
     method = given(spec, "distinguisherMethod")
     if method is not None and method.get("type") not in _METHODS:
         shown = {"Type": method.get("type", "")}
-        errors.append(not_supported("spec.distinguisherMethod.type", shown, _METHODS))
+        yield not_supported("spec.distinguisherMethod.type", shown, _METHODS)
     level, where = (
         text(spec, "priorityLevelConfiguration", "name"),
         "spec.priorityLevelConfiguration",
     )
-    if level:
-        errors += [invalid(f"{where}.name", level, reason) for reason in subdomain_faults(level)]
-    else:
-        errors.append(required(f"{where}.name", "must reference a priority level"))
+    yield from named(f"{where}.name", level, subdomain_faults, "must reference a priority level")
     for rule, place in each(parts(spec, "rules"), "spec.rules"):
-        errors += _rule_errors(rule, place)
-    return errors
+        yield from _rule_errors(rule, place)
 
 
-def _rule_errors(rule: Object, where: str) -> list[FieldError]:
+def _rule_errors(rule: Object, where: str) -> Errors:
     subjects = parts(rule, "subjects")
-    errors = []
     if not subjects:
-        why = "subjects must contain at least one value"
-        errors.append(required(f"{where}.subjects", why))
+        yield required(f"{where}.subjects", "subjects must contain at least one value")
     for subject, place in each(subjects, f"{where}.subjects"):
-        errors += _subject_errors(subject, place)
+        yield from _subject_errors(subject, place)
     resources, urls = parts(rule, "resourceRules"), parts(rule, "nonResourceRules")
     if not resources and not urls:
         why = "at least one of resourceRules and nonResourceRules has to be non-empty"
-        errors.append(required(where, why))
+        yield required(where, why)
     for resource, place in each(resources, f"{where}.resourceRules"):
-        errors += _verbs_errors(resource, place) + _resource_errors(resource, place)
+        yield from _verbs_errors(resource, place)
+        yield from _resource_errors(resource, place)
     for url, place in each(urls, f"{where}.nonResourceRules"):
-        errors += _verbs_errors(url, place) + _urls_errors(url, place)
-    return errors
+        yield from _verbs_errors(url, place)
+        yield from _urls_errors(url, place)
 
 
-def _subject_errors(subject: Object, where: str) -> list[FieldError]:
+def _subject_errors(subject: Object, where: str) -> Errors:
     kind = text(subject, "kind")
     if kind not in _SUBJECTS:
-        return [not_supported(f"{where}.kind", kind, tuple(_SUBJECTS))]
+        yield not_supported(f"{where}.kind", kind, tuple(_SUBJECTS))
+        return
     key = _SUBJECTS[kind]
-    errors = _subject_own_errors(given(subject, key), kind, f"{where}.{key}")
+    yield from _subject_own_errors(given(subject, key), kind, f"{where}.{key}")
     order = ("serviceAccount", "user", "group")
     owners = {key: kind for kind, key in _SUBJECTS.items()}
-    return errors + [
+    yield from (
         forbidden(f"{where}.{other}", f"{other} is forbidden when subject kind is not '{owner}'")
         for other in order
         if other != key and given(subject, other) is not None and (owner := owners[other])
-    ]
+    )
 
 
-def _subject_own_errors(subject: Object | None, kind: str, where: str) -> list[FieldError]:
+def _subject_own_errors(subject: Object | None, kind: str, where: str) -> Errors:
     if subject is None:
-        return [required(where, f"{_SUBJECTS[kind]} is required when subject kind is '{kind}'")]
-    name, errors = text(subject, "name"), []
+        yield required(where, f"{_SUBJECTS[kind]} is required when subject kind is '{kind}'")
+        return
+    name = text(subject, "name")
     if not name:
-        errors.append(required(f"{where}.name"))
+        yield required(f"{where}.name")
     elif kind == "ServiceAccount" and name != "*":
-        errors += [invalid(f"{where}.name", name, reason) for reason in subdomain_faults(name)]
+        yield from faulty(f"{where}.name", name, subdomain_faults(name))
     if kind == "ServiceAccount":
         namespace, place = text(subject, "namespace"), f"{where}.namespace"
-        if namespace:
-            errors += [invalid(place, namespace, reason) for reason in label_faults(namespace)]
-        else:
-            errors.append(required(place, "must specify namespace for service account"))
-    return errors
+        yield from named(
+            place, namespace, label_faults, "must specify namespace for service account"
+        )
 
 
-def _verbs_errors(rule: Object, where: str) -> list[FieldError]:
+def _verbs_errors(rule: Object, where: str) -> Errors:
     verbs, place = items(rule, "verbs"), f"{where}.verbs"
     if not verbs:
         return [required(place, "verbs must contain at least one value")]
@@ -139,37 +135,35 @@ def _verbs_errors(rule: Object, where: str) -> list[FieldError]:
     return [] if {*verbs} <= {*_VERBS} else [not_supported(place, verbs, _VERBS)]
 
 
-def _alone(listed: list[Any], where: str, things: str) -> list[FieldError]:
+def _alone(listed: list[Any], where: str, things: str) -> Errors:
     if len(listed) > 1 and "*" in listed:
         return [invalid(where, listed, f"if '*' is present, must not specify other {things}")]
     return []
 
 
-def _resource_errors(rule: Object, where: str) -> list[FieldError]:
-    errors = []
+def _resource_errors(rule: Object, where: str) -> Errors:
     for key, thing in (("apiGroups", "api group"), ("resources", "resource")):
         listed, place = items(rule, key), f"{where}.{key}"
         if listed:
-            errors += _alone(listed, place, f"{thing}s")
+            yield from _alone(listed, place, f"{thing}s")
         else:
-            errors.append(required(place, f"resource rules must supply at least one {thing}"))
+            yield required(place, f"resource rules must supply at least one {thing}")
     namespaces, place = items(rule, "namespaces"), f"{where}.namespaces"
     if not namespaces and not rule.get("clusterScope"):
         why = "resource rules that are not cluster scoped must supply at least one namespace"
-        errors.append(required(place, why))
+        yield required(place, why)
     elif "*" in namespaces:
-        errors += _alone(namespaces, place, "namespaces")
+        yield from _alone(namespaces, place, "namespaces")
     else:
         intro = "each member of this list must be '*' or a DNS-1123 label; "
         for index, namespace in enumerate(namespaces):
-            errors += [
+            yield from (
                 invalid(f"{place}[{index}]", namespace, intro + reason)
                 for reason in label_faults(str(namespace))
-            ]
-    return errors
+            )
 
 
-def _urls_errors(rule: Object, where: str) -> list[FieldError]:
+def _urls_errors(rule: Object, where: str) -> Errors:
     urls, place = items(rule, "nonResourceURLs"), f"{where}.nonResourceURLs"
     if not urls:
         return [required(place, "nonResourceURLs must contain at least one value")]
@@ -196,16 +190,15 @@ def _url_fault(url: str) -> str:
     return ""
 
 
-def _conditions_errors(obj: Object) -> list[FieldError]:
-    errors, seen = [], set()
+def _conditions_errors(obj: Object) -> Errors:
+    seen = set()
     for condition, where in each(parts(obj, "status", "conditions"), "status.conditions"):
         kind = text(condition, "type")
         if kind in seen:
-            errors.append(duplicate(f"{where}.type", kind))
+            yield duplicate(f"{where}.type", kind)
         seen.add(kind)
         if not kind:
-            errors.append(required(f"{where}.type"))
-    return errors
+            yield required(f"{where}.type")
 
 
 def _default_level(level: Object) -> None:
@@ -220,46 +213,40 @@ def _default_level(level: Object) -> None:
             fill_zero(queuing, handSize=8, queues=64, queueLengthLimit=50)
 
 
-def _level_errors(level: Object) -> list[FieldError]:
+def _level_errors(level: Object) -> Errors:
     spec, name = part(level, "spec"), text(level, "metadata", "name")
     kind, limited, exempt = text(spec, "type"), given(spec, "limited"), given(spec, "exempt")
-    errors = []
     if (name == "exempt") != (kind == "Exempt"):
-        why = "must be 'Exempt' if and only if `name` is 'exempt'"
-        errors.append(invalid("spec.type", kind, why))
+        yield invalid("spec.type", kind, "must be 'Exempt' if and only if `name` is 'exempt'")
     if kind == "Exempt":
         if limited is not None:
-            errors.append(forbidden("spec.limited", "must be nil if the type is not Limited"))
+            yield forbidden("spec.limited", "must be nil if the type is not Limited")
         if exempt is not None:
-            errors += _shares_errors(exempt, "spec.exempt")
+            yield from _shares_errors(exempt, "spec.exempt")
     elif kind == "Limited":
         if exempt is not None:
-            errors.append(forbidden("spec.exempt", "must be nil if the type is Limited"))
+            yield forbidden("spec.exempt", "must be nil if the type is Limited")
         if limited is None:
-            errors.append(required("spec.limited", "must not be empty when type is Limited"))
+            yield required("spec.limited", "must not be empty when type is Limited")
         else:
-            errors += _limited_errors(limited, "spec.limited")
+            yield from _limited_errors(limited, "spec.limited")
     elif kind:
-        errors.append(not_supported("spec.type", kind, _LEVELS))
+        yield not_supported("spec.type", kind, _LEVELS)
     else:
-        errors.append(required("spec.type"))
-    return errors
+        yield required("spec.type")
 
 
-def _shares_errors(shares: Object, where: str) -> list[FieldError]:
+def _shares_errors(shares: Object, where: str) -> Errors:
     nominal, lendable = shares.get("nominalConcurrencyShares"), shares.get("lendablePercent")
-    errors = []
     if isinstance(nominal, int) and nominal < 0:
         why = "must be a non-negative integer"
-        errors.append(invalid(f"{where}.nominalConcurrencyShares", nominal, why))
+        yield invalid(f"{where}.nominalConcurrencyShares", nominal, why)
     if isinstance(lendable, int) and not 0 <= lendable <= 100:
-        why = "must be between 0 and 100, inclusive"
-        errors.append(invalid(f"{where}.lendablePercent", lendable, why))
-    return errors
+        yield invalid(f"{where}.lendablePercent", lendable, "must be between 0 and 100, inclusive")
 
 
-def _limited_errors(limited: Object, where: str) -> list[FieldError]:
-    shares = _shares_errors(limited, where)
+def _limited_errors(limited: Object, where: str) -> Errors:
+    shares = list(_shares_errors(limited, where))
     response, place = part(limited, "limitResponse"), f"{where}.limitResponse"
     kind, queuing, found = text(response, "type"), given(response, "queuing"), []
     if kind == "Reject" and queuing is not None:
@@ -282,27 +269,25 @@ def _limited_errors(limited: Object, where: str) -> list[FieldError]:
     return nominal + found + [error for error in shares if error not in nominal]
 
 
-def _queuing_errors(queuing: Object, where: str) -> list[FieldError]:
+def _queuing_errors(queuing: Object, where: str) -> Errors:
     length, queues = queuing.get("queueLengthLimit") or 0, queuing.get("queues") or 0
-    hand, place, errors = queuing.get("handSize") or 0, f"{where}.handSize", []
+    hand, place = queuing.get("handSize") or 0, f"{where}.handSize"
     if length <= 0:
-        errors.append(invalid(f"{where}.queueLengthLimit", length, "must be positive"))
+        yield invalid(f"{where}.queueLengthLimit", length, "must be positive")
     if queues <= 0:
-        errors.append(invalid(f"{where}.queues", queues, "must be positive"))
+        yield invalid(f"{where}.queues", queues, "must be positive")
     elif queues > _QUEUES_MAX:
-        why = f"must not be greater than {_QUEUES_MAX}"
-        errors.append(invalid(f"{where}.queues", queues, why))
+        yield invalid(f"{where}.queues", queues, f"must not be greater than {_QUEUES_MAX}")
     if hand <= 0:
-        errors.append(invalid(place, hand, "must be positive"))
+        yield invalid(place, hand, "must be positive")
     elif hand > queues:
-        errors.append(invalid(place, hand, f"should not be greater than queues ({queues})"))
+        yield invalid(place, hand, f"should not be greater than queues ({queues})")
     elif ceil(log2(queues) * hand) > _HASH_BITS:
         why = (
             f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater"
             f" than {_HASH_BITS}"
         )
-        errors.append(invalid(place, hand, why))
-    return errors
+        yield invalid(place, hand, why)
 
 
 FLOW_SCHEMA = Strategy(

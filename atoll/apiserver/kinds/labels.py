@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
+from atoll.apiserver.fields.error import Errors, faulty, forbidden, invalid, required
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
 from atoll.dialects.kubernetes.names import are_labels, label_value_faults, qualified_faults
 from atoll.model.selector import Operator, Requirement, Selector
@@ -60,45 +60,39 @@ def printed_labels(labels: Any) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
-def label_errors(labels: Object, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def label_errors(labels: Object, path: str) -> Errors:
     if are_labels(labels):
-        return errors
+        return
     for key, value in sorted(labels.items()):
         wrong_key, wrong_value = qualified_faults(key), label_value_faults(str(value))
-        errors += [invalid(path, key, reason) for reason in wrong_key]
-        errors += [invalid(path, value, reason) for reason in wrong_value]
-    return errors
+        yield from faulty(path, key, wrong_key)
+        yield from faulty(path, value, wrong_value)
 
 
-def selector_errors(written: Object, path: str) -> list[FieldError]:
-    errors = label_errors(part(written, "matchLabels"), f"{path}.matchLabels")
+def selector_errors(written: Object, path: str) -> Errors:
+    yield from label_errors(part(written, "matchLabels"), f"{path}.matchLabels")
     if not written.get("matchExpressions"):
-        return errors
+        return
     for expression, where in each(parts(written, "matchExpressions"), f"{path}.matchExpressions"):
-        errors += _expression_errors(expression, where)
-    return errors
+        yield from _expression_errors(expression, where)
 
 
-def _expression_errors(expression: Object, where: str) -> list[FieldError]:
-    errors = []
+def _expression_errors(expression: Object, where: str) -> Errors:
     operator, values = text(expression, "operator"), items(expression, "values")
     if operator in ("In", "NotIn") and not values:
-        why = "must be specified when `operator` is 'In' or 'NotIn'"
-        errors.append(required(f"{where}.values", why))
+        yield required(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'")
     elif operator in ("Exists", "DoesNotExist") and values:
         why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-        errors.append(forbidden(f"{where}.values", why))
+        yield forbidden(f"{where}.values", why)
     elif operator not in _OPERATORS:
-        errors.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
-    return errors + requirement_errors(expression, where)
+        yield invalid(f"{where}.operator", operator, "not a valid selector operator")
+    yield from requirement_errors(expression, where)
 
 
-def requirement_errors(expression: Object, where: str) -> list[FieldError]:
+def requirement_errors(expression: Object, where: str) -> Errors:
     """What is wrong with the key and the values of one requirement, as those of labels."""
     key = text(expression, "key")
-    errors = [invalid(f"{where}.key", key, reason) for reason in qualified_faults(key)]
+    yield from faulty(f"{where}.key", key, qualified_faults(key))
     for index, value in enumerate(items(expression, "values")):
         reasons = label_value_faults(str(value))
-        errors += [invalid(f"{where}.values[{index}]", value, reason) for reason in reasons]
-    return errors
+        yield from faulty(f"{where}.values[{index}]", value, reasons)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from atoll.apiserver.fields.error import (
-    FieldError,
+    Errors,
+    faulty,
     forbidden,
     invalid,
     not_supported,
@@ -19,10 +20,10 @@ from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.reading import Object, each, fill, given, grown, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     IMMUTABLE,
+    fixed,
     named_errors,
     port_errors,
     port_name_errors,
-    unchanged,
 )
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
@@ -42,79 +43,76 @@ def _default_policy(policy: Object) -> None:
         spec["policyTypes"] = ["Ingress", *(["Egress"] if items(spec, "egress") else [])]
 
 
-def _policy_errors(policy: Object) -> list[FieldError]:
+def _policy_errors(policy: Object) -> Errors:
     spec = part(policy, "spec")
-    errors = selector_errors(part(spec, "podSelector"), "spec.podSelector")
+    yield from selector_errors(part(spec, "podSelector"), "spec.podSelector")
     for way, peers in _WAYS:
         for rule, where in each(parts(spec, way), f"spec.{way}"):
             for port, place in each(parts(rule, "ports"), f"{where}.ports"):
-                errors += _port_errors(port, place)
+                yield from _port_errors(port, place)
             for peer, place in each(parts(rule, peers), f"{where}.{peers}"):
-                errors += _peer_errors(peer, place)
+                yield from _peer_errors(peer, place)
     types = items(spec, "policyTypes")
     if len(types) > len(_POLICY_TYPES):
-        why = "may not specify more than two policyTypes"
-        return [*errors, invalid("spec.policyTypes", types, why)]
-    return errors + [
+        yield invalid("spec.policyTypes", types, "may not specify more than two policyTypes")
+        return
+    yield from (
         not_supported(f"spec.policyTypes[{index}]", kind, _POLICY_TYPES)
         for index, kind in enumerate(types)
         if kind not in _POLICY_TYPES
-    ]
+    )
 
 
-def _port_errors(port: Object, where: str) -> list[FieldError]:
-    errors = []
+def _port_errors(port: Object, where: str) -> Errors:
     protocol, number, last = port.get("protocol"), port.get("port"), port.get("endPort")
     if protocol is not None and protocol not in _PROTOCOLS:
-        errors.append(not_supported(f"{where}.protocol", protocol, _PROTOCOLS))
+        yield not_supported(f"{where}.protocol", protocol, _PROTOCOLS)
     place = f"{where}.endPort"
     if number is None:
         if last is not None:
-            errors.append(invalid(place, last, "may not be specified when `port` is not specified"))
+            yield invalid(place, last, "may not be specified when `port` is not specified")
     elif isinstance(number, int):
-        errors += port_errors(number, f"{where}.port")
+        yield from port_errors(number, f"{where}.port")
         if last is not None and last < number:
-            errors.append(invalid(place, number, "must be greater than or equal to `port`"))
-        errors += port_errors(last, place)
+            yield invalid(place, number, "must be greater than or equal to `port`")
+        yield from port_errors(last, place)
     else:
         if last is not None:
-            errors.append(invalid(place, last, "may not be specified when `port` is non-numeric"))
-        errors += port_name_errors(str(number), f"{where}.port")
-    return errors
+            yield invalid(place, last, "may not be specified when `port` is non-numeric")
+        yield from port_name_errors(str(number), f"{where}.port")
 
 
-def _peer_errors(peer: Object, where: str) -> list[FieldError]:
-    errors, given_kinds = [], 0
+def _peer_errors(peer: Object, where: str) -> Errors:
+    given_kinds = 0
     for key in ("podSelector", "namespaceSelector"):
         selector = given(peer, key)
         if selector is not None:
             given_kinds += 1
-            errors += selector_errors(selector, f"{where}.{key}")
+            yield from selector_errors(selector, f"{where}.{key}")
     block = given(peer, "ipBlock")
     if block is not None:
-        errors += _block_errors(block, f"{where}.ipBlock")
+        yield from _block_errors(block, f"{where}.ipBlock")
         if given_kinds:
-            errors.append(forbidden(where, "may not specify both ipBlock and another peer"))
+            yield forbidden(where, "may not specify both ipBlock and another peer")
     elif not given_kinds:
-        errors.append(required(where, "must specify a peer"))
-    return errors
+        yield required(where, "must specify a peer")
 
 
-def _block_errors(block: Object, where: str) -> list[FieldError]:
+def _block_errors(block: Object, where: str) -> Errors:
     written = text(block, "cidr")
     if not written:
-        return [required(f"{where}.cidr")]
-    errors = network_errors(written, f"{where}.cidr")
+        yield required(f"{where}.cidr")
+        return
+    yield from network_errors(written, f"{where}.cidr")
     network = network_of(written)
     if network is None:
-        return errors
+        return
     for index, hole in enumerate(items(block, "except")):
         place = f"{where}.except[{index}]"
-        errors += network_errors(str(hole), place)
+        yield from network_errors(str(hole), place)
         inner = network_of(str(hole))
         if inner is not None and not _strictly_within(inner, network):
-            errors.append(invalid(place, hole, "must be a strict subset of `cidr`"))
-    return errors
+            yield invalid(place, hole, "must be a strict subset of `cidr`")
 
 
 def _strictly_within(inner: Any, outer: Any) -> bool:
@@ -122,43 +120,39 @@ def _strictly_within(inner: Any, outer: Any) -> bool:
     return same_kind and inner.prefixlen > outer.prefixlen and inner.subnet_of(outer)
 
 
-def _address_errors(address: Object) -> list[FieldError]:
+def _address_errors(address: Object) -> Errors:
     where, parent = "spec.parentRef", given(address, "spec", "parentRef")
     if parent is None:
-        return [required(where)]
+        yield required(where)
+        return
     group, namespace = text(parent, "group"), text(parent, "namespace")
     faults = subdomain_faults(group) if group else []
-    errors = [invalid(f"{where}.group", group, reason) for reason in faults]
-    errors += named_errors(parent, where, "resource", "name")
+    yield from faulty(f"{where}.group", group, faults)
+    yield from named_errors(parent, where, "resource", "name")
     faults = path_segment_faults(namespace) if namespace else []
-    return errors + [invalid(f"{where}.namespace", namespace, reason) for reason in faults]
+    yield from faulty(f"{where}.namespace", namespace, faults)
 
 
-def _address_update_errors(new: Object, old: Object) -> list[FieldError]:
-    return unchanged(new, old, "spec", "parentRef")
-
-
-def _range_errors(service_range: Object) -> list[FieldError]:
+def _range_errors(service_range: Object) -> Errors:
     cidrs, where = [str(cidr) for cidr in items(service_range, "spec", "cidrs")], "spec.cidrs"
     if not cidrs:
-        return [required(where, "at least one CIDR required")]
+        yield required(where, "at least one CIDR required")
+        return
     if len(cidrs) > 2:
-        why = "may only hold up to 2 values"
-        return [invalid(where, {"CIDRs": cidrs}, why)]
-    errors = []
+        yield invalid(where, {"CIDRs": cidrs}, "may only hold up to 2 values")
+        return
     for index, cidr in enumerate(cidrs):
-        errors += canonical_network_errors(cidr, f"{where}[{index}]")
+        yield from canonical_network_errors(cidr, f"{where}[{index}]")
     versions = [network.version for cidr in cidrs if (network := network_of(cidr)) is not None]
     if len(versions) == 2 and versions[0] == versions[1]:
         why = (
             "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and"
             " 2001:db8::/64"
         )
-        errors.append(invalid(where, cidrs, why))
-    return errors
+        yield invalid(where, cidrs, why)
 
 
-def _range_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _range_update_errors(new: Object, old: Object) -> Errors:
     """A range may get a second family; what is there stays."""
     after, before = items(new, "spec", "cidrs"), items(old, "spec", "cidrs")
     if len(after) != len(before) and (len(before), len(after)) != (1, 2):
@@ -178,7 +172,7 @@ NETWORK_POLICY = Strategy(
 IP_ADDRESS = Strategy(
     name_errors=canonical_address_faults,
     errors=_address_errors,
-    update_errors=_address_update_errors,
+    update_errors=fixed(["spec", "parentRef"]),
 )
 SERVICE_CIDR = Strategy(
     has_status=True,

@@ -6,7 +6,7 @@ wrong with the change. A guest is a container that joins a running pod (ephemera
 
 from typing import Any
 
-from atoll.apiserver.fields.error import FieldError, duplicate, forbidden, invalid, required
+from atoll.apiserver.fields.error import Errors, FieldError, duplicate, forbidden, invalid, required
 from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.reading import Object, each, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
@@ -50,28 +50,30 @@ def _sized(new: Object, was: Object) -> Object:
     return {**kept, **{key: new[key] for key in _SIZED if key in new}}
 
 
-def resize_errors(new: Object, old: Object) -> list[FieldError]:
+def resize_errors(new: Object, old: Object) -> Errors:
     """What may not be about another size: new names, another quality, what cannot be resized."""
     after, before = part(new, "spec"), part(old, "spec")
-    errors: list[FieldError] = []
     for kind in _LISTS:
         now, was = parts(after, kind), parts(before, kind)
         if len(now) != len(was):
-            return [forbidden(f"spec.{kind}", "containers may not be added or removed on resize")]
+            yield forbidden(f"spec.{kind}", "containers may not be added or removed on resize")
+            return
         for index, (one, other) in enumerate(zip(now, was, strict=True)):
             if text(one, "name") != text(other, "name"):
                 why = "containers may not be renamed or reordered on resize"
-                return [forbidden(f"spec.{kind}[{index}].name", why)]
+                yield forbidden(f"spec.{kind}[{index}].name", why)
+                return
     if quality(after) != quality(before):
         why = "Pod QOS Class may not change as a result of resizing"
-        errors.append(invalid("spec", quality(before), why))
+        yield invalid("spec", quality(before), why)
     if any(
         _beyond(one) != _beyond(other)
         for kind in _LISTS
         for one, other in zip(parts(after, kind), parts(before, kind), strict=True)
     ):
-        return [*errors, forbidden("spec", "only cpu and memory resources are mutable")]
-    return errors + [error for kind in _LISTS for error in _removals(after, before, kind)]
+        yield forbidden("spec", "only cpu and memory resources are mutable")
+        return
+    yield from (error for kind in _LISTS for error in _removals(after, before, kind))
 
 
 def _beyond(container: Object) -> Object:
@@ -84,7 +86,7 @@ def _beyond(container: Object) -> Object:
     }
 
 
-def _removals(after: Object, before: Object, kind: str) -> list[FieldError]:
+def _removals(after: Object, before: Object, kind: str) -> Errors:
     return [
         forbidden(f"spec.{kind}[{index}].resources.{side}", f"resource {side} cannot be removed")
         for index, (one, other) in enumerate(
@@ -102,39 +104,35 @@ def with_guests(proposed: Object, old: Object) -> Object:
     return _with_spec(proposed, old, {**spec, _GUESTS: guests} if guests else spec)
 
 
-def guest_errors(new: Object, old: Object) -> list[FieldError]:
+def guest_errors(new: Object, old: Object) -> Errors:
     """What is wrong with guests: their names, what they cannot have, and that they may not go."""
-    spec, errors = part(new, "spec"), []
+    spec = part(new, "spec")
     taken = {text(one, "name") for kind in _LISTS for one in parts(spec, kind)}
     hosts = set(taken)
     for guest, where in each(parts(spec, _GUESTS), f"spec.{_GUESTS}"):
         name, host = text(guest, "name"), text(guest, "targetContainerName")
         if not name:
-            errors.append(required(f"{where}.name"))
+            yield required(f"{where}.name")
         elif name in taken:
-            errors.append(duplicate(f"{where}.name", name))
+            yield duplicate(f"{where}.name", name)
         taken.add(name)
         if not text(guest, "image"):
-            errors.append(required(f"{where}.image"))
+            yield required(f"{where}.image")
         if host and host not in hosts:
-            errors.append(
-                FieldError("FieldValueNotFound", f"{where}.targetContainerName", host, "")
-            )
+            yield FieldError("FieldValueNotFound", f"{where}.targetContainerName", host, "")
         why = "cannot be set for an Ephemeral Container"
-        errors += [forbidden(f"{where}.{key}", why) for key in _NOT_OF_GUESTS if guest.get(key)]
-    return errors + _farewells(spec, part(old, "spec"))
+        yield from (forbidden(f"{where}.{key}", why) for key in _NOT_OF_GUESTS if guest.get(key))
+    yield from _farewells(spec, part(old, "spec"))
 
 
-def _farewells(after: Object, before: Object) -> list[FieldError]:
+def _farewells(after: Object, before: Object) -> Errors:
     now = {text(one, "name"): one for one in parts(after, _GUESTS)}
-    errors = []
     for guest in parts(before, _GUESTS):
         name = text(guest, "name")
         if now.get(name) != guest:
             done = "changed" if name in now else "removed"
             why = f'existing ephemeral containers "{name}" may not be {done}\n'
-            errors.append(forbidden(f"spec.{_GUESTS}", why))
-    return errors
+            yield forbidden(f"spec.{_GUESTS}", why)
 
 
 def _with_spec(proposed: Object, old: Object, spec: Object) -> Object:

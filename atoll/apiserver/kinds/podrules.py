@@ -10,10 +10,13 @@ from functools import lru_cache
 import orjson
 
 from atoll.apiserver.fields.error import (
+    Errors,
     FieldError,
     duplicate,
+    faulty,
     forbidden,
     invalid,
+    named,
     not_supported,
     required,
 )
@@ -34,19 +37,20 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
-def pod_spec_errors(spec: Object, path: str) -> list[FieldError]:
+def pod_spec_errors(spec: Object, path: str) -> Errors:
     """What is wrong with a pod's spec, which stands at this path."""
     return [] if _is_known_right(spec) else _spec_errors(spec, path)
 
 
-def _spec_errors(spec: Object, path: str) -> list[FieldError]:
+def _spec_errors(spec: Object, path: str) -> Errors:
     volumes, names = _volumes_errors(spec, f"{path}.volumes")
-    errors = volumes + _containers_errors(spec, path, names)
+    yield from volumes
+    yield from _containers_errors(spec, path, names)
     if spec.get("hostNetwork"):
-        errors += _host_network_errors(spec, path)
-    errors += one_of(spec, path, "restartPolicy", RESTART_POLICIES)
-    errors += one_of(spec, path, "dnsPolicy", _DNS_POLICIES)
-    return errors + settings_errors(spec, path)
+        yield from _host_network_errors(spec, path)
+    yield from one_of(spec, path, "restartPolicy", RESTART_POLICIES)
+    yield from one_of(spec, path, "dnsPolicy", _DNS_POLICIES)
+    yield from settings_errors(spec, path)
 
 
 def _volumes_errors(spec: Object, path: str) -> tuple[list[FieldError], dict[str, bool]]:
@@ -55,11 +59,11 @@ def _volumes_errors(spec: Object, path: str) -> tuple[list[FieldError], dict[str
     names: dict[str, bool] = {}
     for volume, where in each(parts(spec, "volumes"), path):
         name = text(volume, "name")
-        found = source_errors(volume, where)
+        found = list(source_errors(volume, where))
         if not name:
             found.append(required(f"{where}.name"))
         elif reasons := label_faults(name):
-            found += [invalid(f"{where}.name", name, reason) for reason in reasons]
+            found += faulty(f"{where}.name", name, reasons)
         elif name in names:
             found.append(duplicate(f"{where}.name", name))
         if not found:
@@ -68,23 +72,22 @@ def _volumes_errors(spec: Object, path: str) -> tuple[list[FieldError], dict[str
     return errors, names
 
 
-def _containers_errors(spec: Object, path: str, volumes: dict[str, bool]) -> list[FieldError]:
+def _containers_errors(spec: Object, path: str, volumes: dict[str, bool]) -> Errors:
     containers = parts(spec, "containers")
     if not containers:
-        return [required(f"{path}.containers")]
-    errors: list[FieldError] = []
+        yield required(f"{path}.containers")
+        return
     names: set[str] = set()
     for container, where in each(containers, f"{path}.containers"):
-        errors += _container_errors(container, where, volumes)
-        errors += _name_twice_errors(container, where, names)
-        errors += probes_errors(container, where, restarted=True)
-    errors += _host_port_errors(containers, f"{path}.containers")
+        yield from _container_errors(container, where, volumes)
+        yield from _name_twice_errors(container, where, names)
+        yield from probes_errors(container, where, restarted=True)
+    yield from _host_port_errors(containers, f"{path}.containers")
     for container, where in each(parts(spec, "initContainers"), f"{path}.initContainers"):
-        errors += _container_errors(container, where, volumes)
-        errors += _name_twice_errors(container, where, names)
+        yield from _container_errors(container, where, volumes)
+        yield from _name_twice_errors(container, where, names)
         sidecar = container.get("restartPolicy") == "Always"
-        errors += probes_errors(container, where, restarted=sidecar)
-    return errors
+        yield from probes_errors(container, where, restarted=sidecar)
 
 
 # What clients choose must not make the cache big.
@@ -108,10 +111,10 @@ def _is_known_right(spec: Object) -> bool:
 
 @lru_cache(maxsize=512)
 def _is_right(written: bytes) -> bool:
-    return not _spec_errors(orjson.loads(written), "")
+    return not any(_spec_errors(orjson.loads(written), ""))
 
 
-def _name_twice_errors(container: Object, where: str, names: set[str]) -> list[FieldError]:
+def _name_twice_errors(container: Object, where: str, names: set[str]) -> Errors:
     name = text(container, "name")
     if name and name in names:
         return [duplicate(f"{where}.name", name)]
@@ -119,65 +122,58 @@ def _name_twice_errors(container: Object, where: str, names: set[str]) -> list[F
     return []
 
 
-def _container_errors(container: Object, where: str, volumes: dict[str, bool]) -> list[FieldError]:
-    name, errors = text(container, "name"), []
-    if not name:
-        errors.append(required(f"{where}.name"))
-    elif reasons := label_faults(name):
-        errors += [invalid(f"{where}.name", name, reason) for reason in reasons]
+def _container_errors(container: Object, where: str, volumes: dict[str, bool]) -> Errors:
+    name = text(container, "name")
+    yield from named(f"{where}.name", name, label_faults)
     if not text(container, "image").strip():
-        errors.append(required(f"{where}.image"))
-    errors += one_of(container, where, "terminationMessagePolicy", _MESSAGE_POLICIES)
+        yield required(f"{where}.image")
+    yield from one_of(container, where, "terminationMessagePolicy", _MESSAGE_POLICIES)
     if container.get("ports"):
-        errors += _ports_errors(container, f"{where}.ports")
+        yield from _ports_errors(container, f"{where}.ports")
     for variable, place in each(parts(container, "env"), f"{where}.env"):
-        errors += variable_errors(variable, place)
+        yield from variable_errors(variable, place)
     if container.get("envFrom"):
-        errors += sources_errors(parts(container, "envFrom"), f"{where}.envFrom")
+        yield from sources_errors(parts(container, "envFrom"), f"{where}.envFrom")
     if container.get("volumeMounts") or container.get("volumeDevices"):
-        errors += mounts_errors(container, where, volumes)
-    errors += one_of(container, where, "imagePullPolicy", _PULL_POLICIES)
-    errors += resources_errors(part(container, "resources"), f"{where}.resources")
+        yield from mounts_errors(container, where, volumes)
+    yield from one_of(container, where, "imagePullPolicy", _PULL_POLICIES)
+    yield from resources_errors(part(container, "resources"), f"{where}.resources")
     security = given(container, "securityContext")
     if security is not None:
-        errors += container_security_errors(security, f"{where}.securityContext")
-    return errors
+        yield from container_security_errors(security, f"{where}.securityContext")
 
 
-def _ports_errors(container: Object, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _ports_errors(container: Object, path: str) -> Errors:
     names: set[str] = set()
     for port, where in each(parts(container, "ports"), path):
         name, number = text(port, "name"), port.get("containerPort")
-        faults = port_name_errors(name, f"{where}.name") if name else []
+        faults = list(port_name_errors(name, f"{where}.name")) if name else []
         if name and not faults and name in names:
             faults.append(duplicate(f"{where}.name", name))
         names.add(name)
-        errors += faults
+        yield from faults
         if not number:
-            errors.append(required(f"{where}.containerPort"))
+            yield required(f"{where}.containerPort")
         else:
-            errors += port_errors(number, f"{where}.containerPort")
+            yield from port_errors(number, f"{where}.containerPort")
         if port.get("hostPort"):
-            errors += port_errors(port["hostPort"], f"{where}.hostPort")
-        errors += one_of(port, where, "protocol", _PROTOCOLS)
-    return errors
+            yield from port_errors(port["hostPort"], f"{where}.hostPort")
+        yield from one_of(port, where, "protocol", _PROTOCOLS)
 
 
-def _host_port_errors(containers: list[Object], path: str) -> list[FieldError]:
+def _host_port_errors(containers: list[Object], path: str) -> Errors:
     """A port of the node can be given away once."""
-    errors, taken = [], set()
+    taken = set()
     for container, where in each(containers, path):
         for port, place in each(parts(container, "ports"), f"{where}.ports"):
             if port.get("hostPort"):
                 key = f"{text(port, 'protocol')}/{text(port, 'hostIP')}/{port['hostPort']}"
                 if key in taken:
-                    errors.append(duplicate(f"{place}.hostPort", key))
+                    yield duplicate(f"{place}.hostPort", key)
                 taken.add(key)
-    return errors
 
 
-def _host_network_errors(spec: Object, path: str) -> list[FieldError]:
+def _host_network_errors(spec: Object, path: str) -> Errors:
     why = "must match `containerPort` when `hostNetwork` is true"
     return [
         invalid(f"{place}.hostPort", port["hostPort"], why)
@@ -187,7 +183,7 @@ def _host_network_errors(spec: Object, path: str) -> list[FieldError]:
     ]
 
 
-def restart_policy_errors(spec: Object) -> list[FieldError]:
+def restart_policy_errors(spec: Object) -> Errors:
     """What is wrong with the restart policy of a template whose pods are to last."""
     policy, allowed = spec.get("restartPolicy"), ("Always",)
     if policy in allowed or policy not in RESTART_POLICIES:  # the latter is told already
@@ -204,7 +200,7 @@ _POD_UPDATE_WHY = (
 )
 
 
-def pod_update_errors(new: Object, old: Object) -> list[FieldError]:
+def pod_update_errors(new: Object, old: Object) -> Errors:
     """A pod that exists may get new images and little else."""
     if _lasting(part(new, "spec")) == _lasting(part(old, "spec")):
         return []

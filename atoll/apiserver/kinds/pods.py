@@ -1,6 +1,6 @@
 """Pod, PodTemplate and ReplicationController: how they are written."""
 
-from atoll.apiserver.fields.error import FieldError, forbidden, invalid, required
+from atoll.apiserver.fields.error import Errors, forbidden, invalid, required
 from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.pod_parts import guest_errors, resize_errors, resized, with_guests
@@ -51,25 +51,24 @@ def _default_host_ports(container: Object) -> None:
             port["hostPort"] = port["containerPort"]
 
 
-def pod_errors(pod: Object) -> list[FieldError]:
+def pod_errors(pod: Object) -> Errors:
     return pod_spec_errors(part(pod, "spec"), "spec")
 
 
-def template_errors(template: Object, path: str) -> list[FieldError]:
+def template_errors(template: Object, path: str) -> Errors:
     """A pod template's rules; its metadata is named without `metadata`, as Kubernetes does."""
-    errors = label_errors(part(template, "metadata", "labels"), f"{path}.labels")
-    errors += pod_spec_errors(part(template, "spec"), f"{path}.spec")
+    yield from label_errors(part(template, "metadata", "labels"), f"{path}.labels")
+    yield from pod_spec_errors(part(template, "spec"), f"{path}.spec")
     if parts(template, "spec", "ephemeralContainers"):
         why = "ephemeral containers not allowed in pod template"
-        errors.append(forbidden(f"{path}.spec.ephemeralContainers", why))
-    return errors
+        yield forbidden(f"{path}.spec.ephemeralContainers", why)
 
 
 def _default_podtemplate(obj: Object) -> None:
     default_template(obj, "template")
 
 
-def _podtemplate_errors(obj: Object) -> list[FieldError]:
+def _podtemplate_errors(obj: Object) -> Errors:
     return template_errors(part(obj, "template"), "template")
 
 
@@ -89,22 +88,23 @@ def _default_controller(controller: Object) -> None:
             meta["labels"] = dict(labels)
 
 
-def _controller_errors(controller: Object) -> list[FieldError]:
+def _controller_errors(controller: Object) -> Errors:
     spec = part(controller, "spec")
-    errors = not_negative(spec, "spec", "minReadySeconds")
+    yield from not_negative(spec, "spec", "minReadySeconds")
     selector = part(spec, "selector")
     if not selector:
-        errors.append(required("spec.selector"))
-    errors += not_negative(spec, "spec", "replicas")
+        yield required("spec.selector")
+    yield from not_negative(spec, "spec", "replicas")
     template = part(spec, "template")
     if not template:
-        return [*errors, required("spec.template")]
+        yield required("spec.template")
+        return
     labels = part(template, "metadata", "labels")
     if selector and any(labels.get(key) != value for key, value in selector.items()):
         why = "`selector` does not match template `labels`"
-        errors.append(invalid("spec.template.metadata.labels", labels, why))
-    errors += template_errors(template, "spec.template")
-    return errors + restart_policy_errors(part(template, "spec"))
+        yield invalid("spec.template.metadata.labels", labels, why)
+    yield from template_errors(template, "spec.template")
+    yield from restart_policy_errors(part(template, "spec"))
 
 
 POD = Strategy(

@@ -2,7 +2,7 @@
 
 import re
 
-from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
+from atoll.apiserver.fields.error import Errors, invalid, not_supported, required
 from atoll.apiserver.kinds.reading import Object, each, given, items, parts, text
 
 _ID_MAX = 2147483647
@@ -15,40 +15,39 @@ _SYSCTL = re.compile(_SYSCTL_PATTERN)
 _SYSCTL_WHY = f"must have at most 253 characters and match regex ^{_SYSCTL_PATTERN}$"
 
 
-def pod_security_errors(context: Object, where: str) -> list[FieldError]:
-    errors = _id_errors(context, where, "fsGroup", "runAsUser", "runAsGroup")
+def pod_security_errors(context: Object, where: str) -> Errors:
+    yield from _id_errors(context, where, "fsGroup", "runAsUser", "runAsGroup")
     for index, group in enumerate(items(context, "supplementalGroups")):
         if not 0 <= group <= _ID_MAX:
-            errors.append(invalid(f"{where}.supplementalGroups[{index}]", group, _ID_WHY))
+            yield invalid(f"{where}.supplementalGroups[{index}]", group, _ID_WHY)
     for setting, place in each(parts(context, "sysctls"), f"{where}.sysctls"):
         name = text(setting, "name")
         if not name:
-            errors.append(required(f"{place}.name"))
+            yield required(f"{place}.name")
         elif len(name) > 253 or not _SYSCTL.fullmatch(name):
-            errors.append(invalid(f"{place}.name", name, _SYSCTL_WHY))
+            yield invalid(f"{place}.name", name, _SYSCTL_WHY)
     change = context.get("fsGroupChangePolicy")
     if change is not None and change not in _GROUP_CHANGES:
-        errors.append(not_supported(f"{where}.fsGroupChangePolicy", change, _GROUP_CHANGES))
-    return errors + _profile_errors(context, where)
+        yield not_supported(f"{where}.fsGroupChangePolicy", change, _GROUP_CHANGES)
+    yield from _profile_errors(context, where)
 
 
-def container_security_errors(context: Object, where: str) -> list[FieldError]:
-    errors = _id_errors(context, where, "runAsUser", "runAsGroup")
+def container_security_errors(context: Object, where: str) -> Errors:
+    yield from _id_errors(context, where, "runAsUser", "runAsGroup")
     mount = context.get("procMount")
     if mount is not None and mount not in _PROC_MOUNTS:
-        errors.append(not_supported(f"{where}.procMount", mount, _PROC_MOUNTS))
-    errors += _seccomp_errors(context, where)
+        yield not_supported(f"{where}.procMount", mount, _PROC_MOUNTS)
+    yield from _seccomp_errors(context, where)
     if context.get("allowPrivilegeEscalation") is False:
         limit = "cannot set `allowPrivilegeEscalation` to false and"
         if context.get("privileged"):
-            errors.append(invalid(where, _go(context), f"{limit} `privileged` to true"))
+            yield invalid(where, _go(context), f"{limit} `privileged` to true")
         if "CAP_SYS_ADMIN" in items(context, "capabilities", "add"):
-            why = f"{limit} `capabilities.Add` CAP_SYS_ADMIN"
-            errors.append(invalid(where, _go(context), why))
-    return errors + _apparmor_errors(context, where)
+            yield invalid(where, _go(context), f"{limit} `capabilities.Add` CAP_SYS_ADMIN")
+    yield from _apparmor_errors(context, where)
 
 
-def _id_errors(context: Object, where: str, *keys: str) -> list[FieldError]:
+def _id_errors(context: Object, where: str, *keys: str) -> Errors:
     return [
         invalid(f"{where}.{key}", context[key], _ID_WHY)
         for key in keys
@@ -56,11 +55,12 @@ def _id_errors(context: Object, where: str, *keys: str) -> list[FieldError]:
     ]
 
 
-def _profile_errors(context: Object, where: str) -> list[FieldError]:
-    return _seccomp_errors(context, where) + _apparmor_errors(context, where)
+def _profile_errors(context: Object, where: str) -> Errors:
+    yield from _seccomp_errors(context, where)
+    yield from _apparmor_errors(context, where)
 
 
-def _seccomp_errors(context: Object, where: str) -> list[FieldError]:
+def _seccomp_errors(context: Object, where: str) -> Errors:
     profile = given(context, "seccompProfile")
     if profile is None:
         return []
@@ -72,15 +72,14 @@ def _seccomp_errors(context: Object, where: str) -> list[FieldError]:
         return [not_supported(f"{place}.type", kind, _SECCOMP)]
     local = profile.get("localhostProfile")
     if kind == "Localhost" and local is None:
-        why = "must be set when seccomp type is Localhost"
-        return [required(f"{place}.localhostProfile", why)]
+        return [required(f"{place}.localhostProfile", "must be set when seccomp type is Localhost")]
     if kind != "Localhost" and local is not None:
         why = "can only be set when seccomp type is Localhost"
         return [invalid(f"{place}.localhostProfile", local, why)]
     return []
 
 
-def _apparmor_errors(context: Object, where: str) -> list[FieldError]:
+def _apparmor_errors(context: Object, where: str) -> Errors:
     profile = given(context, "appArmorProfile")
     if profile is None:
         return []

@@ -7,7 +7,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
+from atoll.apiserver.fields.error import (
+    Errors,
+    FieldError,
+    faulty,
+    invalid,
+    not_supported,
+    required,
+)
 from atoll.apiserver.kinds.addresses import address_errors
 from atoll.apiserver.kinds.affinity import affinity_errors, spread_errors, toleration_errors
 from atoll.apiserver.kinds.labels import label_errors
@@ -30,36 +37,34 @@ _NAMESERVERS_MAX = 3
 Rule = Callable[[Any, str, Object], Iterable[FieldError]]
 
 
-def settings_errors(spec: Object, path: str) -> list[FieldError]:
+def settings_errors(spec: Object, path: str) -> Errors:
     """What is wrong with what a pod says of itself."""
-    errors: list[FieldError] = []
     for key, rule in _RULES:
         value = spec.get(key)
         if value or value == 0:
-            errors += rule(value, f"{path}.{key}", spec)
-    return errors
+            yield from rule(value, f"{path}.{key}", spec)
 
 
-def _labels(selector: Any, where: str, _: Object) -> list[FieldError]:
+def _labels(selector: Any, where: str, _: Object) -> Errors:
     return label_errors(selector, where)
 
 
-def _security(context: Any, where: str, _: Object) -> list[FieldError]:
+def _security(context: Any, where: str, _: Object) -> Errors:
     return pod_security_errors(context, where)
 
 
-def _shared_processes(shared: Any, where: str, spec: Object) -> list[FieldError]:
+def _shared_processes(shared: Any, where: str, spec: Object) -> Errors:
     if not shared or not spec.get("hostPID"):
         return []
     place = f"{where.rpartition('.')[0]}.securityContext.shareProcessNamespace"
     return [invalid(place, shared, "ShareProcessNamespace and HostPID cannot both be enabled")]
 
 
-def _affinity(affinity: Any, where: str, _: Object) -> list[FieldError]:
+def _affinity(affinity: Any, where: str, _: Object) -> Errors:
     return affinity_errors(affinity, where)
 
 
-def _resolver_policy(policy: Any, where: str, spec: Object) -> list[FieldError]:
+def _resolver_policy(policy: Any, where: str, spec: Object) -> Errors:
     """A pod that is resolved by nobody must say by whom it is."""
     if policy != "None":
         return []
@@ -72,25 +77,25 @@ def _resolver_policy(policy: Any, where: str, spec: Object) -> list[FieldError]:
     return []
 
 
-def _resolver(config: Any, where: str, _: Object) -> list[FieldError]:
-    servers, errors = items(config, "nameservers"), []
+def _resolver(config: Any, where: str, _: Object) -> Errors:
+    servers = items(config, "nameservers")
     if len(servers) > _NAMESERVERS_MAX:
         why = f"must not have more than {_NAMESERVERS_MAX} nameservers"
-        errors.append(invalid(f"{where}.nameservers", servers, why))
+        yield invalid(f"{where}.nameservers", servers, why)
     for index, server in enumerate(servers):
-        errors += address_errors(str(server), f"{where}.nameservers[{index}]")
+        yield from address_errors(str(server), f"{where}.nameservers[{index}]")
     for index, search in enumerate(items(config, "searches")):
         if search != "." and not _SEARCH.fullmatch(str(search).removesuffix(".")):
             place, shown = f"{where}.searches[{index}]", str(search).removesuffix(".")
-            errors.append(invalid(place, shown, _SEARCH_WHY))
-    return errors + [
+            yield invalid(place, shown, _SEARCH_WHY)
+    yield from (
         required(place, "must not be empty")
         for option, place in each(parts(config, "options"), f"{where}.options")
         if not text(option, "name")
-    ]
+    )
 
 
-def _readiness_gates(_: Any, where: str, spec: Object) -> list[FieldError]:
+def _readiness_gates(_: Any, where: str, spec: Object) -> Errors:
     return [
         invalid(f"{place}.conditionType", kind, reason)
         for gate, place in each(parts(spec, "readinessGates"), where)
@@ -99,7 +104,7 @@ def _readiness_gates(_: Any, where: str, spec: Object) -> list[FieldError]:
     ]
 
 
-def _scheduling_gates(_: Any, where: str, spec: Object) -> list[FieldError]:
+def _scheduling_gates(_: Any, where: str, spec: Object) -> Errors:
     return [
         invalid(place, name, reason)
         for gate, place in each(parts(spec, "schedulingGates"), where)
@@ -108,42 +113,40 @@ def _scheduling_gates(_: Any, where: str, spec: Object) -> list[FieldError]:
     ]
 
 
-def _spread(_: Any, where: str, spec: Object) -> list[FieldError]:
+def _spread(_: Any, where: str, spec: Object) -> Errors:
     return spread_errors(parts(spec, "topologySpreadConstraints"), where)
 
 
-def _subdomain(name: Any, where: str, _: Object) -> list[FieldError]:
-    return [invalid(where, name, reason) for reason in subdomain_faults(str(name))]
+def _subdomain(name: Any, where: str, _: Object) -> Errors:
+    return faulty(where, name, subdomain_faults(str(name)))
 
 
-def _label(name: Any, where: str, _: Object) -> list[FieldError]:
-    return [invalid(where, name, reason) for reason in label_faults(str(name))]
+def _label(name: Any, where: str, _: Object) -> Errors:
+    return faulty(where, name, label_faults(str(name)))
 
 
-def _deadline(seconds: Any, where: str, _: Object) -> list[FieldError]:
+def _deadline(seconds: Any, where: str, _: Object) -> Errors:
     if isinstance(seconds, int) and not 1 <= seconds <= _DEADLINE_MAX:
         return [invalid(where, seconds, f"must be between 1 and {_DEADLINE_MAX}, inclusive")]
     return []
 
 
-def _tolerations(_: Any, where: str, spec: Object) -> list[FieldError]:
+def _tolerations(_: Any, where: str, spec: Object) -> Errors:
     return toleration_errors(parts(spec, "tolerations"), where)
 
 
-def _host_aliases(_: Any, where: str, spec: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _host_aliases(_: Any, where: str, spec: Object) -> Errors:
     for alias, place in each(parts(spec, "hostAliases"), where):
-        errors += address_errors(text(alias, "ip"), f"{place}.ip")
+        yield from address_errors(text(alias, "ip"), f"{place}.ip")
         for index, host in enumerate(items(alias, "hostnames")):
-            errors += _subdomain(host, f"{place}.hostnames[{index}]", spec)
-    return errors
+            yield from _subdomain(host, f"{place}.hostnames[{index}]", spec)
 
 
-def _preemption(policy: Any, where: str, _: Object) -> list[FieldError]:
+def _preemption(policy: Any, where: str, _: Object) -> Errors:
     return [] if policy in _PREEMPTION else [not_supported(where, policy, _PREEMPTION)]
 
 
-def _system(system: Any, where: str, _: Object) -> list[FieldError]:
+def _system(system: Any, where: str, _: Object) -> Errors:
     name = text(system, "name")
     if not name:
         return [required(f"{where}.name", "cannot be empty")]

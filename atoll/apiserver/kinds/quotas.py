@@ -1,12 +1,6 @@
 """ResourceQuota and LimitRange: how much a namespace may use, and how much each thing in it."""
 
-from atoll.apiserver.fields.error import (
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    required,
-)
+from atoll.apiserver.fields.error import Errors, duplicate, faulty, forbidden, invalid, required
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
 from atoll.apiserver.kinds.rules import IMMUTABLE
 from atoll.apiserver.resource import Strategy
@@ -58,30 +52,28 @@ _EXISTS_WHY = (
 )
 
 
-def _quota_errors(quota: Object) -> list[FieldError]:
+def _quota_errors(quota: Object) -> Errors:
     hard = part(quota, "spec", "hard")
-    errors = []
     for name, amount in sorted(hard.items()):
         where = f"spec.hard[{name}]"
         if "/" not in name and name not in _QUOTA_NAMES and not name.startswith(_QUOTA_PREFIXES):
-            errors += [invalid(where, name, why) for why in _NOT_A_QUOTA]
+            yield from faulty(where, name, _NOT_A_QUOTA)
         value = parse(amount)
         if value is not None and value < 0:
-            errors.append(invalid(where, amount, "must be greater than or equal to 0"))
-    return errors + _scopes_errors(quota, hard) + _selector_errors(quota, hard)
+            yield invalid(where, amount, "must be greater than or equal to 0")
+    yield from _scopes_errors(quota, hard)
+    yield from _selector_errors(quota, hard)
 
 
-def _scopes_errors(quota: Object, hard: Object) -> list[FieldError]:
+def _scopes_errors(quota: Object, hard: Object) -> Errors:
     scopes, where = items(quota, "spec", "scopes"), "spec.scopes"
-    errors = []
     for scope in scopes:
         if scope not in _SCOPES:
-            errors.append(invalid(where, scopes, "unsupported scope"))
+            yield invalid(where, scopes, "unsupported scope")
         strangers = _strangers(scope, hard)
-        errors += [invalid(where, scopes, "unsupported scope applied to resource")] * strangers
+        yield from [invalid(where, scopes, "unsupported scope applied to resource")] * strangers
     if any(pair <= {*scopes} for pair in _OPPOSITES):
-        errors.append(invalid(where, scopes, "conflicting scopes"))
-    return errors
+        yield invalid(where, scopes, "conflicting scopes")
 
 
 def _strangers(scope: str, hard: Object) -> int:
@@ -96,35 +88,34 @@ def _is_standard(name: str) -> bool:
     return name in _QUOTA_NAMES or name.startswith(("requests.", "limits."))
 
 
-def _selector_errors(quota: Object, hard: Object) -> list[FieldError]:
+def _selector_errors(quota: Object, hard: Object) -> Errors:
     selector = part(quota, "spec", "scopeSelector")
-    where, seen, errors = "spec.scopeSelector.matchExpressions", set(), []
+    where, seen = "spec.scopeSelector.matchExpressions", set()
     for need in parts(selector, "matchExpressions"):
         scope, operator = text(need, "scopeName"), text(need, "operator")
         values = items(need, "values")
         seen.add(scope)
         if scope not in _SCOPES:
-            errors.append(invalid(f"{where}.scopeName", scope, "unsupported scope"))
+            yield invalid(f"{where}.scopeName", scope, "unsupported scope")
         why = "unsupported scope applied to resource"
-        errors += [invalid(where, selector, why)] * _strangers(scope, hard)
+        yield from [invalid(where, selector, why)] * _strangers(scope, hard)
         if scope in _NAMELESS and operator != "Exists":
-            errors.append(invalid(f"{where}.operator", operator, _EXISTS_WHY))
+            yield invalid(f"{where}.operator", operator, _EXISTS_WHY)
         if operator in ("In", "NotIn"):
             if not values:
                 why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope"
-                errors.append(required(f"{where}.values", f"{why} selector"))
+                yield required(f"{where}.values", f"{why} selector")
         elif operator in ("Exists", "DoesNotExist"):
             if values:
                 why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope"
-                errors.append(invalid(f"{where}.values", values, f"{why} selector"))
+                yield invalid(f"{where}.values", values, f"{why} selector")
         else:
-            errors.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
+            yield invalid(f"{where}.operator", operator, "not a valid selector operator")
     if any(pair <= seen for pair in _OPPOSITES):
-        errors.append(invalid(where, items(quota, "spec", "scopes"), "conflicting scopes"))
-    return errors
+        yield invalid(where, items(quota, "spec", "scopes"), "conflicting scopes")
 
 
-def _quota_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _quota_update_errors(new: Object, old: Object) -> Errors:
     after, before = items(new, "spec", "scopes"), items(old, "spec", "scopes")
     return [] if {*after} == {*before} else [invalid("spec.scopes", after, IMMUTABLE)]
 
@@ -140,42 +131,38 @@ def _default_limits(limits: Object) -> None:
         limit |= {"defaultRequest": request} if request else {}
 
 
-def _limits_errors(limits: Object) -> list[FieldError]:
-    errors = []
+def _limits_errors(limits: Object) -> Errors:
     seen = set()
     for limit, where in each(parts(limits, "spec", "limits"), "spec.limits"):
         kind = text(limit, "type")
         faults = qualified_faults(kind)
-        errors += [invalid(f"{where}.type", kind, reason) for reason in faults]
+        yield from faulty(f"{where}.type", kind, faults)
         if kind in seen:
-            errors.append(duplicate(f"{where}.type", kind))
+            yield duplicate(f"{where}.type", kind)
         seen.add(kind)
-        errors += _type_errors(limit, kind, where)
-        errors += _limit_errors(limit, where)
-    return errors
+        yield from _type_errors(limit, kind, where)
+        yield from _limit_errors(limit, where)
 
 
-def _type_errors(limit: Object, kind: str, where: str) -> list[FieldError]:
-    errors = []
+def _type_errors(limit: Object, kind: str, where: str) -> Errors:
     for key in ("max", "min"):
         for name in sorted(part(limit, key)):
             if "/" not in name and name not in _QUOTA_NAMES and name != "storage":
                 place, why = f"{where}.{key}[{name}]", _NOT_A_QUOTA[0]
-                errors.append(invalid(place, name, why))
+                yield invalid(place, name, why)
     if kind == "Pod":
         why = "may not be specified when `type` is 'Pod'"
         named = (key for key in ("default", "defaultRequest") if part(limit, key))
-        errors += [forbidden(f"{where}.{key}", why) for key in named]
+        yield from (forbidden(f"{where}.{key}", why) for key in named)
     if kind == "PersistentVolumeClaim" and "storage" not in {
         *part(limit, "min"),
         *part(limit, "max"),
     }:
         why = "either minimum or maximum storage value is required, but neither was provided"
-        errors.append(required(f"{where}.limits", why))
-    return errors
+        yield required(f"{where}.limits", why)
 
 
-def _limit_errors(limit: Object, where: str) -> list[FieldError]:
+def _limit_errors(limit: Object, where: str) -> Errors:
     low, high = part(limit, "min"), part(limit, "max")
     default, request = part(limit, "default"), part(limit, "defaultRequest")
     if limit.get("type") == "Pod":
@@ -199,19 +186,17 @@ def _limit_errors(limit: Object, where: str) -> list[FieldError]:
         ("default", low, low, default, "min value {0} is greater than default value {1}"),
         ("default", high, default, high, "default value {0} is greater than max value {1}"),
     )
-    errors = []
     for field, shown, smaller, larger, why in pairs:
         for name in sorted(smaller):
             below, above = parse(smaller[name]), parse(larger.get(name))
             if below is not None and above is not None and below > above:
                 detail = why.format(smaller[name], larger[name])
-                errors.append(invalid(f"{where}.{field}[{name}]", shown[name], detail))
+                yield invalid(f"{where}.{field}[{name}]", shown[name], detail)
     for name, ratio in sorted(part(limit, "maxLimitRequestRatio").items()):
         value = parse(ratio)
         if value is not None and value < 1:
             place = f"{where}.maxLimitRequestRatio[{name}]"
-            errors.append(invalid(place, ratio, f"ratio {ratio} is less than 1"))
-    return errors
+            yield invalid(place, ratio, f"ratio {ratio} is less than 1")
 
 
 LIMIT_RANGE = Strategy(creates_on_update=True, default=_default_limits, errors=_limits_errors)

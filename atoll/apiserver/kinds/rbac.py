@@ -1,6 +1,6 @@
 """The kinds of rbac.authorization.k8s.io/v1: roles and their bindings."""
 
-from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
+from atoll.apiserver.fields.error import Errors, faulty, invalid, not_supported, required
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, items, part, parts, text
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
@@ -19,92 +19,82 @@ def _default_binding(binding: Object) -> None:
             fill(subject, apiGroup=GROUP)
 
 
-def _role_errors(role: Object) -> list[FieldError]:
+def _role_errors(role: Object) -> Errors:
     return _rules_errors(role, namespaced=True)
 
 
-def _cluster_role_errors(role: Object) -> list[FieldError]:
+def _cluster_role_errors(role: Object) -> Errors:
     return _rules_errors(role, namespaced=False)
 
 
-def _rules_errors(role: Object, *, namespaced: bool) -> list[FieldError]:
-    errors = []
+def _rules_errors(role: Object, *, namespaced: bool) -> Errors:
     for rule, where in each(parts(role, "rules"), "rules"):
-        errors += _rule_errors(rule, where, namespaced=namespaced)
-    return errors
+        yield from _rule_errors(rule, where, namespaced=namespaced)
 
 
-def _rule_errors(rule: Object, where: str, *, namespaced: bool) -> list[FieldError]:
-    errors = []
+def _rule_errors(rule: Object, where: str, *, namespaced: bool) -> Errors:
     if not items(rule, "verbs"):
-        errors.append(required(f"{where}.verbs", "verbs must contain at least one value"))
+        yield required(f"{where}.verbs", "verbs must contain at least one value")
     urls = items(rule, "nonResourceURLs")
     groups, resources = items(rule, "apiGroups"), items(rule, "resources")
     if urls:
         if namespaced:
             why = "namespaced rules cannot apply to non-resource URLs"
-            errors.append(invalid(f"{where}.nonResourceURLs", urls, why))
+            yield invalid(f"{where}.nonResourceURLs", urls, why)
         if groups or resources or items(rule, "resourceNames"):
             why = "rules cannot apply to both regular resources and non-resource URLs"
-            errors.append(invalid(f"{where}.nonResourceURLs", urls, why))
-        return errors
+            yield invalid(f"{where}.nonResourceURLs", urls, why)
+        return
     if not groups:
-        why = "resource rules must supply at least one api group"
-        errors.append(required(f"{where}.apiGroups", why))
+        yield required(f"{where}.apiGroups", "resource rules must supply at least one api group")
     if not resources:
-        why = "resource rules must supply at least one resource"
-        errors.append(required(f"{where}.resources", why))
-    return errors
+        yield required(f"{where}.resources", "resource rules must supply at least one resource")
 
 
-def _binding_errors(binding: Object) -> list[FieldError]:
+def _binding_errors(binding: Object) -> Errors:
     return _reference_errors(binding, ("Role", "ClusterRole"), namespaced=True)
 
 
-def _cluster_binding_errors(binding: Object) -> list[FieldError]:
+def _cluster_binding_errors(binding: Object) -> Errors:
     return _reference_errors(binding, ("ClusterRole",), namespaced=False)
 
 
-def _reference_errors(
-    binding: Object, kinds: tuple[str, ...], *, namespaced: bool
-) -> list[FieldError]:
+def _reference_errors(binding: Object, kinds: tuple[str, ...], *, namespaced: bool) -> Errors:
     role = part(binding, "roleRef")
-    errors = []
     if role.get("apiGroup") != GROUP:
-        errors.append(not_supported("roleRef.apiGroup", role.get("apiGroup", ""), (GROUP,)))
+        yield not_supported("roleRef.apiGroup", role.get("apiGroup", ""), (GROUP,))
     if role.get("kind") not in kinds:
-        errors.append(not_supported("roleRef.kind", role.get("kind", ""), kinds))
+        yield not_supported("roleRef.kind", role.get("kind", ""), kinds)
     name = text(role, "name")
     if not name:
-        errors.append(required("roleRef.name"))
-    errors += [invalid("roleRef.name", name, why) for why in path_segment_faults(name)]
+        yield required("roleRef.name")
+    yield from faulty("roleRef.name", name, path_segment_faults(name))
     for subject, where in each(parts(binding, "subjects"), "subjects"):
-        errors += _subject_errors(subject, where, namespaced=namespaced)
-    return errors
+        yield from _subject_errors(subject, where, namespaced=namespaced)
 
 
-def _subject_errors(subject: Object, where: str, *, namespaced: bool) -> list[FieldError]:
+def _subject_errors(subject: Object, where: str, *, namespaced: bool) -> Errors:
     name, group = text(subject, "name"), text(subject, "apiGroup")
-    errors = [] if name else [required(f"{where}.name")]
+    if not name:
+        yield required(f"{where}.name")
     match subject.get("kind"):
         case "ServiceAccount":
-            errors += [
+            yield from (
                 invalid(f"{where}.name", name, why) for why in subdomain_faults(name) if name
-            ]
+            )
             if group:
-                errors.append(not_supported(f"{where}.apiGroup", group, ("",)))
+                yield not_supported(f"{where}.apiGroup", group, ("",))
             if not namespaced and not text(subject, "namespace"):
-                errors.append(required(f"{where}.namespace"))
+                yield required(f"{where}.namespace")
         case "User" | "Group":
             if group != GROUP:
-                errors.append(not_supported(f"{where}.apiGroup", group, (GROUP,)))
+                yield not_supported(f"{where}.apiGroup", group, (GROUP,))
         case kind:
             kinds = ("ServiceAccount", "User", "Group")
-            errors.append(not_supported(f"{where}.kind", kind or "", kinds))
-    return errors
+            yield not_supported(f"{where}.kind", kind or "", kinds)
 
 
-def _role_unchanged(new: Object, old: Object) -> list[FieldError]:
+def _role_unchanged(new: Object, old: Object) -> Errors:
     role = part(new, "roleRef")
     if role == part(old, "roleRef"):
         return []

@@ -1,10 +1,18 @@
 """Rules that many kinds share: numbers, choices, ports, keys, references, what may not change."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
+from atoll.apiserver.fields.error import (
+    Errors,
+    faulty,
+    forbidden,
+    invalid,
+    named,
+    not_supported,
+    required,
+)
 from atoll.apiserver.kinds.reading import Object, at, text
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
 
@@ -28,7 +36,7 @@ PORT_RANGE = "must be between 1 and 65535, inclusive"
 IMMUTABLE = "field is immutable"
 
 
-def not_negative(obj: Object, path: str, *keys: str) -> list[FieldError]:
+def not_negative(obj: Object, path: str, *keys: str) -> Errors:
     """Each of these numbers, where given, must be 0 or more."""
     return [
         invalid(f"{path}.{key}", obj[key], NOT_NEGATIVE)
@@ -37,7 +45,7 @@ def not_negative(obj: Object, path: str, *keys: str) -> list[FieldError]:
     ]
 
 
-def one_of(obj: Object, path: str, key: str, allowed: Sequence[str]) -> list[FieldError]:
+def one_of(obj: Object, path: str, key: str, allowed: Sequence[str]) -> Errors:
     """This field, where given, must be one of these."""
     value = obj.get(key)
     if value is None or value in allowed:
@@ -45,13 +53,13 @@ def one_of(obj: Object, path: str, key: str, allowed: Sequence[str]) -> list[Fie
     return [not_supported(f"{path}.{key}", value, allowed)]
 
 
-def port_errors(port: Any, where: str) -> list[FieldError]:
+def port_errors(port: Any, where: str) -> Errors:
     if isinstance(port, int) and not 1 <= port <= 65535:
         return [invalid(where, port, PORT_RANGE)]
     return []
 
 
-def port_name_errors(name: str, where: str) -> list[FieldError]:
+def port_name_errors(name: str, where: str) -> Errors:
     """What ports may be called: at most 15 of a-z, 0-9 and hyphens, with a letter."""
     reasons = []
     if len(name) > 15:
@@ -64,10 +72,10 @@ def port_name_errors(name: str, where: str) -> list[FieldError]:
         reasons.append("must not contain consecutive hyphens")
     if name.startswith("-") or name.endswith("-"):
         reasons.append("must not begin or end with a hyphen")
-    return [invalid(where, name, reason) for reason in reasons]
+    return faulty(where, name, reasons)
 
 
-def share_errors(value: Any, where: str) -> list[FieldError]:
+def share_errors(value: Any, where: str) -> Errors:
     """A number of pods, or a percentage of them."""
     if isinstance(value, str):
         return [] if _PERCENT.fullmatch(value) else [invalid(where, value, _PERCENT_WHY)]
@@ -76,7 +84,7 @@ def share_errors(value: Any, where: str) -> list[FieldError]:
     return []
 
 
-def above_all(value: Any, where: str) -> list[FieldError]:
+def above_all(value: Any, where: str) -> Errors:
     """A percentage that may not be more than everything."""
     if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100:
         return [invalid(where, value, "must not be greater than 100%")]
@@ -87,7 +95,7 @@ def is_zero_share(value: Any) -> bool:
     return value in (None, 0) or (isinstance(value, str) and value.rstrip("%").strip("0") == "")
 
 
-def key_errors(data: Object, path: str) -> list[FieldError]:
+def key_errors(data: Object, path: str) -> Errors:
     """The keys of a ConfigMap's or Secret's data, which become file names."""
     if are_config_keys(data):
         return []
@@ -122,7 +130,7 @@ def config_key_faults(key: str) -> list[str]:
     return reasons
 
 
-def unchanged(new: Object, old: Object, *path: str) -> list[FieldError]:
+def unchanged(new: Object, old: Object, *path: str) -> Errors:
     """The field at this path may not change."""
     value = at(new, *path)
     if value == at(old, *path):
@@ -130,50 +138,49 @@ def unchanged(new: Object, old: Object, *path: str) -> list[FieldError]:
     return [invalid(".".join(path), value, IMMUTABLE)]
 
 
-def frozen_data(new: Object, old: Object, *keys: str) -> list[FieldError]:
+def fixed(*paths: Sequence[str]) -> Callable[[Object, Object], Errors]:
+    """None of the fields at these paths may change."""
+    return lambda new, old: [error for path in paths for error in unchanged(new, old, *path)]
+
+
+def frozen_data(new: Object, old: Object, *keys: str) -> Errors:
     """What an object marked `immutable` no longer allows: changing its data, or losing the mark."""
     if not old.get("immutable"):
-        return []
+        return
     why = "field is immutable when `immutable` is set"
-    errors = [] if new.get("immutable") else [forbidden("immutable", why)]
-    return errors + [
-        forbidden(key, why) for key in keys if (new.get(key) or {}) != (old.get(key) or {})
-    ]
+    if not new.get("immutable"):
+        yield forbidden("immutable", why)
+    yield from (forbidden(key, why) for key in keys if (new.get(key) or {}) != (old.get(key) or {}))
 
 
 _PATH_PATTERN = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _PATH = re.compile(_PATH_PATTERN)
 
 
-def named_errors(reference: Object, where: str, *keys: str) -> list[FieldError]:
+def named_errors(reference: Object, where: str, *keys: str) -> Errors:
     """Each of these must be given, and be fit to stand in a path."""
-    errors: list[FieldError] = []
     for key in keys:
         value, place = text(reference, key), f"{where}.{key}"
-        if value:
-            errors += [invalid(place, value, reason) for reason in path_segment_faults(value)]
-        else:
-            errors.append(required(place))
-    return errors
+        yield from named(place, value, path_segment_faults)
 
 
-def api_group_errors(reference: Object, where: str) -> list[FieldError]:
+def api_group_errors(reference: Object, where: str) -> Errors:
     """The group of what is pointed to, where it is given."""
     group = reference.get("apiGroup")
     if group is None:
         return []
-    return [invalid(f"{where}.apiGroup", group, reason) for reason in subdomain_faults(group)]
+    return faulty(f"{where}.apiGroup", group, subdomain_faults(group))
 
 
-def prefixed_path_errors(path: str, where: str) -> list[FieldError]:
+def prefixed_path_errors(path: str, where: str) -> Errors:
     """A path under a domain, as controllers are called: acme.io/foo."""
     if not path:
-        return [required(where)]
+        yield required(where)
+        return
     host, _, rest = path.partition("/")
     if not host or not rest:
-        return [invalid(where, path, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    errors = [invalid(where, host, reason) for reason in subdomain_faults(host)]
+        yield invalid(where, path, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        return
+    yield from faulty(where, host, subdomain_faults(host))
     if not _PATH.fullmatch(rest):
-        why = f"Invalid path (regex used for validation is '{_PATH_PATTERN}')"
-        errors.append(invalid(where, rest, why))
-    return errors
+        yield invalid(where, rest, f"Invalid path (regex used for validation is '{_PATH_PATTERN}')")

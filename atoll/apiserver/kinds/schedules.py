@@ -5,7 +5,7 @@ import zoneinfo
 from datetime import timedelta
 from functools import cache
 
-from atoll.apiserver.fields.error import FieldError, invalid, required
+from atoll.apiserver.fields.error import Errors, invalid, required
 
 _MACROS = {
     "@yearly": "0 0 1 1 *",
@@ -37,18 +37,17 @@ class _NoScheduleError(ValueError):
     """Why something is no schedule."""
 
 
-def schedule_errors(schedule: str, where: str) -> list[FieldError]:
+def schedule_errors(schedule: str, where: str) -> Errors:
     if not schedule:
-        return [required(where)]
-    errors = []
+        yield required(where)
+        return
     try:
         schedule_fields(schedule)
     except _NoScheduleError as fault:
-        errors.append(invalid(where, schedule, str(fault)))
+        yield invalid(where, schedule, str(fault))
     if "TZ" in schedule:
         why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        errors.append(invalid(where, schedule, why))
-    return errors
+        yield invalid(where, schedule, why)
 
 
 def schedule_fields(schedule: str) -> list[list[range]]:
@@ -123,7 +122,7 @@ def _number(text: str, names: dict[str, int]) -> int:
     return int(text[:20])
 
 
-def zone_errors(zone: str | None, where: str) -> list[FieldError]:
+def zone_errors(zone: str | None, where: str) -> Errors:
     """A time zone by its name; where this machine knows no zones, any name will do."""
     if zone is None:
         return []

@@ -2,19 +2,12 @@
 
 Which pods go first, what runs their containers, and how many of them may be missing."""
 
-from atoll.apiserver.fields.error import (
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-)
+from atoll.apiserver.fields.error import Errors, duplicate, forbidden, invalid, named, not_supported
 from atoll.apiserver.kinds.affinity import toleration_errors
 from atoll.apiserver.kinds.amounts import amounts_errors
 from atoll.apiserver.kinds.labels import label_errors, selector_errors
 from atoll.apiserver.kinds.reading import Object, each, fill, number, part, parts, text
-from atoll.apiserver.kinds.rules import above_all, not_negative, share_errors, unchanged
+from atoll.apiserver.kinds.rules import above_all, fixed, not_negative, share_errors, unchanged
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults
 
@@ -28,30 +21,26 @@ def _default_priority(priority: Object) -> None:
     fill(priority, preemptionPolicy="PreemptLowerPriority")
 
 
-def _priority_errors(priority: Object) -> list[FieldError]:
+def _priority_errors(priority: Object) -> Errors:
     name, value = text(priority, "metadata", "name"), number(priority, "value")
-    errors = []
     if name.startswith("system-"):
         if SYSTEM.get(name) != value:
             why = (
                 "priority class names with 'system-' prefix are reserved for system use only."
                 f" error: {name} is not a known system priority class"
             )
-            errors.append(forbidden("metadata.name", why))
+            yield forbidden("metadata.name", why)
     elif value > HIGHEST:
-        why = f"maximum allowed value of a user defined priority is {HIGHEST}"
-        errors.append(forbidden("value", why))
+        yield forbidden("value", f"maximum allowed value of a user defined priority is {HIGHEST}")
     policy = priority.get("preemptionPolicy")
     if policy not in _POLICIES:
-        errors.append(not_supported("preemptionPolicy", policy, _POLICIES))
-    return errors
+        yield not_supported("preemptionPolicy", policy, _POLICIES)
 
 
-def _priority_update_errors(new: Object, old: Object) -> list[FieldError]:
-    errors = []
+def _priority_update_errors(new: Object, old: Object) -> Errors:
     if number(new, "value") != number(old, "value"):
-        errors.append(forbidden("value", "may not be changed in an update."))
-    return errors + unchanged(new, old, "preemptionPolicy")
+        yield forbidden("value", "may not be changed in an update.")
+    yield from unchanged(new, old, "preemptionPolicy")
 
 
 PRIORITY_CLASS = Strategy(
@@ -66,21 +55,19 @@ _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 
 
-def _budget_errors(budget: Object) -> list[FieldError]:
+def _budget_errors(budget: Object) -> Errors:
     spec = part(budget, "spec")
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
-    errors = []
     if least is not None and most is not None:
-        why = "minAvailable and maxUnavailable cannot be both set"
-        errors.append(invalid("spec", _go(spec), why))
+        yield invalid("spec", _go(spec), "minAvailable and maxUnavailable cannot be both set")
     for key, share in (("minAvailable", least), ("maxUnavailable", most)):
-        errors += share_errors(share, f"spec.{key}") + above_all(share, f"spec.{key}")
-    errors += selector_errors(part(spec, "selector"), "spec.selector")
+        yield from share_errors(share, f"spec.{key}")
+        yield from above_all(share, f"spec.{key}")
+    yield from selector_errors(part(spec, "selector"), "spec.selector")
     policy = spec.get("unhealthyPodEvictionPolicy")
     if policy is not None and policy not in _EVICTION_POLICIES:
         where = "spec.unhealthyPodEvictionPolicy"
-        errors.append(not_supported(where, policy, _EVICTION_POLICIES))
-    return errors
+        yield not_supported(where, policy, _EVICTION_POLICIES)
 
 
 def _go(spec: Object) -> Object:
@@ -93,7 +80,7 @@ def _go(spec: Object) -> Object:
     }
 
 
-def _status_errors(budget: Object) -> list[FieldError]:
+def _status_errors(budget: Object) -> Errors:
     return not_negative(part(budget, "status"), "status", *_COUNTS)
 
 
@@ -106,32 +93,25 @@ POD_DISRUPTION_BUDGET = Strategy(
 )
 
 
-def _class_errors(runtime: Object) -> list[FieldError]:
+def _class_errors(runtime: Object) -> Errors:
     handler = text(runtime, "handler")
-    errors = [invalid("handler", handler, reason) for reason in label_faults(handler)]
-    if not handler:
-        errors = [required("handler")]
-    errors += amounts_errors(part(runtime, "overhead", "podFixed"), "overhead.limits")
+    yield from named("handler", handler, label_faults)
+    yield from amounts_errors(part(runtime, "overhead", "podFixed"), "overhead.limits")
     scheduling = part(runtime, "scheduling")
-    errors += label_errors(part(scheduling, "nodeSelector"), "scheduling.nodeSelector")
+    yield from label_errors(part(scheduling, "nodeSelector"), "scheduling.nodeSelector")
     tolerations, where = parts(scheduling, "tolerations"), "scheduling.tolerations"
-    errors += toleration_errors(tolerations, where)
+    yield from toleration_errors(tolerations, where)
     seen = []
     for toleration, place in each(tolerations, where):
         key = [toleration.get(name) for name in ("key", "operator", "value", "effect")]
         if key in seen:
-            errors.append(duplicate(place, toleration))
+            yield duplicate(place, toleration)
         seen.append(key)
-    return errors
-
-
-def _class_update_errors(new: Object, old: Object) -> list[FieldError]:
-    return unchanged(new, old, "handler")
 
 
 RUNTIME_CLASS = Strategy(
     unconditional_update=False,
     creates_on_update=True,
     errors=_class_errors,
-    update_errors=_class_update_errors,
+    update_errors=fixed(["handler"]),
 )

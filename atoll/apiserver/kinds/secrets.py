@@ -5,7 +5,7 @@ from binascii import Error
 
 import msgspec
 
-from atoll.apiserver.fields.error import FieldError, invalid, required
+from atoll.apiserver.fields.error import Errors, FieldError, invalid, required
 from atoll.apiserver.kinds.reading import Object, fill, part, text
 from atoll.apiserver.kinds.rules import frozen_data, key_errors, unchanged
 from atoll.apiserver.resource import Strategy
@@ -32,16 +32,16 @@ def _default_secret(secret: Object) -> None:
     fill(secret, type="Opaque")
 
 
-def _secret_errors(secret: Object) -> list[FieldError]:
+def _secret_errors(secret: Object) -> Errors:
     data = part(secret, "data")
-    errors = key_errors(data, "data")
+    yield from key_errors(data, "data")
     if sum(len(str(value)) * 3 // 4 for value in data.values()) > _DATA_MAX:
         detail = f"may not be more than {_DATA_MAX} bytes"
-        errors.append(FieldError("FieldValueTooLong", "data", None, detail))
-    return errors + _type_errors(secret, data)
+        yield FieldError("FieldValueTooLong", "data", None, detail)
+    yield from _type_errors(secret, data)
 
 
-def _type_errors(secret: Object, data: Object) -> list[FieldError]:
+def _type_errors(secret: Object, data: Object) -> Errors:
     kind = text(secret, "type")
     if kind == "kubernetes.io/service-account-token":
         annotations = part(secret, "metadata", "annotations")
@@ -50,15 +50,17 @@ def _type_errors(secret: Object, data: Object) -> list[FieldError]:
         either = ("username", "password")
         return [] if any(key in data for key in either) else _missing(data, either)
     if kind in _JSON:
-        return _missing(data, (_JSON[kind],)) or _json_errors(data, _JSON[kind])
+        return _json_errors(data, _JSON[kind])
     return _missing(data, _NEEDED.get(kind, ()))
 
 
-def _missing(data: Object, keys: tuple[str, ...]) -> list[FieldError]:
+def _missing(data: Object, keys: tuple[str, ...]) -> Errors:
     return [required(f"data[{key}]") for key in keys if key not in data]
 
 
-def _json_errors(data: Object, key: str) -> list[FieldError]:
+def _json_errors(data: Object, key: str) -> Errors:
+    if key not in data:
+        return _missing(data, (key,))
     try:
         content = b64decode(str(data[key]))
         msgspec.json.decode(content)
@@ -73,8 +75,8 @@ def _json_errors(data: Object, key: str) -> list[FieldError]:
     return []
 
 
-def _secret_update_errors(new: Object, old: Object) -> list[FieldError]:
-    return unchanged(new, old, "type") + frozen_data(new, old, "data")
+def _secret_update_errors(new: Object, old: Object) -> Errors:
+    return [*unchanged(new, old, "type"), *frozen_data(new, old, "data")]
 
 
 SECRET = Strategy(

@@ -7,14 +7,20 @@ Services are known (`admitting.addresses`).
 from typing import Any
 
 from atoll.apiserver.fields.error import (
-    FieldError,
+    Errors,
     duplicate,
+    faulty,
     forbidden,
     invalid,
     not_supported,
     required,
 )
-from atoll.apiserver.kinds.addresses import address_errors, address_of, network_errors
+from atoll.apiserver.kinds.addresses import (
+    address_errors,
+    address_faults,
+    address_of,
+    network_errors,
+)
 from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.reading import (
     Object,
@@ -130,56 +136,54 @@ def _has_node_ports(spec: Object) -> bool:
     return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
-def _service_errors(service: Object) -> list[FieldError]:
+def _service_errors(service: Object) -> Errors:
     spec = part(service, "spec")
     kind, ports = text(spec, "type"), parts(spec, "ports")
-    errors = _type_errors(spec, kind)
+    yield from _type_errors(spec, kind)
     names: set[str] = set()
     for port, where in each(ports, "spec.ports"):
-        errors += _port_errors(port, where, names, alone=len(ports) == 1)
-    errors += label_errors(part(spec, "selector"), "spec.selector")
+        yield from _port_errors(port, where, names, alone=len(ports) == 1)
+    yield from label_errors(part(spec, "selector"), "spec.selector")
     if spec.get("sessionAffinity") not in ("ClientIP", "None"):
         affinity = spec.get("sessionAffinity")
-        errors.append(not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None")))
+        yield not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None"))
     elif spec["sessionAffinity"] == "ClientIP":
-        errors += _stickiness_errors(spec)
+        yield from _stickiness_errors(spec)
     for index, address in enumerate(items(spec, "externalIPs")):
-        errors += _external_errors(str(address), f"spec.externalIPs[{index}]")
+        yield from _external_errors(str(address), f"spec.externalIPs[{index}]")
     if kind not in _TYPES:
-        errors.append(not_supported("spec.type", kind, _TYPES))
+        yield not_supported("spec.type", kind, _TYPES)
     if kind == "ClusterIP":
         why = "may not be used when `type` is 'ClusterIP'"
         for port, where in each(ports, "spec.ports"):
-            errors += [forbidden(f"{where}.nodePort", why)] if port.get("nodePort") else []
-    errors += _ports_twice(ports)
-    errors += _source_range_errors(spec, kind)
+            if port.get("nodePort"):
+                yield forbidden(f"{where}.nodePort", why)
+    yield from _ports_twice(ports)
+    yield from _source_range_errors(spec, kind)
     policy = spec.get("internalTrafficPolicy")
     if policy is not None and policy not in _POLICIES:
-        errors.append(not_supported("spec.internalTrafficPolicy", policy, _POLICIES))
-    return errors + _outside_policy_errors(spec, kind)
+        yield not_supported("spec.internalTrafficPolicy", policy, _POLICIES)
+    yield from _outside_policy_errors(spec, kind)
 
 
-def _type_errors(spec: Object, kind: str) -> list[FieldError]:
+def _type_errors(spec: Object, kind: str) -> Errors:
     headless = spec.get("clusterIP") == "None"
-    errors = []
     if not parts(spec, "ports") and not headless and kind != "ExternalName":
-        errors.append(required("spec.ports"))
+        yield required("spec.ports")
     if kind in ("NodePort", "LoadBalancer") and headless:
-        why = f"may not be set to 'None' for {kind} services"
-        errors.append(invalid("spec.clusterIPs[0]", "None", why))
+        yield invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")
     if kind == "ExternalName":
         if items(spec, "clusterIPs") or spec.get("clusterIP"):
-            errors.append(forbidden("spec.clusterIPs", "may not be set for ExternalName services"))
+            yield forbidden("spec.clusterIPs", "may not be set for ExternalName services")
         name = text(spec, "externalName").removesuffix(".")
         if name:
             faults = subdomain_faults(name)
-            errors += [invalid("spec.externalName", name, reason) for reason in faults]
+            yield from faulty("spec.externalName", name, faults)
         else:
-            errors.append(required("spec.externalName"))
-    return errors
+            yield required("spec.externalName")
 
 
-def _stickiness_errors(spec: Object) -> list[FieldError]:
+def _stickiness_errors(spec: Object) -> Errors:
     seconds = number(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
     if 0 < seconds <= _STICKY_MAX_S:
         return []
@@ -187,10 +191,10 @@ def _stickiness_errors(spec: Object) -> list[FieldError]:
     return [invalid(where, seconds, f"must be greater than 0 and less than {_STICKY_MAX_S}")]
 
 
-def _external_errors(address: str, where: str) -> list[FieldError]:
-    errors, found = address_errors(address, where), address_of(address)
-    if errors or found is None:
-        return errors
+def _external_errors(address: str, where: str) -> Errors:
+    faults, found = address_faults(address), address_of(address)
+    if faults or found is None:
+        return faulty(where, address, faults)
     if found.is_unspecified:
         why = f"may not be unspecified ({address})"
     elif found.is_loopback:
@@ -202,9 +206,9 @@ def _external_errors(address: str, where: str) -> list[FieldError]:
     return [invalid(where, address, why)]
 
 
-def _ports_twice(ports: list[Object]) -> list[FieldError]:
+def _ports_twice(ports: list[Object]) -> Errors:
     """Ports of one protocol must differ in their number."""
-    errors, seen = [], set()
+    seen = set()
     for port, where in each(ports, "spec.ports"):
         key = (port.get("protocol"), port.get("port"))
         if key in seen:
@@ -216,24 +220,21 @@ def _ports_twice(ports: list[Object]) -> list[FieldError]:
                 "TargetPort": 0,
                 "NodePort": 0,
             }
-            errors.append(duplicate(where, shown))
+            yield duplicate(where, shown)
         seen.add(key)
-    return errors
 
 
-def _source_range_errors(spec: Object, kind: str) -> list[FieldError]:
+def _source_range_errors(spec: Object, kind: str) -> Errors:
     ranges, where = items(spec, "loadBalancerSourceRanges"), "spec.LoadBalancerSourceRanges"
     if not ranges:
-        return []
-    errors = []
+        return
     if kind != "LoadBalancer":
-        errors.append(forbidden(where, "may only be used when `type` is 'LoadBalancer'"))
+        yield forbidden(where, "may only be used when `type` is 'LoadBalancer'")
     for index, cidr in enumerate(ranges):
-        errors += network_errors(str(cidr).strip(), f"{where}[{index}]")
-    return errors
+        yield from network_errors(str(cidr).strip(), f"{where}[{index}]")
 
 
-def _outside_policy_errors(spec: Object, kind: str) -> list[FieldError]:
+def _outside_policy_errors(spec: Object, kind: str) -> Errors:
     policy, where = text(spec, "externalTrafficPolicy"), "spec.externalTrafficPolicy"
     reachable = kind in ("NodePort", "LoadBalancer") or bool(items(spec, "externalIPs"))
     if not policy:
@@ -243,29 +244,29 @@ def _outside_policy_errors(spec: Object, kind: str) -> list[FieldError]:
     return [] if policy in _POLICIES else [not_supported(where, policy, _POLICIES)]
 
 
-def _port_errors(port: Object, where: str, names: set[str], *, alone: bool) -> list[FieldError]:
+def _port_errors(port: Object, where: str, names: set[str], *, alone: bool) -> Errors:
     name = text(port, "name")
-    errors = []
     if not name:
-        errors += [] if alone else [required(f"{where}.name")]
+        if not alone:
+            yield required(f"{where}.name")
     elif reasons := label_faults(name):
-        errors += [invalid(f"{where}.name", name, reason) for reason in reasons]
+        yield from faulty(f"{where}.name", name, reasons)
     elif name in names:
-        errors.append(duplicate(f"{where}.name", name))
+        yield duplicate(f"{where}.name", name)
     names.add(name)
-    errors += port_errors(port.get("port", 0), f"{where}.port")
+    yield from port_errors(port.get("port", 0), f"{where}.port")
     if port.get("protocol") not in _PROTOCOLS:
-        errors.append(not_supported(f"{where}.protocol", port.get("protocol"), _PROTOCOLS))
+        yield not_supported(f"{where}.protocol", port.get("protocol"), _PROTOCOLS)
     target, speaks = port.get("targetPort"), port.get("appProtocol")
     if isinstance(target, str):
-        errors += port_name_errors(target, f"{where}.targetPort")
+        yield from port_name_errors(target, f"{where}.targetPort")
     else:
-        errors += port_errors(target, f"{where}.targetPort")
+        yield from port_errors(target, f"{where}.targetPort")
     faults = qualified_faults(speaks) if isinstance(speaks, str) else []
-    return errors + [invalid(f"{where}.appProtocol", speaks, reason) for reason in faults]
+    yield from faulty(f"{where}.appProtocol", speaks, faults)
 
 
-def _service_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _service_update_errors(new: Object, old: Object) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     if "ExternalName" in (after.get("type"), before.get("type")):
         return []
@@ -282,28 +283,24 @@ def _default_endpoints(endpoints: Object) -> None:
             fill(port, protocol="TCP")
 
 
-def _endpoints_errors(endpoints: Object) -> list[FieldError]:
-    errors = []
+def _endpoints_errors(endpoints: Object) -> Errors:
     for subset, where in each(parts(endpoints, "subsets"), "subsets"):
         if not items(subset, "addresses") and not items(subset, "notReadyAddresses"):
-            why = "must specify `addresses` or `notReadyAddresses`"
-            errors.append(required(where, why))
+            yield required(where, "must specify `addresses` or `notReadyAddresses`")
         for kind in ("addresses", "notReadyAddresses"):
             for address, place in each(parts(subset, kind), f"{where}.{kind}"):
-                errors += _address_errors(text(address, "ip"), f"{place}.ip")
+                yield from _address_errors(text(address, "ip"), f"{place}.ip")
         ports = parts(subset, "ports")
         for port, place in each(ports, f"{where}.ports"):
             if not text(port, "name") and len(ports) > 1:
-                errors.append(required(f"{place}.name"))
-            errors += port_errors(port.get("port", 0), f"{place}.port")
-    return errors
+                yield required(f"{place}.name")
+            yield from port_errors(port.get("port", 0), f"{place}.port")
 
 
-def _address_errors(address: str, where: str) -> list[FieldError]:
-    errors = address_errors(address, where)
+def _address_errors(address: str, where: str) -> Errors:
+    yield from address_errors(address, where)
     if address_of(address) is None:
-        errors.append(invalid(where, address, "must be a valid IP address"))
-    return errors
+        yield invalid(where, address, "must be a valid IP address")
 
 
 SERVICE = Strategy(

@@ -2,9 +2,17 @@
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from atoll.apiserver.fields.error import FieldError, duplicate, invalid, not_supported, required
+from atoll.apiserver.fields.error import (
+    Errors,
+    FieldError,
+    duplicate,
+    faulty,
+    invalid,
+    not_supported,
+    required,
+)
 from atoll.apiserver.kinds.reading import Object, each, fill, items, parts, text
-from atoll.apiserver.kinds.rules import unchanged
+from atoll.apiserver.kinds.rules import fixed
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults
 
@@ -22,50 +30,49 @@ def _default_slice(piece: Object) -> None:
             port["name"] = ""
 
 
-def _slice_errors(piece: Object) -> list[FieldError]:
+def _slice_errors(piece: Object) -> Errors:
     kind = text(piece, "addressType")
-    errors = []
     if not kind:
-        errors.append(required("addressType"))
+        yield required("addressType")
     elif kind not in _TYPES:
-        errors.append(not_supported("addressType", kind, _TYPES))
+        yield not_supported("addressType", kind, _TYPES)
     endpoints, ports = parts(piece, "endpoints"), parts(piece, "ports")
-    errors += _too_many("endpoints", len(endpoints), _ENDPOINTS_MAX)
+    yield from _too_many("endpoints", len(endpoints), _ENDPOINTS_MAX)
     for endpoint, where in each(endpoints, "endpoints"):
-        errors += _endpoint_errors(endpoint, where, kind)
-    errors += _too_many("ports", len(ports), _PORTS_MAX)
-    return errors + _ports_errors(ports)
+        yield from _endpoint_errors(endpoint, where, kind)
+    yield from _too_many("ports", len(ports), _PORTS_MAX)
+    yield from _ports_errors(ports)
 
 
-def _too_many(where: str, count: int, most: int) -> list[FieldError]:
+def _too_many(where: str, count: int, most: int) -> Errors:
     if count <= most:
         return []
     return [FieldError("FieldValueTooMany", where, count, f"must have at most {most} items")]
 
 
-def _endpoint_errors(endpoint: Object, where: str, kind: str) -> list[FieldError]:
+def _endpoint_errors(endpoint: Object, where: str, kind: str) -> Errors:
     addresses = items(endpoint, "addresses")
     if not addresses:
-        return [required(f"{where}.addresses", "must contain at least 1 address")]
-    errors = _too_many(f"{where}.addresses", len(addresses), _ADDRESSES_MAX)
+        yield required(f"{where}.addresses", "must contain at least 1 address")
+        return
+    yield from _too_many(f"{where}.addresses", len(addresses), _ADDRESSES_MAX)
     for index, address in enumerate(addresses):
-        errors += _address_errors(str(address), f"{where}.addresses[{index}]", kind)
-    return errors
+        yield from _address_errors(str(address), f"{where}.addresses[{index}]", kind)
 
 
-def _address_errors(address: str, where: str, kind: str) -> list[FieldError]:
+def _address_errors(address: str, where: str, kind: str) -> Errors:
     if kind not in ("IPv4", "IPv6"):
-        return []
+        return
     try:
         found = ip_address(address)
     except ValueError:
         why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-        return [invalid(where, address, why)]
-    errors = []
+        yield invalid(where, address, why)
+        return
     if f"IPv{found.version}" != kind:
         whole = where.rpartition("[")[0]
-        errors.append(invalid(whole, address, f"must be an {kind} address"))
-    return errors + [invalid(where, address, why) for why in _unfit(found)]
+        yield invalid(whole, address, f"must be an {kind} address")
+    yield from faulty(where, address, _unfit(found))
 
 
 def _unfit(address: IPv4Address | IPv6Address) -> list[str]:
@@ -79,23 +86,17 @@ def _unfit(address: IPv4Address | IPv6Address) -> list[str]:
     return []
 
 
-def _ports_errors(ports: list[Object]) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _ports_errors(ports: list[Object]) -> Errors:
     names: set[str] = set()
     for port, where in each(ports, "ports"):
         name = text(port, "name")
         if name in names:
-            errors.append(duplicate(f"{where}.name", name))
+            yield duplicate(f"{where}.name", name)
         elif name:
-            errors += [invalid(f"{where}.name", name, why) for why in label_faults(name)]
+            yield from faulty(f"{where}.name", name, label_faults(name))
         names.add(name)
         if port.get("protocol") not in _PROTOCOLS:
-            errors.append(not_supported(f"{where}.protocol", port.get("protocol"), _PROTOCOLS))
-    return errors
-
-
-def _slice_update_errors(new: Object, old: Object) -> list[FieldError]:
-    return unchanged(new, old, "addressType")
+            yield not_supported(f"{where}.protocol", port.get("protocol"), _PROTOCOLS)
 
 
 ENDPOINT_SLICE = Strategy(
@@ -103,5 +104,5 @@ ENDPOINT_SLICE = Strategy(
     counts=("labels",),
     default=_default_slice,
     errors=_slice_errors,
-    update_errors=_slice_update_errors,
+    update_errors=fixed(["addressType"]),
 )

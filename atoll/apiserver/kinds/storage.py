@@ -1,10 +1,10 @@
 """PersistentVolume, PersistentVolumeClaim and StorageClass: how they are written."""
 
-from atoll.apiserver.fields.error import FieldError, forbidden, invalid, not_supported, required
+from atoll.apiserver.fields.error import Errors, faulty, forbidden, invalid, not_supported, required
 from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.podspec import default_claim_spec, default_source
 from atoll.apiserver.kinds.reading import Object, fill, grown, items, part, text
-from atoll.apiserver.kinds.rules import one_of, unchanged
+from atoll.apiserver.kinds.rules import fixed, one_of
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults, subdomain_faults
 from atoll.model.quantity import parse
@@ -35,24 +35,24 @@ def _default_volume(volume: Object) -> None:
     fill(grown(volume, "status"), phase="Pending")
 
 
-def _volume_errors(volume: Object) -> list[FieldError]:
+def _volume_errors(volume: Object) -> Errors:
     spec = part(volume, "spec")
-    errors = _mode_errors(spec)
     if not items(spec, "accessModes"):
-        errors.insert(0, required("spec.accessModes"))
+        yield required("spec.accessModes")
+    yield from _mode_errors(spec)
     capacity = part(spec, "capacity")
     if not capacity:
-        errors.append(required("spec.capacity"))
+        yield required("spec.capacity")
     if list(capacity) != ["storage"]:
-        errors.append(not_supported("spec.capacity", spec.get("capacity"), ("storage",)))
+        yield not_supported("spec.capacity", spec.get("capacity"), ("storage",))
     sources = sorted(key for key in spec if key not in _NOT_SOURCES and spec[key] is not None)
     if not sources:
-        errors.append(required("spec", "must specify a volume type"))
-    why = "may not specify more than 1 volume type"
-    return errors + [forbidden(f"spec.{source}", why) for source in sources[1:]]
+        yield required("spec", "must specify a volume type")
+    for source in sources[1:]:
+        yield forbidden(f"spec.{source}", "may not specify more than 1 volume type")
 
 
-def _mode_errors(spec: Object) -> list[FieldError]:
+def _mode_errors(spec: Object) -> Errors:
     return [
         not_supported("spec.accessModes", mode, _ACCESS_MODES)
         for mode in items(spec, "accessModes")
@@ -65,32 +65,30 @@ def _default_claim(claim: Object) -> None:
     fill(grown(claim, "status"), phase="Pending")
 
 
-def _claim_errors(claim: Object) -> list[FieldError]:
+def _claim_errors(claim: Object) -> Errors:
     spec = part(claim, "spec")
-    errors = []
     if not items(spec, "accessModes"):
-        errors.append(required("spec.accessModes", "at least 1 access mode is required"))
-    errors += selector_errors(part(spec, "selector"), "spec.selector")
-    errors += _mode_errors(spec)
+        yield required("spec.accessModes", "at least 1 access mode is required")
+    yield from selector_errors(part(spec, "selector"), "spec.selector")
+    yield from _mode_errors(spec)
     modes = {*items(spec, "accessModes")} & {*_ACCESS_MODES}
     if "ReadWriteOncePod" in modes and len(modes) > 1:
-        why = "may not use ReadWriteOncePod with other access modes"
-        errors.append(forbidden("spec.accessModes", why))
+        yield forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes")
     requests = part(spec, "resources", "requests")
     if "storage" not in requests:
-        errors.append(required("spec.resources[storage]"))
+        yield required("spec.resources[storage]")
     else:
         size = parse(requests["storage"])
         if size is not None and size <= 0:
             why = "must be greater than zero"
-            errors.append(invalid("spec.resources[storage]", requests["storage"], why))
+            yield invalid("spec.resources[storage]", requests["storage"], why)
     name = text(spec, "storageClassName")
     faults = subdomain_faults(name) if name else []
-    errors += [invalid("spec.storageClassName", name, reason) for reason in faults]
-    return errors + one_of(spec, "spec", "volumeMode", _VOLUME_MODES)
+    yield from faulty("spec.storageClassName", name, faults)
+    yield from one_of(spec, "spec", "volumeMode", _VOLUME_MODES)
 
 
-def _claim_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _claim_update_errors(new: Object, old: Object) -> Errors:
     """A claim may be bound and, once it is, grow; nothing else about it changes."""
     before = part(old, "spec")
     if _lasting(part(new, "spec"), before) == _lasting(before, before):
@@ -115,31 +113,26 @@ def _default_class(storage: Object) -> None:
     fill(storage, reclaimPolicy="Delete", volumeBindingMode="Immediate")
 
 
-def _class_errors(storage: Object) -> list[FieldError]:
-    errors = provisioner_errors(text(storage, "provisioner"), "provisioner")
+def _class_errors(storage: Object) -> Errors:
+    yield from provisioner_errors(text(storage, "provisioner"), "provisioner")
     for key in sorted(part(storage, "parameters")):
         if not key:
-            errors.append(invalid("parameters", key, "field can not be empty."))
-    errors += _one_of(storage, "reclaimPolicy", _RECLAIM_POLICIES)
-    return errors + _one_of(storage, "volumeBindingMode", _BINDING_MODES)
+            yield invalid("parameters", key, "field can not be empty.")
+    yield from _one_of(storage, "reclaimPolicy", _RECLAIM_POLICIES)
+    yield from _one_of(storage, "volumeBindingMode", _BINDING_MODES)
 
 
-def provisioner_errors(name: str, where: str) -> list[FieldError]:
+def provisioner_errors(name: str, where: str) -> Errors:
     """What provides volumes, by name."""
     if not name:
         return [required(where)]
     lower = name.lower()
-    return [invalid(where, lower, reason) for reason in qualified_faults(lower)]
+    return faulty(where, lower, qualified_faults(lower))
 
 
-def _one_of(storage: Object, key: str, allowed: tuple[str, ...]) -> list[FieldError]:
+def _one_of(storage: Object, key: str, allowed: tuple[str, ...]) -> Errors:
     value = storage.get(key)
     return [] if value in allowed else [not_supported(key, value, allowed)]
-
-
-def _class_update_errors(new: Object, old: Object) -> list[FieldError]:
-    fixed = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
-    return [error for key in fixed for error in unchanged(new, old, key)]
 
 
 PERSISTENT_VOLUME = Strategy(
@@ -156,5 +149,5 @@ STORAGE_CLASS = Strategy(
     returns_deleted=True,
     default=_default_class,
     errors=_class_errors,
-    update_errors=_class_update_errors,
+    update_errors=fixed(["parameters"], ["provisioner"], ["reclaimPolicy"], ["volumeBindingMode"]),
 )

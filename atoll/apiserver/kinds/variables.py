@@ -2,7 +2,7 @@
 
 import re
 
-from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
+from atoll.apiserver.fields.error import Errors, faulty, invalid, named, not_supported, required
 from atoll.apiserver.kinds.reading import Object, each, given, text
 from atoll.apiserver.kinds.rules import config_key_faults
 from atoll.dialects.kubernetes.names import subdomain_faults
@@ -57,41 +57,37 @@ def are_plain(variables: list[Object]) -> bool:
     return not [variable for variable in variables if "valueFrom" in variable]
 
 
-def variable_errors(variable: Object, where: str) -> list[FieldError]:
+def variable_errors(variable: Object, where: str) -> Errors:
     name = text(variable, "name")
-    errors = [] if _NAME.fullmatch(name) else [invalid(f"{where}.name", name, _NAME_WHY)]
     if not name:
-        errors = [required(f"{where}.name")]
+        yield required(f"{where}.name")
+    elif not _NAME.fullmatch(name):
+        yield invalid(f"{where}.name", name, _NAME_WHY)
     source = given(variable, "valueFrom")
     if source is not None:
-        errors += _source_errors(source, f"{where}.valueFrom", text(variable, "value"))
-    return errors
+        yield from _source_errors(source, f"{where}.valueFrom", text(variable, "value"))
 
 
-def _source_errors(source: Object, where: str, value: str) -> list[FieldError]:
+def _source_errors(source: Object, where: str, value: str) -> Errors:
     present = [kind for kind in _SOURCES if given(source, kind) is not None]
-    errors: list[FieldError] = []
     for kind in present:
         place = f"{where}.{kind}"
         if kind == "fieldRef":
-            errors += field_errors(source[kind], place)
+            yield from field_errors(source[kind], place)
         elif kind == "resourceFieldRef":
-            errors += amount_errors(source[kind], place)
+            yield from amount_errors(source[kind], place)
         elif kind != "fileKeyRef":
-            errors += _key_errors(source[kind], place)
+            yield from _key_errors(source[kind], place)
     if not present:
         listed = ", ".join(f"`{kind}`" for kind in _SOURCES[:-1])
-        why = f"must specify one of: {listed} or `{_SOURCES[-1]}`"
-        errors.append(invalid(where, "", why))
+        yield invalid(where, "", f"must specify one of: {listed} or `{_SOURCES[-1]}`")
     elif value:
-        errors.append(invalid(where, "", "may not be specified when `value` is not empty"))
+        yield invalid(where, "", "may not be specified when `value` is not empty")
     elif len(present) > 1:
-        why = "may not have more than one field specified at a time"
-        errors.append(invalid(where, "", why))
-    return errors
+        yield invalid(where, "", "may not have more than one field specified at a time")
 
 
-def field_errors(reference: Object, where: str) -> list[FieldError]:
+def field_errors(reference: Object, where: str) -> Errors:
     """A field of the pod itself, by its path."""
     path = text(reference, "fieldPath")
     if not path:
@@ -102,7 +98,7 @@ def field_errors(reference: Object, where: str) -> list[FieldError]:
     return [invalid(f"{where}.fieldPath", path, why)]
 
 
-def amount_errors(reference: Object, where: str) -> list[FieldError]:
+def amount_errors(reference: Object, where: str) -> Errors:
     """What a container requests or is limited to."""
     resource = text(reference, "resource")
     if not resource:
@@ -112,32 +108,23 @@ def amount_errors(reference: Object, where: str) -> list[FieldError]:
     return [not_supported(f"{where}.resource", resource, _AMOUNTS)]
 
 
-def _key_errors(reference: Object, where: str) -> list[FieldError]:
+def _key_errors(reference: Object, where: str) -> Errors:
     name, key = text(reference, "name"), text(reference, "key")
-    errors = [invalid(f"{where}.name", name, reason) for reason in subdomain_faults(name)]
-    if not key:
-        return [*errors, required(f"{where}.key")]
-    return errors + [invalid(f"{where}.key", key, reason) for reason in config_key_faults(key)]
+    yield from faulty(f"{where}.name", name, subdomain_faults(name))
+    yield from named(f"{where}.key", key, config_key_faults)
 
 
-def sources_errors(sources: list[Object], path: str) -> list[FieldError]:
+def sources_errors(sources: list[Object], path: str) -> Errors:
     """ConfigMaps and Secrets of which every key is a variable."""
-    errors: list[FieldError] = []
     for source, where in each(sources, path):
         prefix = text(source, "prefix")
         if prefix and not _NAME.fullmatch(prefix):
-            errors.append(invalid(f"{where}.prefix", prefix, _NAME_WHY))
+            yield invalid(f"{where}.prefix", prefix, _NAME_WHY)
         present = [k for k in ("configMapRef", "secretRef") if given(source, k) is not None]
         for kind in present:
             name, place = text(source, kind, "name"), f"{where}.{kind}.name"
-            if name:
-                errors += [invalid(place, name, reason) for reason in subdomain_faults(name)]
-            else:
-                errors.append(required(place))
+            yield from named(place, name, subdomain_faults)
         if not present:
-            why = "must specify one of: `configMapRef` or `secretRef`"
-            errors.append(invalid(path, "", why))
+            yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(present) > 1:
-            why = "may not have more than one field specified at a time"
-            errors.append(invalid(path, "", why))
-    return errors
+            yield invalid(path, "", "may not have more than one field specified at a time")

@@ -3,7 +3,8 @@
 from typing import Any
 
 from atoll.apiserver.fields.error import (
-    FieldError,
+    Errors,
+    faulty,
     forbidden,
     invalid,
     not_supported,
@@ -16,11 +17,11 @@ from atoll.apiserver.kinds.podspec import default_claim_spec, default_template
 from atoll.apiserver.kinds.reading import Object, fill, given, grown, part, parts, text
 from atoll.apiserver.kinds.rules import (
     above_all,
+    fixed,
     is_zero_share,
     not_negative,
     one_of,
     share_errors,
-    unchanged,
 )
 from atoll.apiserver.resource import Scale, Strategy
 from atoll.dialects.kubernetes.names import are_labels, label_faults
@@ -39,22 +40,21 @@ def _default_deployment(deployment: Object) -> None:
     default_template(spec, "template")
 
 
-def _deployment_errors(deployment: Object) -> list[FieldError]:
+def _deployment_errors(deployment: Object) -> Errors:
     spec = part(deployment, "spec")
-    errors = not_negative(spec, "spec", "replicas")
-    errors += _selector_errors(spec, "deployment")
-    errors += _template_errors(spec, active_deadline_of="ReplicaSet")
-    errors += _strategy_errors(part(spec, "strategy"))
-    errors += not_negative(spec, "spec", "minReadySeconds", "revisionHistoryLimit")
-    errors += not_negative(spec, "spec", "progressDeadlineSeconds")
+    yield from not_negative(spec, "spec", "replicas")
+    yield from _selector_errors(spec, "deployment")
+    yield from _template_errors(spec, active_deadline_of="ReplicaSet")
+    yield from _strategy_errors(part(spec, "strategy"))
+    yield from not_negative(spec, "spec", "minReadySeconds", "revisionHistoryLimit")
+    yield from not_negative(spec, "spec", "progressDeadlineSeconds")
     deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds") or 0
     if isinstance(deadline, int) and isinstance(ready, int) and deadline <= ready:
         why = "must be greater than minReadySeconds"
-        errors.append(invalid("spec.progressDeadlineSeconds", deadline, why))
-    return errors
+        yield invalid("spec.progressDeadlineSeconds", deadline, why)
 
 
-def _strategy_errors(strategy: Object) -> list[FieldError]:
+def _strategy_errors(strategy: Object) -> Errors:
     path = "spec.strategy"
     match strategy.get("type"):
         case "Recreate":
@@ -67,14 +67,13 @@ def _strategy_errors(strategy: Object) -> list[FieldError]:
     return [not_supported(path, _go(strategy), ("Recreate", "RollingUpdate"))]
 
 
-def _rolling_errors(rolling: Object, path: str) -> list[FieldError]:
+def _rolling_errors(rolling: Object, path: str) -> Errors:
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
-    errors = share_errors(unavailable, f"{path}.maxUnavailable")
-    errors += share_errors(surge, f"{path}.maxSurge")
+    yield from share_errors(unavailable, f"{path}.maxUnavailable")
+    yield from share_errors(surge, f"{path}.maxSurge")
     if is_zero_share(unavailable) and is_zero_share(surge):
-        why = "may not be 0 when `maxSurge` is 0"
-        errors.append(invalid(f"{path}.maxUnavailable", unavailable, why))
-    return errors + above_all(unavailable, f"{path}.maxUnavailable")
+        yield invalid(f"{path}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0")
+    yield from above_all(unavailable, f"{path}.maxUnavailable")
 
 
 def _go(strategy: Object) -> Object:
@@ -82,39 +81,34 @@ def _go(strategy: Object) -> Object:
     return {"Type": strategy.get("type", ""), "RollingUpdate": strategy.get("rollingUpdate")}
 
 
-def _selector_errors(spec: Object, kind: str) -> list[FieldError]:
+def _selector_errors(spec: Object, kind: str) -> Errors:
     selector = spec.get("selector")
     if not isinstance(selector, dict):
-        return [required("spec.selector")]
-    errors = selector_errors(selector, "spec.selector")
+        yield required("spec.selector")
+        return
+    yield from selector_errors(selector, "spec.selector")
     if not part(selector, "matchLabels") and not parts(selector, "matchExpressions"):
-        errors.append(invalid("spec.selector", selector, f"empty selector is invalid for {kind}"))
-    return errors
+        yield invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
 
 
-def _template_errors(
-    spec: Object, *, active_deadline_of: str = "", of_none: bool = True
-) -> list[FieldError]:
+def _template_errors(spec: Object, *, active_deadline_of: str = "", of_none: bool = True) -> Errors:
     """The template must be what the selector selects, and must restart its containers for ever."""
     selector, template = part(spec, "selector"), part(spec, "template")
-    errors = _matching_errors(spec, selector, template, of_none=of_none)
-    errors += template_errors(template, "spec.template")
+    yield from _matching_errors(spec, selector, template, of_none=of_none)
+    yield from template_errors(template, "spec.template")
     pod = part(template, "spec")
-    errors += restart_policy_errors(pod)
+    yield from restart_policy_errors(pod)
     if active_deadline_of and pod.get("activeDeadlineSeconds") is not None:
         why = f"activeDeadlineSeconds in {active_deadline_of} is not Supported"
-        errors.append(forbidden("spec.template.spec.activeDeadlineSeconds", why))
-    return errors
+        yield forbidden("spec.template.spec.activeDeadlineSeconds", why)
 
 
-def _matching_errors(
-    spec: Object, selector: Object, template: Object, *, of_none: bool
-) -> list[FieldError]:
+def _matching_errors(spec: Object, selector: Object, template: Object, *, of_none: bool) -> Errors:
     if isinstance(spec.get("selector"), dict):
         labels: Any = part(template, "metadata", "labels")
         if _is_plainly_matched(selector, labels):
             return []
-        if selector_errors(selector, ""):
+        if any(selector_errors(selector, "")):
             return [invalid("spec.selector", selector, "invalid label selector")]
         chosen = selector_of(selector)
         if not chosen or chosen.matches(labels):
@@ -140,11 +134,11 @@ def _default_replicaset(replicaset: Object) -> None:
     default_template(spec, "template")
 
 
-def _replicaset_errors(replicaset: Object) -> list[FieldError]:
+def _replicaset_errors(replicaset: Object) -> Errors:
     spec = part(replicaset, "spec")
-    errors = not_negative(spec, "spec", "replicas", "minReadySeconds")
-    errors += _selector_errors(spec, "deployment")
-    return errors + _template_errors(spec, active_deadline_of="ReplicaSet")
+    yield from not_negative(spec, "spec", "replicas", "minReadySeconds")
+    yield from _selector_errors(spec, "deployment")
+    yield from _template_errors(spec, active_deadline_of="ReplicaSet")
 
 
 def _default_statefulset(statefulset: Object) -> None:
@@ -163,27 +157,25 @@ def _default_statefulset(statefulset: Object) -> None:
         fill(grown(claim, "status"), phase="Pending")
 
 
-def _statefulset_errors(statefulset: Object) -> list[FieldError]:
+def _statefulset_errors(statefulset: Object) -> Errors:
     spec = part(statefulset, "spec")
-    errors = []
     policy = spec.get("podManagementPolicy")
     if policy not in ("OrderedReady", "Parallel"):
-        why = "must be 'OrderedReady' or 'Parallel'"
-        errors.append(invalid("spec.podManagementPolicy", policy, why))
-    errors += _set_strategy_errors(part(spec, "updateStrategy"), "spec.updateStrategy")
+        yield invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
+    yield from _set_strategy_errors(part(spec, "updateStrategy"), "spec.updateStrategy")
     retention, where = part(spec, "persistentVolumeClaimRetentionPolicy"), _RETENTION
     for key in ("whenDeleted", "whenScaled"):
-        errors += one_of(retention, f"spec.{where}", key, ("Retain", "Delete"))
-    errors += not_negative(spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit")
-    errors += not_negative(part(spec, "ordinals"), "spec.ordinals", "start")
+        yield from one_of(retention, f"spec.{where}", key, ("Retain", "Delete"))
+    yield from not_negative(spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit")
+    yield from not_negative(part(spec, "ordinals"), "spec.ordinals", "start")
     service = text(spec, "serviceName")
     faults = label_faults(service) if service else []
-    errors += [invalid("spec.serviceName", service, reason) for reason in faults]
-    errors += _selector_errors(spec, "statefulset")
-    return errors + _template_errors(_with_claims(spec), active_deadline_of="StatefulSet")
+    yield from faulty("spec.serviceName", service, faults)
+    yield from _selector_errors(spec, "statefulset")
+    yield from _template_errors(_with_claims(spec), active_deadline_of="StatefulSet")
 
 
-def _set_strategy_errors(strategy: Object, where: str) -> list[FieldError]:
+def _set_strategy_errors(strategy: Object, where: str) -> Errors:
     kind, rolling = strategy.get("type"), given(strategy, "rollingUpdate")
     place = f"{where}.rollingUpdate"
     if kind not in ("RollingUpdate", "OnDelete"):
@@ -223,7 +215,7 @@ _STATEFULSET_CHANGEABLE = (
 )
 
 
-def _statefulset_update_errors(new: Object, old: Object) -> list[FieldError]:
+def _statefulset_update_errors(new: Object, old: Object) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     fixed = {*after, *before} - {*_STATEFULSET_CHANGEABLE}
     if all(after.get(key) == before.get(key) for key in fixed):
@@ -262,58 +254,46 @@ def _renumber_template(daemonset: Object, old: Object) -> None:
         daemonset["metadata"] = {**meta, "annotations": annotations}
 
 
-def _daemonset_errors(daemonset: Object) -> list[FieldError]:
+def _daemonset_errors(daemonset: Object) -> Errors:
     spec = part(daemonset, "spec")
     selector = part(spec, "selector")
-    errors = selector_errors(selector, "spec.selector")
+    yield from selector_errors(selector, "spec.selector")
     if isinstance(spec.get("selector"), dict) and not (
         part(selector, "matchLabels") or parts(selector, "matchExpressions")
     ):
-        errors.append(invalid("spec.selector", selector, "empty selector is invalid for daemonset"))
-    errors += _template_errors(spec, active_deadline_of="DaemonSet")
-    errors += not_negative(spec, "spec", "minReadySeconds")
+        yield invalid("spec.selector", selector, "empty selector is invalid for daemonset")
+    yield from _template_errors(spec, active_deadline_of="DaemonSet")
+    yield from not_negative(spec, "spec", "minReadySeconds")
     strategy = part(spec, "updateStrategy")
     if strategy.get("type") not in ("RollingUpdate", "OnDelete"):
         choices = ("RollingUpdate", "OnDelete")
-        errors.append(not_supported("spec.updateStrategy", _go(strategy), choices))
+        yield not_supported("spec.updateStrategy", _go(strategy), choices)
     elif strategy["type"] == "RollingUpdate":
-        errors += _daemon_rolling_errors(part(strategy, "rollingUpdate"))
-    return errors + not_negative(spec, "spec", "revisionHistoryLimit")
+        yield from _daemon_rolling_errors(part(strategy, "rollingUpdate"))
+    yield from not_negative(spec, "spec", "revisionHistoryLimit")
 
 
-def _daemon_rolling_errors(rolling: Object) -> list[FieldError]:
+def _daemon_rolling_errors(rolling: Object) -> Errors:
     """On one node, either the old pod stays until the new one runs, or it goes before."""
     path = "spec.updateStrategy.rollingUpdate"
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
-    errors = share_errors(unavailable, f"{path}.maxUnavailable")
-    errors += share_errors(surge, f"{path}.maxSurge")
-    errors += above_all(unavailable, f"{path}.maxUnavailable")
-    errors += above_all(surge, f"{path}.maxSurge")
+    yield from share_errors(unavailable, f"{path}.maxUnavailable")
+    yield from share_errors(surge, f"{path}.maxSurge")
+    yield from above_all(unavailable, f"{path}.maxUnavailable")
+    yield from above_all(surge, f"{path}.maxSurge")
     none, neither = is_zero_share(unavailable), is_zero_share(surge)
     if none and neither:
-        errors.append(required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+        yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
     elif not none and not neither:
-        why = "may not be set when maxUnavailable is non-zero"
-        errors.append(invalid(f"{path}.maxSurge", surge, why))
-    return errors
+        yield invalid(f"{path}.maxSurge", surge, "may not be set when maxUnavailable is non-zero")
 
 
-def _selector_unchanged(new: Object, old: Object) -> list[FieldError]:
-    return unchanged(new, old, "spec", "selector")
-
-
-def _revision_errors(revision: Object) -> list[FieldError]:
-    errors = []
+def _revision_errors(revision: Object) -> Errors:
     number = revision.get("revision")
     if isinstance(number, int) and number < 0:
-        errors.append(invalid("revision", number, "must be greater than or equal to 0"))
+        yield invalid("revision", number, "must be greater than or equal to 0")
     if revision.get("data") is None:
-        errors.append(required("data", "data is mandatory"))
-    return errors
-
-
-def _revision_update_errors(new: Object, old: Object) -> list[FieldError]:
-    return unchanged(new, old, "data")
+        yield required("data", "data is mandatory")
 
 
 DEPLOYMENT = Strategy(
@@ -323,7 +303,7 @@ DEPLOYMENT = Strategy(
     scale=_SCALE,
     default=_default_deployment,
     errors=_deployment_errors,
-    update_errors=_selector_unchanged,
+    update_errors=fixed(["spec", "selector"]),
 )
 REPLICA_SET = Strategy(
     tracks_generation=True,
@@ -331,7 +311,7 @@ REPLICA_SET = Strategy(
     scale=_SCALE,
     default=_default_replicaset,
     errors=_replicaset_errors,
-    update_errors=_selector_unchanged,
+    update_errors=fixed(["spec", "selector"]),
 )
 STATEFUL_SET = Strategy(
     tracks_generation=True,
@@ -347,11 +327,11 @@ DAEMON_SET = Strategy(
     has_status=True,
     default=_default_daemonset,
     errors=_daemonset_errors,
-    update_errors=_selector_unchanged,
+    update_errors=fixed(["spec", "selector"]),
     prepare_create=_number_template,
     prepare_update=_renumber_template,
 )
 CONTROLLER_REVISION = Strategy(
     errors=_revision_errors,
-    update_errors=_revision_update_errors,
+    update_errors=fixed(["data"]),
 )

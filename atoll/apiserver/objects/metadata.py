@@ -9,7 +9,7 @@ from functools import lru_cache
 import orjson
 
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.fields.error import Errors
 from atoll.apiserver.resource import Resource, Strategy
 from atoll.dialects.kubernetes.names import (
     are_labels,
@@ -124,27 +124,26 @@ def _asks_otherwise(new: Object, old: Object, strategy: Strategy) -> bool:
     return any((before.get(key) or {}) != (after.get(key) or {}) for key in strategy.counts)
 
 
-def errors_of_new(obj: Object, resource: Resource) -> list[FieldError]:
+def errors_of_new(obj: Object, resource: Resource) -> Errors:
     """What is wrong with the metadata of an object that is to be created."""
     meta = metadata(obj)
     name, prefix = meta.get("name") or "", meta.get("generateName") or ""
-    errors = []
     if prefix and (reasons := resource.strategy.name_errors(prefix.rstrip("-.") or prefix)):
-        errors += [fields.invalid("metadata.generateName", prefix, reason) for reason in reasons]
+        yield from fields.faulty("metadata.generateName", prefix, reasons)
     if not name:
-        errors.append(fields.required("metadata.name", "name or generateName is required"))
+        yield fields.required("metadata.name", "name or generateName is required")
     elif reasons := resource.strategy.name_errors(name):
-        errors += [fields.invalid("metadata.name", name, reason) for reason in reasons]
+        yield from fields.faulty("metadata.name", name, reasons)
     if resource.namespaced and (reasons := label_faults(meta.get("namespace", ""))):
         namespace = meta.get("namespace", "")
-        errors += [fields.invalid("metadata.namespace", namespace, reason) for reason in reasons]
-    return errors + _common_errors(meta, custom=resource.custom)
+        yield from fields.faulty("metadata.namespace", namespace, reasons)
+    yield from _common_errors(meta, custom=resource.custom)
 
 
-def errors_of_update(new: Object, old: Object, resource: Resource) -> list[FieldError]:
+def errors_of_update(new: Object, old: Object, resource: Resource) -> Errors:
     """What is wrong with the metadata of an object that is to replace another."""
     meta, before = metadata(new), metadata(old)
-    errors = _common_errors(meta, custom=resource.custom)
+    yield from _common_errors(meta, custom=resource.custom)
     if before.get("deletionTimestamp"):
         held = set(before.get("finalizers") or [])
         added = sorted(name for name in meta.get("finalizers") or [] if name not in held)
@@ -154,21 +153,18 @@ def errors_of_update(new: Object, old: Object, resource: Resource) -> list[Field
                 "no new finalizers can be added if the object is being deleted,"
                 f" found new finalizers []string{{{listed}}}"
             )
-            errors.append(fields.forbidden("metadata.finalizers", why))
-    return errors
+            yield fields.forbidden("metadata.finalizers", why)
 
 
-def _common_errors(meta: Object, *, custom: bool) -> list[FieldError]:
-    errors: list[FieldError] = []
+def _common_errors(meta: Object, *, custom: bool) -> Errors:
     if (labels := meta.get("labels")) and not are_labels(labels):
-        errors += _label_errors(labels, "metadata.labels")
+        yield from _label_errors(labels, "metadata.labels")
     if annotations := meta.get("annotations"):
-        errors += _annotation_errors(annotations)
+        yield from _annotation_errors(annotations)
     if owners := meta.get("ownerReferences"):
-        errors += _owner_errors(owners)
+        yield from _owner_errors(owners)
     if finalizers := meta.get("finalizers"):
-        errors += _finalizer_errors(finalizers, custom=custom)
-    return errors
+        yield from _finalizer_errors(finalizers, custom=custom)
 
 
 @lru_cache(maxsize=4096)
@@ -177,24 +173,21 @@ def _key_faults(key: str) -> tuple[str, ...]:
     return tuple(qualified_faults(key))
 
 
-def _label_errors(labels: Object, where: str) -> list[FieldError]:
-    errors = []
+def _label_errors(labels: Object, where: str) -> Errors:
     for key, value in labels.items():
-        errors += [fields.invalid(where, key, reason) for reason in _key_faults(key)]
-        errors += [fields.invalid(where, value, reason) for reason in label_value_faults(value)]
-    return errors
+        yield from fields.faulty(where, key, _key_faults(key))
+        yield from fields.faulty(where, value, label_value_faults(value))
 
 
-def _annotation_errors(annotations: Object) -> list[FieldError]:
+def _annotation_errors(annotations: Object) -> Errors:
     where = "metadata.annotations"
-    errors = [
+    yield from (
         fields.invalid(where, key, reason)
         for key in annotations
         for reason in _key_faults(key.lower())
-    ]
+    )
     if _size(annotations) > ANNOTATIONS_MAX:
-        errors.append(fields.too_long(where, f"may not be more than {ANNOTATIONS_MAX} bytes"))
-    return errors
+        yield fields.too_long(where, f"may not be more than {ANNOTATIONS_MAX} bytes")
 
 
 def _size(annotations: Object) -> int:
@@ -213,13 +206,12 @@ _OWNERS_SAY = {
 }
 
 
-def _owner_errors(owners: Sequence[Object]) -> list[FieldError]:
-    errors = []
+def _owner_errors(owners: Sequence[Object]) -> Errors:
     where = "metadata.ownerReferences"  # kube-apiserver does not say which of them
     for owner in owners:
         for key, detail in _OWNERS_SAY.items():
             if not owner.get(key):
-                errors.append(fields.invalid(f"{where}.{key}", owner.get(key, ""), detail))
+                yield fields.invalid(f"{where}.{key}", owner.get(key, ""), detail)
     controllers = [owner for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         first, second = (f"{owner.get('kind')}/{owner.get('name')}" for owner in controllers[:2])
@@ -227,21 +219,20 @@ def _owner_errors(owners: Sequence[Object]) -> list[FieldError]:
             "Only one reference can have Controller set to true. Found"
             f' "true" in references for {first} and {second}'
         )
-        errors.append(fields.invalid("metadata.ownerReferences", list(owners), why))
-    return errors
+        yield fields.invalid("metadata.ownerReferences", list(owners), why)
 
 
-def holder_errors(holders: Sequence[str], path: str) -> list[FieldError]:
+def holder_errors(holders: Sequence[str], path: str) -> Errors:
     """What is wrong with the names of those who hold an object."""
-    errors = [
+    yield from (
         fields.invalid(f"{path}[{index}]", name, reason)
         for index, name in enumerate(holders)
         for reason in _key_faults(name)
-    ]
-    return errors + _unqualified_errors(holders, path)
+    )
+    yield from _unqualified_errors(holders, path)
 
 
-def _unqualified_errors(holders: Sequence[str], path: str) -> list[FieldError]:
+def _unqualified_errors(holders: Sequence[str], path: str) -> Errors:
     """Which holders have no domain before their name, and are none that Kubernetes knows."""
     why = "name is neither a standard finalizer name nor is it fully qualified"
     return [
@@ -251,13 +242,14 @@ def _unqualified_errors(holders: Sequence[str], path: str) -> list[FieldError]:
     ]
 
 
-def _finalizer_errors(finalizers: Sequence[str], *, custom: bool) -> list[FieldError]:
+def _finalizer_errors(finalizers: Sequence[str], *, custom: bool) -> Errors:
     """Custom objects may be held by whatever has the form of a name."""
     where = "metadata.finalizers"  # which of them is said only of those that are not qualified
-    errors = [fields.invalid(where, name, why) for name in finalizers for why in _key_faults(name)]
+    yield from (
+        fields.invalid(where, name, why) for name in finalizers for why in _key_faults(name)
+    )
     if not custom:
-        errors += _unqualified_errors(finalizers, where)
+        yield from _unqualified_errors(finalizers, where)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
-        errors.append(fields.invalid("metadata.finalizers", list(finalizers), why))
-    return errors
+        yield fields.invalid("metadata.finalizers", list(finalizers), why)

@@ -46,7 +46,7 @@ class Birth:
 def finished(resource: Resource, obj: Object) -> None:
     """Set in place what the server sets at birth; ApiError if the object may not be stored."""
     resource.strategy.prepare_create(obj)
-    errors = errors_of_new(obj, resource) + resource.strategy.errors(obj)
+    errors = [*errors_of_new(obj, resource), *resource.strategy.errors(obj)]
     if errors:
         raise invalid(resource.kind, resource.group, metadata(obj).get("name", ""), errors)
 

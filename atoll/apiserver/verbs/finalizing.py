@@ -17,7 +17,7 @@ async def finalize(api: Api, call: Call) -> Written:
     options = write_options(call.query, "UpdateOptions")
     proposed = read_object(call, options.field_validation)
     holders = at(proposed, ("spec", "finalizers")) or []
-    if errors := holder_errors(holders, "spec.finalizers"):
+    if errors := [*holder_errors(holders, "spec.finalizers")]:
         raise invalid(call.resource.kind, call.resource.group, call.name, errors)
 
     def decide(old: Object | None) -> Verdict:

@@ -13,7 +13,7 @@ import orjson
 from atoll.apiserver.admission import Admission, Operation
 from atoll.apiserver.applying.updates import Writer, after_update, settled
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.fields.error import FieldError
+from atoll.apiserver.fields.error import Errors, FieldError
 from atoll.apiserver.objects.ending import is_over
 from atoll.apiserver.objects.metadata import (
     carried_over,
@@ -79,7 +79,7 @@ async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
         resource.strategy.prepare_update(obj, old)
     if form.call.subresource != "status":
         obj = with_generation(obj, old, resource)
-    errors = errors_of_update(obj, old, resource) + _uid_errors(form, proposed, old)
+    errors = [*errors_of_update(obj, old, resource), *_uid_errors(form, proposed, old)]
     errors += _rule_errors(form, obj, old)
     part_errors = resource.strategy.part_errors.get(form.call.subresource)
     errors += (part_errors or resource.strategy.update_errors)(obj, old)
@@ -96,7 +96,7 @@ async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     return Save(obj, settle)
 
 
-def _rule_errors(form: Form, obj: Object, old: Object) -> list[FieldError]:
+def _rule_errors(form: Form, obj: Object, old: Object) -> Errors:
     strategy, on_status = form.resource.strategy, form.call.subresource == "status"
     changed = strategy.changed_status_errors if on_status else strategy.changed_errors
     if changed is not None:
