@@ -20,7 +20,8 @@ from cryptography import x509
 from atoll.client.api import ApiClient, Refused
 from atoll.client.endpoint import Endpoint
 from atoll.client.https import Https
-from atoll.client.kubeconfig import read_kubeconfigs, write_privately
+from atoll.client.kubeconfig import read_kubeconfigs
+from atoll.client.private_file import write_private
 from atoll.client.transport import Transport, Unreachable
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
@@ -134,7 +135,7 @@ class Renewal:
 
     def _write_file(self, text: str) -> bool:
         try:
-            write_privately(self.kept.file, text)
+            write_private(self.kept.file, text.encode())
         except OSError as error:
             # In a pod the file is the Secret's, and follows it.
             said = {"file": self.kept.file, "err": error.strerror}

@@ -26,9 +26,9 @@ from atoll.apiserver.credentials import (
     Credentials,
     is_known_good,
     note_good,
-    write_private,
 )
 from atoll.apiserver.http.tls import FRONT_AUTHORITY
+from atoll.client.private_file import write_private
 from atoll.effects import new_secret
 from atoll.errors import Damaged
 

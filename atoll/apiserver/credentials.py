@@ -6,7 +6,6 @@ be loaded.
 """
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from atoll.apiserver.access.front_proxy import FrontProxy
 from atoll.apiserver.access.signing import Signing
+from atoll.client.private_file import write_private
 
 ADMIN = "kubernetes-admin"
 SERVER_NAMES = (
@@ -28,66 +28,31 @@ SERVER_NAMES = (
 )
 
 
+class _File:
+    """A file by its name among the credentials."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: "Credentials", _: type) -> Path:
+        return owner.directory / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """Where the files are."""
 
     directory: Path
 
-    @property
-    def ca(self) -> Path:
-        return self.directory / "ca.crt"
-
-    @property
-    def ca_key(self) -> Path:
-        return self.directory / "ca.key"
-
-    @property
-    def server(self) -> Path:
-        return self.directory / "server.crt"
-
-    @property
-    def server_key(self) -> Path:
-        return self.directory / "server.key"
-
-    @property
-    def admin(self) -> Path:
-        return self.directory / "admin.crt"
-
-    @property
-    def admin_key(self) -> Path:
-        return self.directory / "admin.key"
-
-    @property
-    def front_ca(self) -> Path:
-        """Whom servers behind this one believe when it speaks for its callers."""
-        return self.directory / "front-proxy-ca.crt"
-
-    @property
-    def front_ca_key(self) -> Path:
-        return self.directory / "front-proxy-ca.key"
-
-    @property
-    def front(self) -> Path:
-        return self.directory / "front-proxy-client.crt"
-
-    @property
-    def front_key(self) -> Path:
-        return self.directory / "front-proxy-client.key"
-
-    @property
-    def account_key(self) -> Path:
-        """What tokens of service accounts are signed with."""
-        return self.directory / "sa.key"
-
-    @property
-    def token(self) -> Path:
-        return self.directory / "admin.token"
-
-    @property
-    def note(self) -> Path:
-        """What is known of all the others."""
-        return self.directory / "good.json"
+    ca, ca_key = _File("ca.crt"), _File("ca.key")
+    server, server_key = _File("server.crt"), _File("server.key")
+    admin, admin_key = _File("admin.crt"), _File("admin.key")
+    # Whom servers behind this one believe when it speaks for its callers.
+    front_ca, front_ca_key = _File("front-proxy-ca.crt"), _File("front-proxy-ca.key")
+    front, front_key = _File("front-proxy-client.crt"), _File("front-proxy-client.key")
+    account_key = _File("sa.key")  # what tokens of service accounts are signed with
+    token = _File("admin.token")
+    note = _File("good.json")  # what is known of all the others
 
     @property
     def all(self) -> tuple[Path, ...]:
@@ -136,15 +101,3 @@ def read_signing(credentials: Credentials, url: str = "") -> Signing:
         url,
         front,
     )
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a file in one step by one that only its owner may read."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Self
 
 from atoll.apiserver.access.signing import Signing
-from atoll.apiserver.credentials import Credentials, read_signing, write_private
+from atoll.apiserver.credentials import Credentials, read_signing
 from atoll.apiserver.gate.gates import Gates
 from atoll.apiserver.http.serving import BACKLOG, HttpServer, listen
 from atoll.apiserver.http.tls import server_context
 from atoll.apiserver.renewal import Make, kept_credentials, make_here
 from atoll.client.endpoint import Endpoint
 from atoll.client.kubeconfig import write_kubeconfig
+from atoll.client.private_file import write_private
 from atoll.config import Config
 from atoll.errors import UsageError
 

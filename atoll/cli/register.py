@@ -12,8 +12,9 @@ from atoll.cli.describing import place_options
 from atoll.cli.failing import USAGE, CommandFailed, unusable
 from atoll.cli.printing import show, tell
 from atoll.cli.timing import Span
-from atoll.client.kubeconfig import Kubeconfig, read_kubeconfigs, usual_files, write_privately
+from atoll.client.kubeconfig import Kubeconfig, read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient
+from atoll.client.private_file import write_private
 from atoll.dialects.karmada import names
 from atoll.members import registering
 from atoll.members.agent_home import Housing
@@ -187,7 +188,7 @@ def _written(named: str | None, name: str, text: str) -> Path:
     path = Path(named).absolute() if named else config.agents_dir / f"{name}.kubeconfig"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_privately(path, text)
+        write_private(path, text.encode())
     except OSError as error:
         if named is None:
             raise unusable(config, error) from error

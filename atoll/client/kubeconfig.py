@@ -15,6 +15,7 @@ import yaml
 
 from atoll.client.endpoint import Endpoint
 from atoll.client.entries import Entry, endpoint_of
+from atoll.client.private_file import write_private
 from atoll.errors import UsageError
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -132,19 +133,8 @@ def _entries(path: Path, document: Mapping[str, Any], kind: str) -> dict[str, En
 
 def write_kubeconfig(path: Path, name: str, endpoint: Endpoint) -> None:
     """Write a kubeconfig with this one context, in one step, readable by its owner only."""
-    write_privately(path, kubeconfig_text(name, f"{name}-admin", name, endpoint))
-
-
-def write_privately(path: Path, text: str) -> None:
-    """Replace a file in one step by one that only its owner may read."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    text = kubeconfig_text(name, f"{name}-admin", name, endpoint)
+    write_private(path, text.encode())
 
 
 def kubeconfig_text(name: str, user: str, context: str, endpoint: Endpoint) -> str:

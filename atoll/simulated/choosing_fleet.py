@@ -7,6 +7,7 @@ instance stays what it is when the file it came from, or a preset, changes.
 import json
 from pathlib import Path
 
+from atoll.client.private_file import write_private
 from atoll.config import Config
 from atoll.errors import UsageError
 from atoll.simulated.fleets import Fleet
@@ -77,8 +78,6 @@ def chosen_fleet(config: Config) -> Fleet | None:
         return has
     if has is None:
         fleet = find_fleet(config.fleet)
-        from atoll.apiserver.credentials import write_private  # which takes its time to load
-
         kept = json.dumps({"name": fleet.name, "fleet": fleet.document}, indent=1)
         write_private(config.fleet_file, f"{kept}\n".encode())
         return fleet

@@ -17,9 +17,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from atoll.apiserver.credentials import write_private
 from atoll.apiserver.door import Door
 from atoll.apiserver.http.serving import HttpServer
+from atoll.client.private_file import write_private
 from atoll.config import Config
 from atoll.effects import Effects
 from atoll.errors import UsageError

@@ -1,6 +1,6 @@
 """What a pod may not have at the baseline of the Pod Security Standards: known ways to its node."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 
 from atoll.apiserver.kinds.reading import items, part, parts, text
 from atoll.wire import Object
@@ -17,6 +17,23 @@ def containers(spec: Object) -> Iterator[tuple[str, Object, Object]]:
     for kind in _LISTS:
         for one in parts(spec, kind):
             yield text(one, "name"), one, part(one, "securityContext")
+
+
+def named(spec: Object, wrong: Callable[[Object], object]) -> list[str]:
+    """The containers whose security context is wrong in this way."""
+    return [name for name, _one, context in containers(spec) if wrong(context)]
+
+
+def gathered(
+    spec: Object, of: Callable[[Object, Object], Iterable[str]]
+) -> tuple[list[str], list[str]]:
+    """The containers that have any of these, and what they have, in order."""
+    bad, values = [], set()
+    for name, container, context in containers(spec):
+        if there := {*of(container, context)}:
+            bad.append(name)
+            values |= there
+    return bad, sorted(values)
 
 
 def quoted(names: list[str]) -> str:
@@ -88,86 +105,75 @@ def host_paths(spec: Object, _: Object) -> Fault | None:
 
 
 def _host_ports(spec: Object, _: Object) -> Fault | None:
-    bad, ports = [], set()
-    for name, container, _context in containers(spec):
-        there = {str(one["hostPort"]) for one in parts(container, "ports") if one.get("hostPort")}
-        ports |= there
-        bad += [name] if there else []
-    if not bad:
-        return None
-    word = "hostPort" if len(ports) == 1 else "hostPorts"
-    return (
-        "hostPort",
-        f"{several('container', bad)} {uses(bad)} {word} {', '.join(sorted(ports))}",
+    bad, ports = gathered(
+        spec,
+        lambda one, _: (
+            str(port["hostPort"]) for port in parts(one, "ports") if port.get("hostPort")
+        ),
     )
+    word = "hostPort" if len(ports) == 1 else "hostPorts"
+    what = f"{several('container', bad)} {uses(bad)} {word} {', '.join(ports)}"
+    return ("hostPort", what) if bad else None
+
+
+def _hosts(container: Object, _: Object) -> Iterator[str]:
+    handlers = [part(container, probe) for probe in _PROBES]
+    handlers += [part(container, "lifecycle", when) for when in ("postStart", "preStop")]
+    for handler in handlers:
+        for kind in ("httpGet", "tcpSocket"):
+            if host := text(handler, kind, "host"):
+                yield host
 
 
 def _host_probes(spec: Object, _: Object) -> Fault | None:
-    bad, hosts = set(), set()
-    for name, container, _context in containers(spec):
-        handlers = [part(container, probe) for probe in _PROBES]
-        handlers += [part(container, "lifecycle", when) for when in ("postStart", "preStop")]
-        for handler in handlers:
-            for kind in ("httpGet", "tcpSocket"):
-                if host := text(handler, kind, "host"):
-                    bad.add(name)
-                    hosts.add(host)
-    if not bad:
-        return None
-    names, found = sorted(bad), sorted(hosts)
+    bad, found = gathered(spec, _hosts)
+    names = sorted({*bad})
     what = several("probe or lifecycle host", found)
-    return "probe or lifecycle host", f"{several('container', names)} {uses(names)} {what}"
+    told = f"{several('container', names)} {uses(names)} {what}"
+    return ("probe or lifecycle host", told) if bad else None
 
 
 def _privileged(spec: Object, _: Object) -> Fault | None:
-    bad = [name for name, _one, context in containers(spec) if context.get("privileged")]
+    bad = named(spec, lambda context: context.get("privileged"))
     why = "must not set securityContext.privileged=true"
     return ("privileged", f"{several('container', bad)} {why}") if bad else None
 
 
+def added(spec: Object, allowed: Set[str]) -> str:
+    """Who is told to have which more capabilities than these; nothing if nobody has."""
+    bad, more = gathered(
+        spec, lambda _, context: {*items(context, "capabilities", "add")} - allowed
+    )
+    why = f"must not include {quoted(more)} in securityContext.capabilities.add"
+    return f"{several('container', bad)} {why}" if bad else ""
+
+
 def capabilities(spec: Object, _: Object) -> Fault | None:
     """A container has no more capabilities than containers usually have."""
-    bad, more = [], set()
-    for name, _one, context in containers(spec):
-        extra = set(items(context, "capabilities", "add")) - _CAPABILITIES
-        more |= extra
-        bad += [name] if extra else []
-    if not bad:
-        return None
-    why = f"must not include {quoted(sorted(more))} in securityContext.capabilities.add"
-    return "non-default capabilities", f"{several('container', bad)} {why}"
+    told = added(spec, _CAPABILITIES)
+    return ("non-default capabilities", told) if told else None
 
 
 def _proc_mount(spec: Object, _: Object) -> Fault | None:
-    bad = {
-        name: mount
-        for name, _one, context in containers(spec)
-        if (mount := text(context, "procMount")) not in ("", "Default")
-    }
+    bad, kinds = gathered(spec, lambda _, context: {text(context, "procMount")} - {"", "Default"})
     if not bad or spec.get("hostUsers") is False:
         return None
-    kinds = quoted(sorted(set(bad.values())))
-    why = f"must not set securityContext.procMount to {kinds}"
-    return "procMount", f"{several('container', list(bad))} {why}"
+    why = f"must not set securityContext.procMount to {quoted(kinds)}"
+    return "procMount", f"{several('container', [*dict.fromkeys(bad)])} {why}"
 
 
 def seccomp(spec: Object, _: Object) -> Fault | None:
-    """Nobody takes its profile of system calls off."""
-    """A profile that is no profile, set by the pod or by a container."""
-    kinds: set[str] = set()
-    pod = text(spec, "securityContext", "seccompProfile", "type")
-    is_bad = pod not in ("", *_PROFILES)
-    kinds |= {pod} if is_bad else set()
-    bad = []
-    for name, _one, context in containers(spec):
-        kind = text(context, "seccompProfile", "type")
-        if kind not in ("", *_PROFILES):
-            bad.append(name)
-            kinds.add(kind)
-    if not kinds:
+    """Nobody sets a profile of system calls that is none."""
+
+    def wrong(context: Object) -> set[str]:
+        return {text(context, "seccompProfile", "type")} - {"", *_PROFILES}
+
+    pod = wrong(part(spec, "securityContext"))
+    bad, kinds = gathered(spec, lambda _, context: wrong(context))
+    if not pod and not bad:
         return None
-    who = setters(pod=is_bad, containers=bad)
-    why = f"must not set securityContext.seccompProfile.type to {quoted(sorted(kinds))}"
+    who = setters(pod=bool(pod), containers=bad)
+    why = f"must not set securityContext.seccompProfile.type to {quoted(sorted({*kinds, *pod}))}"
     return "seccompProfile", f"{who} {why}"
 
 
@@ -186,7 +192,7 @@ def _selinux(spec: Object, _: Object) -> Fault | None:
         return kind not in _SELINUX or bool(set_too)
 
     pod = is_bad(part(spec, "securityContext"))
-    bad = [name for name, _one, context in containers(spec) if is_bad(context)]
+    bad = named(spec, is_bad)
     if not pod and not bad:
         return None
     data = [several("type", sorted(kinds))] if kinds else []
@@ -204,14 +210,10 @@ def _sysctls(spec: Object, _: Object) -> Fault | None:
 
 
 def _app_armor(spec: Object, annotations: Object) -> Fault | None:
-    kinds, bad = set(), []
-    pod = text(spec, "securityContext", "appArmorProfile", "type")
-    if pod == "Unconfined":
-        kinds.add(pod)
-    for name, _one, context in containers(spec):
-        if text(context, "appArmorProfile", "type") == "Unconfined":
-            bad.append(name)
-            kinds.add("Unconfined")
+    def wrong(context: Object) -> bool:
+        return text(context, "appArmorProfile", "type") == "Unconfined"
+
+    pod, bad = wrong(part(spec, "securityContext")), named(spec, wrong)
     notes = sorted(
         f'{key}="{value}"'
         for key, value in annotations.items()
@@ -219,26 +221,23 @@ def _app_armor(spec: Object, annotations: Object) -> Fault | None:
         and value not in ("", "runtime/default")
         and not value.startswith("localhost/")
     )
-    who = [setters(pod=bool(kinds) and pod == "Unconfined", containers=bad)] if kinds else []
+    who = [setters(pod=pod, containers=bad)] if pod or bad else []
+    values = [*(["Unconfined"] if who else []), *notes]
     who += [("annotation" if len(notes) == 1 else "annotations")] if notes else []
     if not who:
         return None
-    values = [*sorted(kinds), *notes]
     reason = "forbidden AppArmor profile" + ("s" if len(values) > 1 else "")
     return reason, f"{' and '.join(who)} must not set AppArmor profile type to {quoted(values)}"
 
 
 def _windows(spec: Object, _: Object) -> Fault | None:
-    pod = bool(part(spec, "securityContext", "windowsOptions").get("hostProcess"))
-    bad = [
-        name
-        for name, _one, context in containers(spec)
-        if part(context, "windowsOptions").get("hostProcess")
-    ]
-    if not pod and not bad:
-        return None
+    def wrong(context: Object) -> bool:
+        return bool(part(context, "windowsOptions").get("hostProcess"))
+
+    pod, bad = wrong(part(spec, "securityContext")), named(spec, wrong)
     why = "must not set securityContext.windowsOptions.hostProcess=true"
-    return "hostProcess", f"{setters(pod=pod, containers=bad)} {why}"
+    told = f"{setters(pod=pod, containers=bad)} {why}"
+    return ("hostProcess", told) if pod or bad else None
 
 
 BASELINE: tuple[Check, ...] = (

@@ -9,10 +9,10 @@ from atoll.apiserver.admitting.pod_baseline import (
     BASELINE,
     Check,
     Fault,
+    added,
     capabilities,
-    containers,
     host_paths,
-    quoted,
+    named,
     seccomp,
     setters,
     several,
@@ -47,11 +47,7 @@ def _on_windows(spec: Object) -> bool:
 
 
 def _escalation(spec: Object, _: Object) -> Fault | None:
-    bad = [
-        name
-        for name, _one, context in containers(spec)
-        if context.get("allowPrivilegeEscalation") is not False
-    ]
+    bad = named(spec, lambda context: context.get("allowPrivilegeEscalation") is not False)
     if not bad or _on_windows(spec):
         return None
     why = "must set securityContext.allowPrivilegeEscalation=false"
@@ -59,23 +55,12 @@ def _escalation(spec: Object, _: Object) -> Fault | None:
 
 
 def _dropped(spec: Object, _: Object) -> Fault | None:
-    missing, adding, more = [], [], set()
-    for name, _one, context in containers(spec):
-        if "ALL" not in items(context, "capabilities", "drop"):
-            missing.append(name)
-        extra = set(items(context, "capabilities", "add")) - {"NET_BIND_SERVICE"}
-        more |= extra
-        adding += [name] if extra else []
-    told = []
-    if missing:
-        why = 'must set securityContext.capabilities.drop=["ALL"]'
-        told.append(f"{several('container', missing)} {why}")
-    if adding:
-        why = f"must not include {quoted(sorted(more))} in securityContext.capabilities.add"
-        told.append(f"{several('container', adding)} {why}")
-    return (
-        ("unrestricted capabilities", "; ".join(told)) if told and not _on_windows(spec) else None
-    )
+    missing = named(spec, lambda context: "ALL" not in items(context, "capabilities", "drop"))
+    why = 'must set securityContext.capabilities.drop=["ALL"]'
+    told = [f"{several('container', missing)} {why}"] if missing else []
+    told += [more] if (more := added(spec, {"NET_BIND_SERVICE"})) else []
+    said = told and not _on_windows(spec)
+    return ("unrestricted capabilities", "; ".join(told)) if said else None
 
 
 def _volumes(spec: Object, _: Object) -> Fault | None:
@@ -93,9 +78,8 @@ def _volumes(spec: Object, _: Object) -> Fault | None:
 
 def _not_root(spec: Object, _: Object) -> Fault | None:
     wish = part(spec, "securityContext").get("runAsNonRoot")
-    every = [(name, context.get("runAsNonRoot")) for name, _one, context in containers(spec)]
-    said = [name for name, own in every if own is False]
-    silent = [name for name, own in every if own is None and wish is not True]
+    said = named(spec, lambda context: context.get("runAsNonRoot") is False)
+    silent = named(spec, lambda context: context.get("runAsNonRoot") is None and wish is not True)
     if spec.get("hostUsers") is False or not (said or silent or wish is False):
         return None
     reason = "runAsNonRoot != true"
@@ -108,7 +92,7 @@ def _not_root(spec: Object, _: Object) -> Fault | None:
 
 def _no_root_user(spec: Object, _: Object) -> Fault | None:
     pod = part(spec, "securityContext").get("runAsUser") == 0
-    bad = [name for name, _one, context in containers(spec) if context.get("runAsUser") == 0]
+    bad = named(spec, lambda context: context.get("runAsUser") == 0)
     if spec.get("hostUsers") is False or not (pod or bad):
         return None
     return "runAsUser=0", f"{setters(pod=pod, containers=bad)} must not set runAsUser=0"
@@ -121,11 +105,7 @@ def _seccomp_set(spec: Object, notes: Object) -> Fault | None:
     found = seccomp(spec, notes)
     if found is not None or text(spec, "securityContext", "seccompProfile", "type"):
         return found
-    silent = [
-        name
-        for name, _one, context in containers(spec)
-        if not text(context, "seccompProfile", "type")
-    ]
+    silent = named(spec, lambda context: not text(context, "seccompProfile", "type"))
     if not silent:
         return None
     why = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
