@@ -10,7 +10,6 @@ import apsw
 import pytest
 from disks import copy_store
 
-from atoll.apiserver.fields.error import faulty
 from atoll.errors import NotDurable
 from atoll.store import sqlite
 from atoll.store.log import Row

@@ -9,14 +9,14 @@ from atoll.model.intent import Field
 from atoll.scheduling.plugins.spread_constraint import PROPERTY
 from atoll.scheduling.whatif.loosening import loosened
 from atoll.scheduling.whatif.parts import (
-    EndEviction,
     Inputs,
-    LeaveGroup,
-    Loosen,
     Part,
-    Say,
-    Serve,
-    Tolerate,
+    end_eviction,
+    leave_group,
+    loosen,
+    say,
+    serve,
+    tolerate,
 )
 
 
@@ -25,27 +25,27 @@ def fixes(judge: str, inputs: Inputs, cluster: Cluster, place: int) -> list[Part
     binding = inputs.binding
     match judge:
         case "APIEnablement":
-            return [Serve(cluster.name, binding.resource.api)]
+            return [serve(cluster.name, binding.resource.api)]
         case "TaintToleration":
             return _tolerations(inputs, cluster)
         case "ClusterAffinity":
             affinity = binding.intent.terms[place].affinity
-            return [Loosen(place, *loosened(affinity, cluster, inputs.fleet))]
+            return [loosen(place, *loosened(affinity, cluster, inputs.fleet))]
         case "SpreadConstraint":
             return _fields(inputs, cluster)
         case "ClusterEviction":
-            return [EndEviction(cluster.name)]
+            return [end_eviction(cluster.name)]
         case "WorkloadAntiAffinity":
-            return [LeaveGroup(binding.anti_affinity_group, anti=True)]
+            return [leave_group(binding, anti=True)]
         case "WorkloadAffinity":
-            return [LeaveGroup(binding.affinity_group, anti=False)]
+            return [leave_group(binding, anti=False)]
     return None
 
 
 def _tolerations(inputs: Inputs, cluster: Cluster) -> list[Part]:
     tolerated = inputs.binding.intent.tolerations
     return [
-        Tolerate(taint)
+        tolerate(taint)
         for taint in cluster.taints
         if taint.repels and not any(each.tolerates(taint) for each in tolerated)
     ]
@@ -55,7 +55,7 @@ def _fields(inputs: Inputs, cluster: Cluster) -> list[Part]:
     """A value of its own, so that nothing is assumed about the neighbourhood."""
     fields = dict.fromkeys(each.field for each in inputs.binding.intent.spread)
     missing = [each for each in fields if each in PROPERTY and not _has(cluster, each)]
-    return [Say(cluster.name, each, cluster.name) for each in missing if each is not None]
+    return [say(cluster.name, each, cluster.name) for each in missing if each is not None]
 
 
 def _has(cluster: Cluster, field: Field | None) -> bool:

@@ -1,13 +1,13 @@
-"""Single changes to the inputs of a decision, as data that says what it is and can be applied.
+"""Single changes to the inputs of a decision: each says what it is and can be applied.
 
-Inputs come in, inputs with the change go out. Every part names the object it is made to: the
-policy, a cluster or the workload. Whether a change helps is not known here.
+Inputs come in, inputs with the change go out. A part changes the policy, a
+cluster or the workload. Whether a change helps is not known here.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from atoll.model.affinity import Affinity
 from atoll.model.amount import CPU, MEMORY, Amount
@@ -20,7 +20,8 @@ from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.question import Surroundings
 
 Bounds = TypeVar("Bounds", Constraint, Pick)
-POLICY, CLUSTER, WORKLOAD = "policy", "cluster", "workload"
+Reach = tuple[int, int, int]
+"""How large a change is: edits, how far it reaches, and how much."""
 
 
 class Inputs(NamedTuple):
@@ -44,22 +45,16 @@ class Inputs(NamedTuple):
         return self.fleet.clusters[self.fleet.rows[name]]
 
 
-class Part(Protocol):
+@dataclass(frozen=True, slots=True)
+class Part:
     """One change; `str` of it is what to do, in the words of an instruction."""
 
-    @property
-    def kind(self) -> str: ...
-    @property
-    def on(self) -> tuple[str, str]:
-        """The kind of object to change, and its name if it is a cluster."""
-        ...
+    told: str
+    size: Reach
+    apply: Callable[[Inputs], Inputs] = field(compare=False, repr=False)
 
-    @property
-    def size(self) -> tuple[int, int, int]:
-        """How large the change is: edits, how far it reaches, and how much."""
-        ...
-
-    def apply(self, inputs: Inputs) -> Inputs: ...
+    def __str__(self) -> str:
+        return self.told
 
 
 def applied(parts: Iterable[Part], inputs: Inputs) -> Inputs:
@@ -67,164 +62,101 @@ def applied(parts: Iterable[Part], inputs: Inputs) -> Inputs:
     return reduce(lambda changed, part: part.apply(changed), parts, inputs)
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerate:
+def _of_policy(told: str, size: Reach, change: Callable[[Intent], Intent]) -> Part:
+    return Part(told, size, lambda inputs: inputs.with_intent(change(inputs.binding.intent)))
+
+
+def _of_cluster(told: str, name: str, change: Callable[[Cluster], Cluster]) -> Part:
+    return Part(told, (1, 1, 0), lambda inputs: inputs.with_cluster(change(inputs.cluster(name))))
+
+
+def _of_workload(told: str, size: Reach, change: Callable[[Binding], Binding]) -> Part:
+    return Part(told, size, lambda inputs: inputs._replace(binding=change(inputs.binding)))
+
+
+def tolerate(taint: Taint) -> Part:
     """Let the policy tolerate a taint."""
-
-    taint: Taint
-    kind: str = "tolerate"
-    on: tuple[str, str] = (POLICY, "")
-    size: tuple[int, int, int] = (1, 0, 0)
-
-    def apply(self, inputs: Inputs) -> Inputs:
-        intent, taint = inputs.binding.intent, self.taint
-        toleration = Toleration(taint.key, taint.value, taint.effect)
-        return inputs.with_intent(replace(intent, tolerations=(*intent.tolerations, toleration)))
-
-    def __str__(self) -> str:
-        return f"tolerate the taint {self.taint}"
+    more = Toleration(taint.key, taint.value, taint.effect)
+    return _of_policy(
+        f"tolerate the taint {taint}",
+        (1, 0, 0),
+        lambda intent: replace(intent, tolerations=(*intent.tolerations, more)),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Loosen:
+def loosen(place: int, affinity: Affinity, edits: tuple[str, ...]) -> Part:
     """Let a term of the policy mean more clusters; `edits` says how."""
 
-    place: int
-    affinity: Affinity
-    edits: tuple[str, ...]
-    kind: str = "affinity"
-    on: tuple[str, str] = (POLICY, "")
+    def change(intent: Intent) -> Intent:
+        term = replace(intent.terms[place], affinity=affinity)
+        terms = (*intent.terms[:place], term, *intent.terms[place + 1 :])
+        return replace(intent, terms=terms)
 
-    @property
-    def size(self) -> tuple[int, int, int]:
-        return len(self.edits), 0, 0
-
-    def apply(self, inputs: Inputs) -> Inputs:
-        intent = inputs.binding.intent
-        term = replace(intent.terms[self.place], affinity=self.affinity)
-        terms = (*intent.terms[: self.place], term, *intent.terms[self.place + 1 :])
-        return inputs.with_intent(replace(intent, terms=terms))
-
-    def __str__(self) -> str:
-        return " and ".join(self.edits)
+    return _of_policy(" and ".join(edits), (len(edits), 0, 0), change)
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """Let the policy take fewer or more of something; None: as it was."""
+def bound(field: Field | None, by: int, least: int | None = None, most: int | None = None) -> Part:
+    """Let the policy take fewer or more of something, moved so far; None: as it was.
 
-    field: Field | None
-    """None: the clusters of our own selection."""
-    by: int
-    """How far it is moved."""
-    least: int | None = None
-    most: int | None = None
-    kind: str = "bound"
-    on: tuple[str, str] = (POLICY, "")
+    Without a field, it is the clusters of our own selection.
+    """
 
-    @property
-    def size(self) -> tuple[int, int, int]:
-        return 1, 0, self.by
+    def moved(bounds: Bounds) -> Bounds:
+        low = bounds.least if least is None else least
+        return replace(bounds, least=low, most=bounds.most if most is None else most)
 
-    def apply(self, inputs: Inputs) -> Inputs:
-        intent = inputs.binding.intent
-        if self.field is None:
+    def change(intent: Intent) -> Intent:
+        if field is None:
             assert isinstance(intent.selection, Pick)
-            return inputs.with_intent(replace(intent, selection=self._changed(intent.selection)))
-        changed = (
-            self._changed(each) if each.field is self.field else each for each in intent.spread
-        )
-        return inputs.with_intent(replace(intent, spread=tuple(changed)))
+            return replace(intent, selection=moved(intent.selection))
+        spread = (moved(each) if each.field is field else each for each in intent.spread)
+        return replace(intent, spread=tuple(spread))
 
-    def _changed(self, bounds: Bounds) -> Bounds:
-        least = bounds.least if self.least is None else self.least
-        most = bounds.most if self.most is None else self.most
-        return replace(bounds, least=least, most=most)
-
-    def __str__(self) -> str:
-        told = [] if self.least is None else [f"at least {self.least}"]
-        told += [] if self.most is None else [f"at most {self.most}"]
-        return f"take {' and '.join(told)} {self.field or Field.CLUSTER}(s)"
+    told = [] if least is None else [f"at least {least}"]
+    told += [] if most is None else [f"at most {most}"]
+    return _of_policy(f"take {' and '.join(told)} {field or Field.CLUSTER}(s)", (1, 0, by), change)
 
 
-@dataclass(frozen=True, slots=True)
-class Weigh:
+def weigh(cluster: str, weight: int) -> Part:
     """Let the policy give a cluster a weight."""
 
-    cluster: str
-    weight: int
-    kind: str = "weight"
-    on: tuple[str, str] = (POLICY, "")
-
-    @property
-    def size(self) -> tuple[int, int, int]:
-        return 1, 0, self.weight
-
-    def apply(self, inputs: Inputs) -> Inputs:
-        intent = inputs.binding.intent
+    def change(intent: Intent) -> Intent:
         assert isinstance(intent.division, Weighted)
-        given = (Affinity(names=(self.cluster,)), self.weight)
-        division = replace(intent.division, weights=(*intent.division.weights, given))
-        return inputs.with_intent(replace(intent, division=division))
+        weights = (*intent.division.weights, (Affinity(names=(cluster,)), weight))
+        return replace(intent, division=replace(intent.division, weights=weights))
 
-    def __str__(self) -> str:
-        return f"give {self.cluster} a weight of {self.weight}"
+    return _of_policy(f"give {cluster} a weight of {weight}", (1, 0, weight), change)
 
 
-@dataclass(frozen=True, slots=True)
-class Serve:
+def serve(cluster: str, api: Api) -> Part:
     """Let a cluster serve an API."""
-
-    cluster: str
-    api: Api
-    kind: str = "api"
-    size: tuple[int, int, int] = (1, 1, 0)
-
-    @property
-    def on(self) -> tuple[str, str]:
-        return CLUSTER, self.cluster
-
-    def apply(self, inputs: Inputs) -> Inputs:
-        cluster = inputs.cluster(self.cluster)
-        return inputs.with_cluster(replace(cluster, apis=cluster.apis | {self.api}))
-
-    def __str__(self) -> str:
-        return f"install {self.api[1]} ({self.api[0]}) in {self.cluster}"
+    return _of_cluster(
+        f"install {api[1]} ({api[0]}) in {cluster}",
+        cluster,
+        lambda before: replace(before, apis=before.apis | {api}),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+def say(cluster: str, field: Field, value: str) -> Part:
     """Let a cluster say its region, zone or provider; `value` is what was assumed."""
 
-    cluster: str
-    field: Field
-    value: str
-    kind: str = "field"
-    size: tuple[int, int, int] = (1, 1, 0)
-
-    @property
-    def on(self) -> tuple[str, str]:
-        return CLUSTER, self.cluster
-
-    def apply(self, inputs: Inputs) -> Inputs:
-        cluster = inputs.cluster(self.cluster)
-        match self.field:
+    def change(before: Cluster) -> Cluster:
+        match field:
             case Field.ZONE:
-                return inputs.with_cluster(replace(cluster, zones=(self.value,)))
+                return replace(before, zones=(value,))
             case Field.PROVIDER:
-                return inputs.with_cluster(replace(cluster, provider=self.value))
-        return inputs.with_cluster(replace(cluster, region=self.value))
+                return replace(before, provider=value)
+        return replace(before, region=value)
 
-    def __str__(self) -> str:
-        return f"set the {self.field} of {self.cluster}, say to {self.value!r}"
+    return _of_cluster(f"set the {field} of {cluster}, say to {value!r}", cluster, change)
 
 
 @dataclass(frozen=True, slots=True)
-class MoreRoom:
-    """Let a cluster have more free: resources in their own unit, pods, nodes of a grade."""
+class Room:
+    """More that a cluster has free: resources in their own unit, pods, nodes of a grade."""
 
     cluster: str
-    resources: tuple[tuple[str, int], ...]
+    resources: tuple[tuple[str, int], ...] = ()
     pods: int = 0
     nodes: tuple[int, int] | None = None
     """The place of a grade in the cluster's model, and how many nodes more."""
@@ -232,17 +164,6 @@ class MoreRoom:
     """Estimators that would have to answer so much."""
     on_nodes: int = 0
     """So many replicas would have to fit node by node; none if that is no matter."""
-    replicas: int = 1
-    """How many replicas more would fit."""
-    kind: str = "room"
-
-    @property
-    def on(self) -> tuple[str, str]:
-        return CLUSTER, self.cluster
-
-    @property
-    def size(self) -> tuple[int, int, int]:
-        return 1, 2, self.replicas
 
     def apply(self, inputs: Inputs) -> Inputs:
         cluster = inputs.cluster(self.cluster)
@@ -275,87 +196,48 @@ class MoreRoom:
         return f"give {self.cluster} {', '.join(needed)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+def scale(replicas: int, fewer: int) -> Part:
     """Ask for another number of replicas."""
-
-    replicas: int
-    fewer: int
-    kind: str = "replicas"
-    on: tuple[str, str] = (WORKLOAD, "")
-
-    @property
-    def size(self) -> tuple[int, int, int]:
-        return 1, 1, self.fewer
-
-    def apply(self, inputs: Inputs) -> Inputs:
-        return inputs._replace(binding=replace(inputs.binding, replicas=self.replicas))
-
-    def __str__(self) -> str:
-        return f"ask for {self.replicas} replicas"
+    return _of_workload(
+        f"ask for {replicas} replicas",
+        (1, 1, fewer),
+        lambda binding: replace(binding, replicas=replicas),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+def request(resource: str, amount: Amount) -> Part:
     """Ask for less of one resource per replica."""
 
-    resource: str
-    amount: Amount
-    kind: str = "request"
-    on: tuple[str, str] = (WORKLOAD, "")
-    size: tuple[int, int, int] = (1, 2, 0)
-
-    def apply(self, inputs: Inputs) -> Inputs:
-        demand = inputs.binding.demand
-        assert demand is not None
+    def change(binding: Binding) -> Binding:
+        assert binding.demand is not None
         requests = tuple(
-            (name, self.amount if name == self.resource else amount)
-            for name, amount in demand.requests
+            (name, amount if name == resource else before)
+            for name, before in binding.demand.requests
         )
-        changed = replace(inputs.binding, demand=replace(demand, requests=requests))
-        return inputs._replace(binding=changed)
+        return replace(binding, demand=replace(binding.demand, requests=requests))
 
-    def __str__(self) -> str:
-        number = self.amount.in_its_unit(self.resource)
-        amount = written(self.resource, number) if number else "no"
-        return f"request {amount} {self.resource} per replica"
+    number = amount.in_its_unit(resource)
+    told = f"{written(resource, number) if number else 'no'} {resource}"
+    return _of_workload(f"request {told} per replica", (1, 2, 0), change)
 
 
-@dataclass(frozen=True, slots=True)
-class EndEviction:
+def end_eviction(cluster: str) -> Part:
     """Let the move away from a cluster be over."""
 
-    cluster: str
-    kind: str = "eviction"
-    on: tuple[str, str] = (WORKLOAD, "")
-    size: tuple[int, int, int] = (1, 1, 0)
+    def change(binding: Binding) -> Binding:
+        left = tuple(name for name in binding.evicting if name != cluster)
+        return replace(binding, evicting=left)
 
-    def apply(self, inputs: Inputs) -> Inputs:
-        left = tuple(name for name in inputs.binding.evicting if name != self.cluster)
-        return inputs._replace(binding=replace(inputs.binding, evicting=left))
-
-    def __str__(self) -> str:
-        return f"end the eviction from {self.cluster}"
+    return _of_workload(f"end the eviction from {cluster}", (1, 1, 0), change)
 
 
-@dataclass(frozen=True, slots=True)
-class LeaveGroup:
+def leave_group(binding: Binding, *, anti: bool) -> Part:
     """Take the workload out of its affinity or anti-affinity group."""
-
-    group: str
-    anti: bool
-    kind: str = "group"
-    on: tuple[str, str] = (WORKLOAD, "")
-    size: tuple[int, int, int] = (1, 1, 0)
-
-    def apply(self, inputs: Inputs) -> Inputs:
-        binding = inputs.binding
-        if self.anti:
-            return inputs._replace(binding=replace(binding, anti_affinity_group=""))
-        return inputs._replace(binding=replace(binding, affinity_group=""))
-
-    def __str__(self) -> str:
-        return f"leave the {'anti-' if self.anti else ''}affinity group {self.group}"
+    group = binding.anti_affinity_group if anti else binding.affinity_group
+    told = f"leave the {'anti-' if anti else ''}affinity group {group}"
+    if anti:
+        return _of_workload(told, (1, 1, 0), lambda one: replace(one, anti_affinity_group=""))
+    return _of_workload(told, (1, 1, 0), lambda one: replace(one, affinity_group=""))
 
 
 def written(resource: str, number: int) -> str:

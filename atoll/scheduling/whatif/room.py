@@ -7,10 +7,10 @@ or in nodes where the cluster counts by a resource model.
 from atoll.model.cluster import Cluster
 from atoll.model.demand import Demand
 from atoll.scheduling.capacity import fits_node
-from atoll.scheduling.whatif.parts import Inputs, MoreRoom
+from atoll.scheduling.whatif.parts import Inputs, Room
 
 
-def more_room(inputs: Inputs, name: str, replicas: int, *, models: bool) -> MoreRoom | None:
+def more_room(inputs: Inputs, name: str, replicas: int, *, models: bool) -> Room | None:
     """What lets a cluster take at least so many replicas more than run in it; None if nothing
     is known to, or nothing is needed."""
     binding, cluster = inputs.binding, inputs.cluster(name)
@@ -32,7 +32,7 @@ def more_room(inputs: Inputs, name: str, replicas: int, *, models: bool) -> More
     nodes = nodes if nodes and nodes[1] else None
     if not (pods or resources or nodes or low or on_nodes):
         return None
-    return MoreRoom(name, resources, pods, nodes, low, on_nodes or 0, replicas)
+    return Room(name, resources, pods, nodes, low, on_nodes or 0)
 
 
 def _on_nodes(inputs: Inputs, name: str, replicas: int) -> int | None:

@@ -7,7 +7,6 @@ clusters that fail alike are tried for a few of them only.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +19,7 @@ from atoll.scheduling.columns import rows_mask
 from atoll.scheduling.cycle import terms_from
 from atoll.scheduling.decision import Attempt, Decision
 from atoll.scheduling.whatif.fixing import fixes
-from atoll.scheduling.whatif.parts import Bound, Part, Request, Scale, Weigh
+from atoll.scheduling.whatif.parts import Part, bound, request, scale, weigh
 from atoll.scheduling.whatif.room import more_room
 from atoll.scheduling.whatif.trying import Change, Parts, Size, Trials, reconsider, size
 
@@ -138,11 +137,11 @@ def _bounds(trials: Trials, feasible: int) -> Iterator[Parts]:
             # Alone it does not help, but with another change it may.
             yield from [_most(field, most, feasible)] if most < feasible and not found else []
             for fewer in sorted({feasible, 1}, reverse=True):
-                yield from [(Bound(field, least - fewer, least=fewer),)] if fewer < least else []
+                yield from [(bound(field, least - fewer, least=fewer),)] if fewer < least else []
 
 
 def _most(field: Field | None, most: int, number: int) -> Parts:
-    return (Bound(field, number - most, most=number),)
+    return (bound(field, number - most, most=number),)
 
 
 def _less(trials: Trials) -> Iterator[Parts]:
@@ -157,7 +156,7 @@ def _less(trials: Trials) -> Iterator[Parts]:
 
 
 def _fewer(replicas: int, less: int) -> Parts:
-    return (Scale(replicas - less, less),)
+    return (scale(replicas - less, less),)
 
 
 def _smaller(name: str, amount: Amount, less: int) -> Parts:
@@ -165,7 +164,7 @@ def _smaller(name: str, amount: Amount, less: int) -> Parts:
     step = _step(name, amount)
     number = (amount.in_its_unit(name) // step - less) * step
     milli = number if name == CPU else number * 1000
-    return (Request(name, amount._replace(milli=milli)),)
+    return (request(name, amount._replace(milli=milli)),)
 
 
 def _step(name: str, amount: Amount) -> int:
@@ -182,7 +181,7 @@ def _weights(trials: Trials, nearly: list[str]) -> Iterator[Parts]:
 
 
 def _weigh(name: str, weight: int) -> Parts:
-    return (Weigh(name, weight),)
+    return (weigh(name, weight),)
 
 
 def _rooms(trials: Trials, nearly: list[tuple[str, int]], roomiest: int) -> Iterator[Parts]:
@@ -197,7 +196,7 @@ def _rooms(trials: Trials, nearly: list[tuple[str, int]], roomiest: int) -> Iter
 def _roomier(trials: Trials, name: str, room: int, more: int) -> Parts | None:
     models = trials.decision.setting.features.CustomizedClusterResourceModeling
     found = more_room(trials.inputs, name, max(0, room) + more, models=models)
-    return None if found is None else (replace(found, replicas=more),)
+    return None if found is None else (Part(str(found), (1, 2, more), found.apply),)
 
 
 def _nearly(decision: Decision, attempt: Attempt, candidates: Candidates) -> list[tuple[str, int]]:
