@@ -1,7 +1,6 @@
 """The line between a gate and the core: what is said arrives, and nobody has to hold too much."""
 
 import asyncio
-import marshal
 import socket
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any
@@ -28,9 +27,18 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     asyncio.run(limited())
 
 
+# Some are said to many: the very same bytes, one after the other.
+pieces = st.binary(max_size=300) | st.sampled_from([PIECE, b"told to many"])
 messages = st.lists(
-    st.tuples(st.integers(0, 16), st.integers(), st.binary(max_size=300)), min_size=1, max_size=5
+    st.tuples(st.integers(0, 16), st.integers(0, 2**63), pieces), min_size=1, max_size=5
 )
+
+
+def test_what_is_said_to_many_in_a_row_is_written_once() -> None:
+    batch: list[frames.Message] = [(frames.DATA, number, PIECE) for number in range(100)]
+    frame = frames.written([*batch, (frames.END, 1)])
+    assert frame.count(PIECE) == 1
+    assert frames.read(frame[frames.HEAD_BYTES :]) == [*batch, (frames.END, 1)]
 
 
 @given(st.lists(messages, min_size=1, max_size=5), st.lists(st.integers(1, 200), min_size=1))
@@ -43,8 +51,7 @@ def test_batches_arrive_whole_and_in_order_however_they_are_cut(
         line = Line(heard.append, lambda: None)
         sent = b""
         for batch in batches:
-            data = marshal.dumps(batch)
-            sent += len(data).to_bytes(frames.HEAD_BYTES, "little") + data
+            sent += frames.written(batch)
         turn = 0
         while sent:
             size = sizes[turn % len(sizes)]

@@ -1,7 +1,6 @@
 """What a gate logs is written by the core as if it had happened there."""
 
 import logging
-import marshal
 import signal
 from typing import Any
 
@@ -21,7 +20,9 @@ def record(text: str, *args: Any, error: BaseException | None = None) -> logging
 
 def over_the_line(one: logging.LogRecord, caplog: pytest.LogCaptureFixture) -> logging.LogRecord:
     caplog.set_level(logging.INFO, LOGGER)
-    frames.write(marshal.loads(marshal.dumps(frames.told(one))))
+    batch = frames.written([(frames.LOG, frames.told(one))])
+    ((_, said),) = frames.read(batch[frames.HEAD_BYTES :])
+    frames.write(said)
     return caplog.records[-1]
 
 
@@ -54,6 +55,12 @@ def test_values_keep_their_names(caplog: pytest.LogCaptureFixture) -> None:
     one = record("%(n)d of %(what)s", {"n": 3, "what": Ref("v1", "Pod", "a", "b")})
     found = fields_of(over_the_line(one, caplog))
     assert (found["msg"], found["n"], found["what"]) == ("3 of Pod a/b", 3, "Pod a/b")
+
+
+def test_what_cannot_be_written_does_not_end_the_line(caplog: pytest.LogCaptureFixture) -> None:
+    values = {"text": "half \udc80", "n": 1 << 70}
+    there = over_the_line(record("%(text)s, %(n)d", values), caplog)
+    assert there.getMessage() == f"half ?, {1 << 70}"
 
 
 def test_what_nobody_wants_to_know_is_not_written(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any, cast
+from typing import cast
 
 from atoll.apiserver.gate import frames
 from atoll.apiserver.gate.flow import Flow
@@ -35,7 +35,7 @@ class Core:
         self._children = children
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._flows: dict[int, Flow] = {}
-        self._peers: dict[Any, Peer | None] = {None: None}
+        self._peers: dict[bytes | None, Peer | None] = {None: None}
 
     def _heard(self, batch: list[Message]) -> None:
         for message in batch:
@@ -61,14 +61,15 @@ class Core:
         peer = self._peers[who] if who in self._peers else self._met(who)
         request = Request(method, path, query, headers, body, peer, source)
         if draft is not None:
-            request.draft = Draft(*draft)
+            name, head, tail, warnings = draft
+            request.draft = Draft(name, head, tail, tuple(warnings))
         self._calls[number] = self._children.spawn(self._answer(number, request), "exchange")
 
-    def _met(self, who: Any) -> Peer:
+    def _met(self, who: bytes) -> Peer:
         """The peer of this description; the same few ask again and again."""
         if len(self._peers) > PEERS_MAX:
             self._peers = {None: None}
-        peer = self._peers[who] = Peer(*who)
+        peer = self._peers[who] = frames.read_peer(who)
         return peer
 
     async def _answer(self, number: int, request: Request) -> None:

@@ -1,23 +1,25 @@
 """What a gate and the core say to each other: batches of plain tuples, each batch one frame.
 
 Both ends are this very program in the same version, over a pair of sockets that nobody else can
-reach, so a batch is what `marshal` makes of a list: one call for what gathered in a turn of the
-loop, or for the few that somebody waits for, so that both processes are at work at the same time.
-Bytes that stand in it more than once, as an event for many watchers, are written and read once.
-Nothing that comes from outside is ever read as a frame: a client's bytes are values in one.
+reach. A batch is MessagePack, which is plain data whatever is in it: one frame for what gathered in
+a turn of the loop, or for the few that somebody waits for, so that both processes are at work at
+the same time. What is said to many in a row, as an event to its watchers, is written and read once.
 """
 
 import asyncio
 import logging
-import marshal
 from collections.abc import Callable, Mapping
 from typing import Any, cast
+
+import msgspec
+
+from atoll.exchange import Peer
 
 Message = tuple[Any, ...]
 
 # From the gate.
 READY = 0  # clients are let in
-REQUEST = 1  # number, method, path, query, headers, body, peer, source, draft
+REQUEST = 1  # number, method, path, query, headers, body, peer as written, source, draft
 CANCEL = 2  # number: nobody is there any more to be told
 COUNT = 3  # how many clients are connected
 PONG = 4  # the same
@@ -41,6 +43,36 @@ FULL_BYTES = 4 * 1024 * 1024  # under way to an end that does not read: then nob
 BATCH_BYTES = 256 * 1024  # gathered in a turn: more begins another frame
 AWAITED_MAX = 8  # gathered, and awaited by somebody: the other end begins, while this one goes on
 SOCKET_BYTES = 1024 * 1024
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[tuple[Any, ...]]).decode
+read_peer = msgspec.msgpack.Decoder(Peer).decode
+
+
+def written(batch: list[Message]) -> bytes:
+    """A batch as a frame."""
+    said: list[Message] = []
+    for message in batch:
+        if message[0] != DATA:
+            said.append(message)
+        elif said and said[-1][0] == DATA and said[-1][2] is message[2]:
+            said[-1][1].append(message[1])
+        else:
+            said.append((DATA, [message[1]], message[2]))
+    content = _encode(said)
+    return len(content).to_bytes(HEAD_BYTES, "little") + content
+
+
+def read(content: bytes | memoryview) -> list[Message]:
+    """The batch in a frame."""
+    batch: list[Message] = []
+    for message in _decode(content):
+        if message[0] == DATA:
+            batch += [(DATA, number, message[2]) for number in message[1]]
+        else:
+            batch.append(message)
+    return batch
 
 
 class Line(asyncio.Protocol):
@@ -98,13 +130,12 @@ class Line(asyncio.Protocol):
         batch, self._out = self._out, []
         self._gathered = self._awaited = 0
         if batch and self._transport is not None:
-            data = marshal.dumps(batch)
-            self._transport.write(len(data).to_bytes(HEAD_BYTES, "little") + data)
+            self._transport.write(written(batch))
 
     def data_received(self, data: bytes) -> None:
         size = int.from_bytes(data[:HEAD_BYTES], "little")
         if not self._in and size == len(data) - HEAD_BYTES:  # one whole frame, as mostly
-            self._on_batch(marshal.loads(memoryview(data)[HEAD_BYTES:]))
+            self._on_batch(read(memoryview(data)[HEAD_BYTES:]))
             return
         waiting = self._in
         waiting += data
@@ -114,7 +145,7 @@ class Line(asyncio.Protocol):
                 break
             frame = bytes(memoryview(waiting)[HEAD_BYTES:end])
             del waiting[:end]
-            self._on_batch(marshal.loads(frame))
+            self._on_batch(read(frame))
 
     def close(self) -> None:
         """Say what was said, and no more."""
@@ -136,9 +167,9 @@ def told(record: logging.LogRecord) -> Message:
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and record.exc_info:
         text = text if values else text.replace("%", "%%")
-        values.setdefault("err", f"{type(error).__name__}: {error}")
-        values[_STACK] = logging.Formatter().formatException(record.exc_info)
-    return record.levelno, record.name, text, values
+        values.setdefault("err", _sound(f"{type(error).__name__}: {error}"))
+        values[_STACK] = _sound(logging.Formatter().formatException(record.exc_info))
+    return record.levelno, record.name, _sound(text), values
 
 
 def write(message: Message) -> None:
@@ -153,8 +184,14 @@ def write(message: Message) -> None:
 
 def _plain(value: object) -> object:
     """A value that can be sent, and still be formatted as a number if it is one."""
-    if value is None or type(value) in (bool, int, float, str):
+    if value is None or type(value) in (bool, float):
         return value
     if isinstance(value, int | float):
-        return int(value) if isinstance(value, int) else float(value)
-    return str(value)
+        is_whole = isinstance(value, int) and value.bit_length() < 64
+        return int(value) if is_whole else float(value)
+    return _sound(str(value))
+
+
+def _sound(text: str) -> str:
+    """Text without halves of characters, which cannot be written."""
+    return text.encode(errors="replace").decode()

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from atoll.apiserver.gate import frames
 from atoll.apiserver.gate.flow import Flow
 from atoll.apiserver.gate.frames import Line, Message
@@ -160,7 +162,7 @@ def _spoken(number: int, request: Request, draft: Draft | None) -> Message:
         request.query,
         request.headers,
         request.body,
-        (peer.name, peer.groups, peer.is_front_proxy, peer.extra) if peer is not None else None,
+        msgspec.msgpack.encode(peer) if peer is not None else None,
         request.source,
         tuple(draft) if draft is not None else None,
     )
