@@ -26,7 +26,6 @@ from atoll.model.cluster import Cluster
 from atoll.model.demand import Component
 from atoll.model.taint import Effect, Taint
 from atoll.runtime.memory import settle_memory
-from atoll.scheduling.auditing import sums_check
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import explain
@@ -35,6 +34,7 @@ from atoll.scheduling.nodes.fitting import fits
 from atoll.scheduling.nodes.view import NodeRoom, NodeView
 from atoll.scheduling.recording import record
 from atoll.scheduling.stored import decode, encode
+from bench.auditing import sums_check
 from bench.fleets import CASES, Stream, clusters, node_table, policies, typical_demand
 
 SIZES = (100, 1_000, 5_000)

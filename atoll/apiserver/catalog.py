@@ -123,6 +123,12 @@ class Catalog:
         """A resource that serves this collection."""
         return self._index.collections.get(collection)
 
+    def always(self, collection: str) -> Resource:
+        """The resource of a collection that is served whatever users define."""
+        resource = self.of_collection(collection)
+        assert resource is not None, f"{collection} are always served"
+        return resource
+
     def namespaced_collections(self) -> list[str]:
         """The collections whose objects live in namespaces."""
         found = self._index.collections.items()
@@ -131,10 +137,6 @@ class Catalog:
     def priority(self, group: str) -> int:
         """How far in front a group is in discovery: the higher, the sooner."""
         return self._priorities.get(group, _CUSTOM_PRIORITY)
-
-    def serves(self, group: str, version: str) -> bool:
-        """Whether there is anything in this version of this group."""
-        return version in self._index.groups.get(group, ())
 
     def versions(self, group: str) -> tuple[str, ...]:
         """The versions of a group, the preferred one first."""

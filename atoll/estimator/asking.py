@@ -15,7 +15,6 @@ from grpclib.exceptions import GRPCError, ProtocolError, StreamTerminatedError
 from atoll.errors import Malformed
 from atoll.estimator.grpc import Bytes, Trust, client_tls
 from atoll.estimator.messages import path, read_answer, write_request
-from atoll.runtime.children import Children
 
 UNKNOWN = -1
 PAUSE_S, PAUSE_AT_MOST_S = 1.0, 60.0
@@ -60,17 +59,6 @@ class Estimators:
             return UNKNOWN
         line.pause_s = PAUSE_S
         return answer
-
-    async def ask_all(
-        self, method: str, requests: Mapping[str, Mapping[str, Any]]
-    ) -> dict[str, int]:
-        """The answers of several clusters' estimators at once; the slowest takes `timeout_s`."""
-        async with Children("estimators") as children:
-            asked = {
-                cluster: children.spawn(self.ask(method, cluster, request), cluster)
-                for cluster, request in requests.items()
-            }
-            return {cluster: await task for cluster, task in asked.items()}
 
     def _line(self, cluster: str) -> _Line | None:
         address, known = self.address(cluster), self._lines.get(cluster)

@@ -84,19 +84,6 @@ def goes_to_the_highest(divided: Sum, *, descending: bool) -> bool:
     return np.array_equal(again, divided.won)
 
 
-def wrong_with(divided: Sum, *, descending: bool, exact: bool) -> list[str]:
-    """What does not add up in a sum; `exact` if Webster's method gave every seat."""
-    method, seats, won = divided.method, divided.seats, int(divided.won.sum())
-    wrong = []
-    if won > seats or (exact and won < seats and divided.votes.any()):
-        wrong.append(f"{method}: {seats} replicas were to be divided, but {won} were given")
-    if int(divided.won.min(initial=0)) < 0:
-        wrong.append(f"{method}: a cluster was given less than nothing")
-    if exact and not goes_to_the_highest(divided, descending=descending):
-        wrong.append(f"{method}: the votes do not lead to these replicas")
-    return wrong
-
-
 def _together(rows: Rows, votes: Numbers, won: Numbers) -> list[tuple[int, int, int]]:
     return list(zip(rows.tolist(), votes.tolist(), won.tolist(), strict=True))
 

@@ -6,7 +6,6 @@ since a fleet has thousands. Words are put to it by `sentences`; what it costs i
 knows prices.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -158,13 +157,3 @@ def _weighed(groups: Groups) -> tuple[Weighed, ...]:
     return tuple(
         Weighed(*each, place in taken) for place, each in enumerate(zip(*columns, strict=True))
     )
-
-
-def first_reasons(report: TermReport) -> Counter[str]:
-    """How many clusters each reason of a filter turned away first."""
-    counted = zip(report.fates.counts, report.fates.reasons, strict=True)
-    reasons = Counter[str]()
-    for count, reason in counted:
-        if reason.fate is Fate.FILTERED and count:
-            reasons[reason.text] += count
-    return reasons

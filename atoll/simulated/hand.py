@@ -46,8 +46,7 @@ class Hand:
         """What we tell of objects right now: nobody needs to look at them because of that."""
 
     def resource(self, collection: str) -> Resource:
-        found = self._api.catalog.of_collection(collection)
-        assert found is not None, f"{collection} are always served"
+        found = self._api.catalog.always(collection)
         return found
 
     async def carry_out(self, steps: Iterable[Step]) -> list[Refusal]:

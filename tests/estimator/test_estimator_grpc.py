@@ -56,8 +56,8 @@ def test_an_estimator_is_asked_and_answers() -> None:
         answers = Counting()
         async with serving(answers, HOST, 0) as port:
             estimators = Estimators(lambda _: (HOST, port))
-            found = await estimators.ask_all(REPLICAS, {"m1": _needs("7"), "m2": _needs("7")})
-            assert found == {"m1": 7, "m2": UNKNOWN}
+            assert await estimators.ask(REPLICAS, "m1", _needs("7")) == 7
+            assert await estimators.ask(REPLICAS, "m2", _needs("7")) == UNKNOWN
             assert (REPLICAS, {"cluster": "m1", **_needs("7")}) in answers.asked
             assert await estimators.ask(REPLICAS, "m1", _needs("seven")) == UNKNOWN
             estimators.close()

@@ -14,8 +14,8 @@ def test_a_resource_is_found_by_its_place_and_by_its_kind():
     assert deployments is not None
     assert deployments is catalog.kind("apps", "v1", "Deployment")
     assert catalog.find("apps", "v1", "pods") is None
-    assert catalog.serves("apps", "v1")
-    assert not catalog.serves("apps", "v1beta1")
+    assert "v1" in catalog.versions("apps")
+    assert "v1beta1" not in catalog.versions("apps")
 
 
 def test_the_core_group_comes_first_and_custom_groups_last():
@@ -46,7 +46,7 @@ def test_what_is_dropped_is_served_no_more():
     catalog = with_definitions()
     catalog.drop("widgets.ex.io")
     catalog.drop("gears.ex.io")
-    assert not catalog.serves("ex.io", "v1")
+    assert "v1" not in catalog.versions("ex.io")
     assert "ex.io" not in catalog.index.groups
 
 

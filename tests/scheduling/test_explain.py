@@ -28,7 +28,6 @@ from atoll.model.intent import (
     Weighted,
 )
 from atoll.scheduling.arithmetic import Bid, Line
-from atoll.scheduling.auditing import sums_check
 from atoll.scheduling.candidates import Assignment
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.explain import Report, explain
@@ -37,6 +36,7 @@ from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.recording import Record, record
 from atoll.scheduling.sentences import about, sentences
 from atoll.scheduling.setting import Setting
+from bench.auditing import sums_check
 
 
 def report_of(binding: Binding, *fleet: Cluster, **facts: Any) -> Report:

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from oracle_sample import decided
 
-from atoll.scheduling.auditing import sums_check
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import Report, explain
 from atoll.scheduling.recording import record
 from atoll.scheduling.sentences import sentences
+from bench.auditing import sums_check
 
 Told = tuple[str, dict[str, Any], Report, Decision]
 

@@ -4,12 +4,12 @@ from builders import make_binding, make_cluster, placed
 
 from atoll.model.affinity import Affinity
 from atoll.model.intent import Available, Fill, Pick, Quota, Shortage
-from atoll.scheduling.auditing import sums_check
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.explain import explain
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.recording import record
 from atoll.scheduling.sentences import outcome, sentences
+from bench.auditing import sums_check
 
 
 def test_a_partial_placement_says_how_many_found_no_room() -> None:

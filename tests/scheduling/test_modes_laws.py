@@ -22,13 +22,13 @@ from modes_drawn import (
 from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
 from atoll.model.intent import Available, Bounds, Duplicated, Fill, Order, Pick, Shortage
-from atoll.scheduling.auditing import sums_check
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.explain import explain
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.matching import matching
 from atoll.scheduling.recording import record
+from bench.auditing import sums_check
 
 _filling_anew = st.builds(Fill, order=st.sampled_from(Order), keep=st.just(False))
 

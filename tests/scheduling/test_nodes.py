@@ -242,7 +242,7 @@ def test_one_more_node_never_lowers_the_answer(
     given_nodes: list[Node], node: Node, demand: Demand | None
 ) -> None:
     table = NodeTable.of(each for each in given_nodes if each.name != node.name)
-    assert fits(table.with_node(node), demand) >= fits(table, demand)
+    assert fits(table.with_nodes([node]), demand) >= fits(table, demand)
 
 
 def test_what_is_remembered_of_claims_is_bounded() -> None:

@@ -39,7 +39,7 @@ class ChangingTable(RuleBasedStateMachine):
     def put(self, cluster: str, node: Node, demand: Demand) -> None:
         answers(self.table, demand)  # so that there is something to remember wrongly
         self.nodes.setdefault(cluster, {})[node.name] = node
-        self.table = self.table.with_node(node, cluster=cluster)
+        self.table = self.table.with_nodes([node], cluster=cluster)
         assert answers(self.table, demand) == answers(self.rebuilt(), demand)
 
     @rule(cluster=CLUSTERS, name=st.sampled_from(NAMES))
@@ -70,11 +70,6 @@ class ChangingTable(RuleBasedStateMachine):
         self.table = self.table.with_free(listed, cluster=cluster)
         assert answers(self.table, demand) == answers(self.rebuilt(), demand)
 
-    @rule(cluster=CLUSTERS)
-    def leave(self, cluster: str) -> None:
-        self.nodes.pop(cluster, None)
-        self.table = self.table.without_cluster(cluster)
-
     def rebuilt(self) -> NodeTable:
         return NodeTable.of_clusters({each: has.values() for each, has in self.nodes.items()})
 
@@ -93,10 +88,9 @@ def test_a_change_leaves_the_table_it_was_made_from_alone(
 ) -> None:
     table = NodeTable.of(given_nodes)
     before = facts(table)
-    table.with_node(node)
+    table.with_nodes([node])
     table.without(node.name)
     table.with_cluster("", [node])
-    table.with_nodes([node])
     table.with_free([node])
     assert facts(table) == before
 
@@ -105,8 +99,8 @@ def test_a_change_of_what_is_free_keeps_what_was_found_out_about_labels() -> Non
     table = NodeTable.of([Node(name="one", slots=5, labels={"zone": "a"})])
     demand = Demand(claim=NodeClaim(selector=(("zone", "a"),)))
     fits_by_node(table, demand)
-    fuller = table.with_node(Node(name="one", slots=5, pods=3, labels={"zone": "a"}))
-    moved = table.with_node(Node(name="one", slots=5, labels={"zone": "b"}))
+    fuller = table.with_free([Node(name="one", slots=5, pods=3, labels={"zone": "a"})])
+    moved = table.with_nodes([Node(name="one", slots=5, labels={"zone": "b"})])
     assert demand.claim in fuller.masks
     assert fits_by_node(fuller, demand).tolist() == [2]
     assert not moved.masks
@@ -117,14 +111,16 @@ def test_values_of_nodes_long_gone_are_not_kept() -> None:
     table = NodeTable.of([Node(name="stays", labels={"host": "stays"})])
     for number in range(500):
         name = f"n{number}"
-        table = table.with_node(Node(name=name, labels={"host": name})).without(name)
+        table = table.with_nodes([Node(name=name, labels={"host": name})]).without(name)
     assert len(table.rows.labels["host"].values) < 50
 
 
 def test_keys_that_only_nodes_long_gone_had_are_not_kept() -> None:
     table = NodeTable.of([Node(name="stays", labels={"host": "stays"})])
     for number in range(50):
-        table = table.with_node(Node(name="guest", labels={f"mine-{number}": ""})).without("guest")
+        table = table.with_nodes([Node(name="guest", labels={f"mine-{number}": ""})]).without(
+            "guest"
+        )
     assert list(table.rows.labels) == ["host"]
 
 

@@ -12,7 +12,6 @@ from atoll.model.cluster import Cluster
 from atoll.model.decision import Verdict
 from atoll.model.intent import Available, Constrained, Constraint, Field
 from atoll.model.taint import first_untolerated
-from atoll.scheduling.auditing import sums_check
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.explain import explain
 from atoll.scheduling.fleet import Fleet
@@ -23,6 +22,7 @@ from atoll.scheduling.recording import record
 from atoll.scheduling.sentences import sentences
 from atoll.scheduling.setting import ORDINARY, Setting
 from atoll.scheduling.stored import decode, encode
+from bench.auditing import sums_check
 
 FLEET = Fleet.of([make_cluster("a"), make_cluster("b"), make_cluster("c")])
 

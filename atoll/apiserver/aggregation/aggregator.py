@@ -205,8 +205,7 @@ class Aggregator:
         self._found(place, Findings(known.resources, known.openapi, stale=True))
 
     async def _tell(self, remote: Remote, reason: str, message: str, *, holds: bool) -> None:
-        resource = self._api.catalog.of_collection(COLLECTION)
-        assert resource is not None, "APIServices are always served"
+        resource = self._api.catalog.always(COLLECTION)
         now = self._api.timestamp()
         fresh = condition("Available", reason, message, holds=holds)
 

@@ -124,8 +124,7 @@ class Registrar:
         if record is None:
             await ensure(self._api, COLLECTION, service)
         elif _managed(record) and orjson.loads(record.value).get("spec") != service["spec"]:
-            resource = self._api.catalog.of_collection(COLLECTION)
-            assert resource is not None, "services are always served"
+            resource = self._api.catalog.always(COLLECTION)
             spec = {"spec": service["spec"]}
             await revise(self._api, call_on(resource, "", name), lambda old: {**old, **spec})
 

@@ -80,8 +80,7 @@ class Trust:
             meta = {"name": NAME, "namespace": NAMESPACE}
             await ensure(self._api, "configmaps", {"metadata": meta, "data": data})
             return
-        resource = self._api.catalog.of_collection("configmaps")
-        assert resource is not None, "ConfigMaps are always served"
+        resource = self._api.catalog.always("configmaps")
 
         def completed(old: Object) -> Object:
             return {**old, "data": with_trust(old.get("data") or {}, signing.ca, front)}

@@ -118,8 +118,7 @@ class Accounts:
                 await delete_one(self._api, node_of(record), "Background")
             case "fill" if account is not None:
                 node = node_of(record)
-                resource = self._api.catalog.of_collection(SECRETS)
-                assert resource is not None, "secrets are always served"
+                resource = self._api.catalog.always(SECRETS)
                 call = call_on(resource, node.metadata.namespace, node.metadata.name)
                 signing = self._api.signing
                 await revise(

@@ -32,8 +32,7 @@ def call_on(resource: Resource, namespace: str, name: str) -> Call:
 
 async def ensure(api: Api, collection: str, proposed: Object) -> None:
     """Create this object unless one of its name is there."""
-    resource = api.catalog.of_collection(collection)
-    assert resource is not None, f"{collection} are always served"
+    resource = api.catalog.always(collection)
     meta = metadata(proposed)
     call = call_on(resource, meta.get("namespace", ""), meta["name"])
     if api.store.get(collection, call.key()) is not None:

@@ -58,8 +58,7 @@ class Aggregation:
         """Look at all of them: they are few, and one may collect what another has collected."""
         records = self._api.store.page(collection).records
         roles: list[Object] = [orjson.loads(record.value) for record in records]
-        resource = self._api.catalog.of_collection(collection)
-        assert resource is not None, "roles are always served"
+        resource = self._api.catalog.always(collection)
         for role in roles:
             if role.get("aggregationRule") is None:
                 continue

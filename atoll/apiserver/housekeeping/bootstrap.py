@@ -117,8 +117,7 @@ class OwnService:
 
 
 async def _write(api: Api, collection: str, wanted: Object) -> None:
-    resource = api.catalog.of_collection(collection)
-    assert resource is not None, f"{collection} are always served"
+    resource = api.catalog.always(collection)
     call = call_on(resource, NAMESPACE, NAME)
 
     def decide(old: Object | None) -> Verdict:
@@ -164,8 +163,7 @@ async def _together(steps: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 async def _complete(api: Api, collection: str, wanted: Object) -> None:
     """Have this role or binding, and in it at least what it shall have."""
-    resource = api.catalog.of_collection(collection)
-    assert resource is not None, "roles are always served"
+    resource = api.catalog.always(collection)
     call = call_on(resource, wanted["metadata"].get("namespace", ""), wanted["metadata"]["name"])
     if api.store.get(collection, call.key()) is None:
         await ensure(api, collection, wanted)

@@ -109,6 +109,5 @@ class Tokens:
         def right(info: Object) -> Object:
             return {**info, "data": signed({**(info.get("data") or {}), **ours}, tokens)}
 
-        resource = self._api.catalog.of_collection(CONFIG_MAPS)
-        assert resource is not None, "config maps are always served"
+        resource = self._api.catalog.always(CONFIG_MAPS)
         await revise(self._api, call_on(resource, namespace, name), right)

@@ -226,8 +226,7 @@ class Certificates:
                 status["conditions"] = [*(status.get("conditions") or []), condition]
             return {**csr, "status": status}
 
-        resource = self._api.catalog.of_collection(COLLECTION)
-        assert resource is not None, "requests for certificates are always served"
+        resource = self._api.catalog.always(COLLECTION)
         await revise(self._api, call_on(resource, "", name).on(part), told)
 
 

@@ -182,8 +182,7 @@ class Definitions:
         if record is None:
             return
         if metadata_of(record).deletion_timestamp is None:
-            resource = self._catalog.of_collection(COLLECTION)
-            assert resource is not None, "definitions are always served"
+            resource = self._catalog.always(COLLECTION)
             await revise(self._api, call_on(resource, "", name), self._settled)
             return
         if CLEANUP in metadata_of(record).finalizers:

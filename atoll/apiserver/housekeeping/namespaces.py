@@ -153,8 +153,7 @@ class Sweeper:
         }
 
     def _resource(self) -> Resource:
-        resource = self._api.catalog.of_collection(COLLECTION)
-        assert resource is not None, "namespaces are always served"
+        resource = self._api.catalog.always(COLLECTION)
         return resource
 
     async def _let_go(self, name: str) -> None:

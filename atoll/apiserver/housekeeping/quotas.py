@@ -43,8 +43,7 @@ class QuotaStatus:
         await self._work.run(self._tell)
 
     async def _tell(self, key: str) -> None:
-        resource = self._api.catalog.of_collection(COLLECTION)
-        assert resource is not None, "quotas are always served"
+        resource = self._api.catalog.always(COLLECTION)
         namespace, _, name = key.partition("/")
 
         def fresh(quota: Object) -> Object:

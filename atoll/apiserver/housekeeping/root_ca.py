@@ -65,7 +65,6 @@ class RootCa:
             return
         made = right({"metadata": {"name": NAME, "namespace": namespace}}, self._ca)
         await ensure(self._api, CONFIG_MAPS, made)
-        resource = self._api.catalog.of_collection(CONFIG_MAPS)
-        assert resource is not None, "config maps are always served"
+        resource = self._api.catalog.always(CONFIG_MAPS)
         call = call_on(resource, namespace, NAME)
         await revise(self._api, call, lambda found: right(found, self._ca))

@@ -11,7 +11,7 @@ import numpy as np
 
 from atoll.model.node import UNSCHEDULABLE, Node
 from atoll.model.taint import Taint
-from atoll.scheduling.columns import Interned, Numbers, Rows, T, replaced
+from atoll.scheduling.columns import Interned, Numbers, Rows, T
 
 INT64_MOST = 2**63 - 1
 """Kubernetes' largest quantity; whatever is written beyond it counts as this much."""
@@ -85,19 +85,6 @@ class NodeRows:
             slots=self.slots[part],
         )
 
-    def replaced(self, row: int, node: Node) -> "NodeRows":
-        """These rows with other facts of the node in one of them."""
-        return NodeRows(
-            names=self.names,
-            labels=_relabelled(self.labels, row, node.labels, len(self)),
-            taints=_put(self.taints, row, _repelling(node)),
-            free={
-                name: _set(self.free_of(name), row, _free(node, name))
-                for name in sorted({*self.free, *_resources(node)})
-            },
-            slots=_set(self.slots, row, _slots(node)),
-        )
-
     def freed(self, nodes_by_row: Mapping[int, Node]) -> "NodeRows":
         """These rows with other amounts free in some of them; each column is copied once."""
         rows = list(nodes_by_row)
@@ -164,11 +151,6 @@ def _repelling(node: Node) -> tuple[Taint, ...]:
     return tuple(taints)
 
 
-def _set(column: Numbers, row: int, number: int) -> Numbers:
-    """The column with this number in a row; the same object if it was there already."""
-    return column if column[row] == number else replaced(column, row, number)
-
-
 def _scattered(found: tuple[list[int], list[int]], count: int) -> Numbers:
     column = np.zeros(count, np.int64)
     column[found[0]] = found[1]
@@ -192,28 +174,8 @@ def _label_columns(labels: list[Mapping[str, str]]) -> dict[str, Interned[str | 
     return columns
 
 
-def _relabelled(
-    columns: LabelColumns, row: int, labels: Mapping[str, str], count: int
-) -> LabelColumns:
-    """The label columns after one node's labels have changed; the same object if none has."""
-    changed = {}
-    for key in sorted({*columns, *labels}):
-        before = columns.get(key)
-        after = _put(before or _absent(count), row, labels.get(key))
-        if after is not before:
-            changed[key] = after
-    return {**columns, **changed} if changed else columns
-
-
 def _absent(count: int) -> Interned[str | None]:
     return Interned(np.zeros(count, np.int32), (None,), {None: 0})
-
-
-def _put(column: Interned[T], row: int, value: T) -> Interned[T]:
-    """The column with this value in a row; the same object if it was there already."""
-    if column.values[column.codes[row]] == value:
-        return column
-    return _tidied(column.replaced(row, value))
 
 
 def _part(column: Interned[T], part: slice) -> Interned[T]:

@@ -52,17 +52,6 @@ class NodeTable:
         row = bisect_left(self.rows.names, name, first, last)
         return row if row < last and self.rows.names[row] == name else None
 
-    def with_node(self, node: Node, *, cluster: str = "") -> "NodeTable":
-        """This table with one node changed, or added."""
-        row = self.row(node.name, cluster=cluster)
-        if row is None:
-            first, last = self._range(cluster)
-            row = bisect_left(self.rows.names, node.name, first, last)
-            return self._spliced(cluster, (row, row), NodeRows.of([node]))
-        rows = self.rows.replaced(row, node)
-        same = rows.labels is self.rows.labels and rows.taints is self.rows.taints
-        return NodeTable(self.clusters, self.starts, rows, self.masks if same else {})
-
     def without(self, name: str, *, cluster: str = "") -> "NodeTable":
         """This table after a node has left it; its cluster stays, if need be without nodes."""
         row = self.row(name, cluster=cluster)
@@ -94,14 +83,6 @@ class NodeTable:
     def with_cluster(self, cluster: str, nodes: Iterable[Node]) -> "NodeTable":
         """This table with all nodes of one cluster replaced by these."""
         return self._spliced(cluster, self._range(cluster), NodeRows.of(_ordered(nodes)))
-
-    def without_cluster(self, cluster: str) -> "NodeTable":
-        """This table after a cluster has left it."""
-        emptied = self.with_cluster(cluster, ())
-        at = bisect_left(emptied.clusters, cluster)
-        clusters = (*emptied.clusters[:at], *emptied.clusters[at + 1 :])
-        starts = (*emptied.starts[:at], *emptied.starts[at + 1 :])
-        return NodeTable(clusters, starts, emptied.rows, emptied.masks)
 
     def only(self, cluster: str) -> "NodeTable":
         """The nodes of one cluster."""

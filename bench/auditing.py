@@ -4,15 +4,16 @@ A report comes in; what does not add up goes out, in words; nothing if all does.
 anew here: the numbers are held against each other.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
 from atoll.model.decision import Verdict
-from atoll.scheduling.arithmetic import wrong_with
-from atoll.scheduling.candidates import Assignment, Candidates
+from atoll.scheduling.arithmetic import goes_to_the_highest
+from atoll.scheduling.candidates import Assignment, Candidates, Sum
 from atoll.scheduling.columns import Numbers
-from atoll.scheduling.explain import Report, TermReport, first_reasons
+from atoll.scheduling.explain import Report, TermReport
 from atoll.scheduling.fates import Fate
 from atoll.scheduling.recording import Record, Trial
 from atoll.scheduling.whole_numbers import INT32_MOST
@@ -91,7 +92,7 @@ def _assignment(record: Record, trial: Trial, assignment: Assignment) -> Iterato
     """Replicas are what was won and kept, and all of them."""
     exact = trial.division in _ALL_REPLICAS
     for each in assignment.sums:
-        yield from wrong_with(each, descending=record.descending, exact=exact)
+        yield from _wrong_with(each, descending=record.descending, exact=exact)
     given, count = int(assignment.replicas.sum()), len(record.roll.names)
     if assignment.sums:
         parts = [(each.rows, each.won) for each in assignment.sums]
@@ -121,8 +122,31 @@ def _outcome(report: Report) -> Iterator[str]:
             yield "the targets are not the clusters chosen"
         return
     if report.verdict is Verdict.NO_CLUSTER_FIT:
-        told = sorted(f"{count} {reason}" for reason, count in first_reasons(term).items())
+        told = sorted(f"{count} {reason}" for reason, count in _first_reasons(term).items())
         counted = ", ".join(told) or "no cluster exists"
         sentence = f"0/{len(term.record.roll.names)} clusters are available: {counted}."
         if sentence != report.message:
             yield f"the clusters say: {sentence}"
+
+
+def _wrong_with(divided: Sum, *, descending: bool, exact: bool) -> list[str]:
+    """What does not add up in a sum; `exact` if Webster's method gave every seat."""
+    method, seats, won = divided.method, divided.seats, int(divided.won.sum())
+    wrong = []
+    if won > seats or (exact and won < seats and divided.votes.any()):
+        wrong.append(f"{method}: {seats} replicas were to be divided, but {won} were given")
+    if int(divided.won.min(initial=0)) < 0:
+        wrong.append(f"{method}: a cluster was given less than nothing")
+    if exact and not goes_to_the_highest(divided, descending=descending):
+        wrong.append(f"{method}: the votes do not lead to these replicas")
+    return wrong
+
+
+def _first_reasons(report: TermReport) -> Counter[str]:
+    """How many clusters each reason of a filter turned away first."""
+    counted = zip(report.fates.counts, report.fates.reasons, strict=True)
+    reasons = Counter[str]()
+    for count, reason in counted:
+        if reason.fate is Fate.FILTERED and count:
+            reasons[reason.text] += count
+    return reasons
