@@ -35,6 +35,7 @@ from atoll.members.ways import Reach, over_network
 from atoll.model.action import PLANE, Object, Ref
 from atoll.model.cluster import Cluster
 from atoll.model.member import Member
+from atoll.model.override_index import OverrideIndex
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
 from atoll.runtime.children import Children, report_failure
@@ -125,6 +126,22 @@ class _Kept:
     keeping: asyncio.Task[None]
 
 
+class _ByName(Mapping[str, Cluster]):
+    """The clusters of a fleet by name, without another table of them for each fleet there is."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+
+    def __getitem__(self, name: str) -> Cluster:
+        return self._fleet.clusters[self._fleet.rows[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fleet.rows)
+
+    def __len__(self) -> int:
+        return len(self._fleet)
+
+
 class Hub:
     """What the controllers of one plane have in common."""
 
@@ -170,15 +187,18 @@ class Hub:
         self.observations: dict[str, Observation] = {}
         """Nodes and pods of the members that are watched, by name."""
         self.nodes = NodeCapacity(self.observations)
-        self._by_name: tuple[Fleet, Mapping[str, Cluster]] = (self.fleet, {})
         self._wanted: dict[tuple[str, str], None] = {}
         self._hearers: dict[str, list[Hear]] = {PUBLISHED: [self._published]}
+        self.overrides = OverrideIndex()
+        """The override policies there are."""
         self._of_templates: list[Hear] = []
         self._of_members: list[HearMember] = []
         self._of_ways: list[Callable[[str], None]] = []
         self._companions: dict[str, Companion] = {}
         self._kept: dict[str, _Kept] = {}
         self._of_answers: list[Callable[[str], None]] = []
+        for kind in kinds.OVERRIDE_POLICIES:
+            self.hear_values(kind, self.overrides.changed)
 
     @property
     def now(self) -> float:
@@ -189,14 +209,16 @@ class Hub:
 
     @property
     def clusters(self) -> Mapping[str, Cluster]:
-        """The clusters of the fleet by name; put together once for each fleet there is."""
-        if self._by_name[0] is not self.fleet:
-            self._by_name = self.fleet, {each.name: each for each in self.fleet.clusters}
-        return self._by_name[1]
+        """The clusters of the fleet by name."""
+        return _ByName(self.fleet)
 
     @property
     def works(self) -> Informer[Work]:
         return self.plane.informer(kinds.WORK)
+
+    def works_of(self, binding: Ref) -> list[Work]:
+        """The Works that a binding of either kind has."""
+        return self.works.by(_bindings_of, binding)
 
     @property
     def members(self) -> Informer[Member]:
@@ -217,10 +239,6 @@ class Hub:
         """The bindings of either kind that a sorter files under this."""
         known = (self.plane.informer(kind) for kind in kinds.BINDINGS)
         return [each for informer in known for each in informer.by(sorter, filed)]
-
-    def in_namespace(self, kind: str, namespace: str) -> list[Wire]:
-        """The policies of a kind in one namespace."""
-        return self.plane.mirror(self.plane.collection(POLICY, kind)).within(namespace)
 
     def cluster(self, name: str) -> Cluster | None:
         row = self.fleet.rows.get(name)
@@ -397,6 +415,10 @@ class Hub:
         tell_each([partial(each, site.name) for each in self._of_members], before, after)
 
 
+def _bindings_of(work: Work) -> Iterable[Ref]:
+    return work.bindings
+
+
 def _kinds_named(wire: Wire | None) -> Iterator[tuple[str, str]]:
     """The kinds of templates that a policy selects, or that a binding is for."""
     spec = (wire or {}).get("spec") or {}
@@ -462,11 +484,13 @@ class Held(Protocol):
     def wire(self) -> Object: ...
 
 
-def wanted_otherwise(before: Held | None, after: Held | None) -> bool:
-    """The same of an object that is read as a value."""
-    if before is None or after is None:
-        return before is not after
-    return meant_otherwise(before.wire, after.wire)
+def spec_changed(before: Held | Object | None, after: Held | Object | None) -> bool:
+    """The same of an object that may be read as a value."""
+    return meant_otherwise(_wire(before), _wire(after))
+
+
+def _wire(known: Held | Object | None) -> Object | None:
+    return known if known is None or isinstance(known, Mapping) else known.wire
 
 
 def _differ(one: Object, other: Object, apart_from: frozenset[str]) -> bool:

@@ -15,8 +15,9 @@ from atoll.control.loop import CarryOut, Failure
 from atoll.control.performing import LookAgain
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.claims import annotation, claim_of, digest, is_going
+from atoll.dialects.karmada.objects import works as dialect
 from atoll.dialects.karmada.references import API_VERSION, WORK_API, template_of
-from atoll.dialects.karmada.works import cluster_of, has_arrived
+from atoll.dialects.karmada.works import has_arrived
 from atoll.dialects.wire import instant
 from atoll.model.action import Action, Create, Delete, Object, Plan, Ref, Tell, Update
 from atoll.scheduling.decision import Decision
@@ -111,7 +112,8 @@ class Traces:
         if change is None:
             return await carry_out(plan)
         span = self._open("render works", self._latest(change), change.template, begun)
-        span.attributes["atoll.clusters"] = tuple(map(cluster_of, works))
+        clusters = (names.cluster_of(each["metadata"]["namespace"]) or "" for each in works)
+        span.attributes["atoll.clusters"] = tuple(clusters)
         change.works = {**change.works, **dict.fromkeys(map(Ref.of, works))}
         mark = str(Mark(span.context, change.at_ns / _NANO))
         actions = tuple(_marked(each, mark) for each in plan.actions)
@@ -195,7 +197,7 @@ class Traces:
     def _has_arrived(self, work: Ref) -> bool:
         """Whether a member has what a Work says; one that is gone is not waited for."""
         found = self._find(work)
-        return found is None or has_arrived(found, knows_health=False)
+        return found is None or has_arrived(dialect.decode(found), knows_health=False)
 
     def _lasts(self, since: float) -> bool:
         return abs(self._tracer.now_ns() / _NANO - since) <= LASTS_S

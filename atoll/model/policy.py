@@ -6,18 +6,7 @@ from atoll.errors import Invalid
 from atoll.model.action import Object, Ref
 from atoll.model.affinity import Affinity
 from atoll.model.metadata import Metadata
-from atoll.model.selector import Selector
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceSelector:
-    """The objects of one kind that a policy means: by name, by labels, or all of them."""
-
-    api_version: str
-    kind: str
-    namespace: str = ""
-    name: str = ""
-    labels: Selector | None = None
+from atoll.model.resource_selector import Closeness, ResourceSelector
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +17,18 @@ class OverrideRule:
     path: str
     target: Affinity | None = None
     """The clusters meant; None for all."""
+    relabels: bool = False
+    """Whether it may change labels, by which other policies select."""
+    renames: bool = False
+    """Whether it may change who the object is."""
+
+    @property
+    def looks_at_clusters(self) -> bool:
+        """Whether a cluster may come to be meant, or not, by what is written of it."""
+        target = self.target
+        return target is not None and bool(
+            target.labels or target.provider or target.region or target.zones
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +48,12 @@ class OverridePolicy:
     @property
     def ref(self) -> Ref:
         return self.meta.ref
+
+    def closeness(self, wire: Object) -> Closeness:
+        """How closely this means an object; without selectors, as it means others of its kind."""
+        if not self.selectors:
+            return Closeness.KIND
+        return max(each.closeness(wire) for each in self.selectors)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -42,3 +42,8 @@ class Work:
     @property
     def ref(self) -> Ref:
         return self.meta.ref
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its namespace and its name."""
+        return self.meta.ref.namespace, self.meta.ref.name

@@ -12,11 +12,13 @@ from atoll.control.delivery.decide.events import (
     Instruction,
     Looked,
     Means,
-    Member,
+    MemberView,
     WorkChanged,
 )
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects import members, works
 from atoll.model.action import Object, Ref
+from atoll.model.work import Work
 
 Wire = dict[str, Any]
 KEY = (SPACE, "web")
@@ -63,10 +65,22 @@ def cluster(
     }
 
 
-def joined(*works: Wire, agent_of: str = "") -> Deliveries:
+def work_changed(before: Wire | None, after: Wire | None, *, is_meant: bool = True) -> WorkChanged:
+    return WorkChanged(_decoded(before), _decoded(after), is_meant)
+
+
+def cluster_changed(name: str, after: Wire | None) -> ClusterChanged:
+    return ClusterChanged(name, None if after is None else members.decode(after))
+
+
+def _decoded(wire: Wire | None) -> Work | None:
+    return None if wire is None else works.decode(wire)
+
+
+def joined(*sent: Wire, agent_of: str = "") -> Deliveries:
     """Delivery that knows of a ready cluster and these Works."""
     it = Deliveries(agent_of)
-    told(it, ClusterChanged("m1", cluster()), *(WorkChanged(None, each) for each in works))
+    told(it, cluster_changed("m1", cluster()), *(work_changed(None, each) for each in sent))
     return it
 
 
@@ -79,18 +93,18 @@ def told(it: Deliveries, *events: Event, now: float = NOW) -> list[Instruction]:
 
 
 def turn(
-    it: Deliveries, member: Member | None = None, name: str = "web", now: float = NOW
+    it: Deliveries, member: MemberView | None = None, name: str = "web", now: float = NOW
 ) -> list[Instruction]:
     """What is done at a Work's turn."""
-    return told(it, Looked((SPACE, name), member or Member(), MEANS), now=now)
+    return told(it, Looked((SPACE, name), member or MemberView(), MEANS), now=now)
 
 
-def has(*wires: Wire, **more: Any) -> Member:
+def has(*wires: Wire, **more: Any) -> MemberView:
     """A member with these objects."""
-    return Member(found={Ref.of(each): each for each in wires}, **more)
+    return MemberView(found={Ref.of(each): each for each in wires}, **more)
 
 
-def to_member(it: Deliveries, member: Member) -> list[str]:
+def to_member(it: Deliveries, member: MemberView) -> list[str]:
     """What would be written to the member at the Work's turn."""
     return [type(each).__name__ for each in turn(it, member) if getattr(each, "at", "")]
 

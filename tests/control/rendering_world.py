@@ -8,10 +8,11 @@ import yaml
 from small_world import World
 
 from atoll.control.works.decide.overriding.fields import Texts
-from atoll.control.works.decide.overriding.overriding import Policies
 from atoll.control.works.decide.plan import SeenBinding, plan
 from atoll.control.works.decide.rendering import Means, SeenRendering
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects import policies as policy_dialect
+from atoll.dialects.karmada.objects import resource_bindings, works
 from atoll.errors import Invalid
 from atoll.interpreting.native import NATIVE_ONLY
 from atoll.interpreting.pruning import prune
@@ -103,12 +104,14 @@ def sets(path, value, **target):
 
 
 def seen_rendering(template, binding, *policies, **more):
-    return SeenRendering(binding, template, CLUSTERS, MEANS, sorted_policies(policies), **more)
+    bound = resource_bindings.decode(binding)
+    return SeenRendering(bound, template, CLUSTERS, MEANS, known(policies), **more)
 
 
-def sorted_policies(policies):
-    namespaced = [each for each in policies if "namespace" in each["metadata"]]
-    return Policies(tuple(each for each in policies if each not in namespaced), tuple(namespaced))
+def known(policies):
+    """All of these policies, whatever object they are asked for."""
+    decoded = [policy_dialect.decode_override(each) for each in policies]
+    return lambda _: decoded
 
 
 class Plane:
@@ -129,14 +132,13 @@ class Plane:
         return self.world.get(self.ref)
 
     def seen(self) -> SeenBinding:
-        works = tuple(self.world.all("Work"))
         return SeenBinding(
-            self.binding,
+            resource_bindings.decode(self.binding),
             self.template,
             self.fleet,
             MEANS,
-            works,
-            sorted_policies(self.policies),
+            tuple(map(works.decode, self.world.all("Work"))),
+            known(self.policies),
             new_id="new-id",
             **self.more,
         )

@@ -13,6 +13,8 @@ from atoll.control.delivery.decide.reflecting import identifier
 from atoll.control.patience import Waited
 from atoll.control.status import decide as aggregating
 from atoll.control.status.decide import SeenStatuses
+from atoll.dialects.karmada.objects import resource_bindings
+from atoll.dialects.karmada.objects import works as work_dialect
 from atoll.dialects.kubernetes import conditions
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Item
@@ -77,8 +79,13 @@ def told(bound: Wire, *works: Wire) -> tuple[list[Wire], str]:
     return status.get("aggregatedStatus", []), (found or {}).get("status", "")
 
 
+def seen_statuses(bound: Wire, sent: list[Wire], *more: Any, **named: Any) -> SeenStatuses:
+    decoded = [work_dialect.decode(each) for each in sent]
+    return SeenStatuses(resource_bindings.decode(bound), decoded, *more, **named)
+
+
 def planned(world: World, works: list[Wire]) -> Plan:
-    seen = SeenStatuses(world.get(BINDING) or {}, works, world.get(TEMPLATE), add_up)
+    seen = seen_statuses(world.get(BINDING) or {}, works, world.get(TEMPLATE), add_up)
     return aggregating.plan(seen, NOW)
 
 
@@ -213,7 +220,7 @@ def test_a_sum_that_cannot_be_made_is_told_and_the_binding_is_written_all_the_sa
     def broken(_: Wire, __: tuple[Item, ...]) -> Wire:
         raise Invalid("spec.customizations.statusAggregation", "script", "did not end in 100 ms")
 
-    seen = SeenStatuses(binding("m1"), [work("m1", ready=2)], template(), broken)
+    seen = seen_statuses(binding("m1"), [work("m1", ready=2)], template(), broken)
     write, *events = aggregating.plan(seen, NOW).actions
     assert Ref.of(getattr(write, "object", {})) == BINDING
     assert [Ref.of(getattr(each, "about", {})) for each in events] == [BINDING, TEMPLATE]
@@ -279,7 +286,7 @@ WAITS = [
 
 @pytest.mark.parametrize(("works", "at_once"), WAITS)
 def test_what_may_soon_be_otherwise_waits_a_moment(works: list[Wire], *, at_once: bool) -> None:
-    seen = SeenStatuses(binding("m1", "m2"), works, template(), add_up, waited=Waited(0.25))
+    seen = seen_statuses(binding("m1", "m2"), works, template(), add_up, waited=Waited(0.25))
     plan = aggregating.plan(seen, NOW)
     assert bool(plan.actions) is at_once
     assert plan.again_in == (None if at_once else 0.75)
@@ -294,7 +301,7 @@ def test_what_was_decided_is_told_along_and_not_for_its_own_sake() -> None:
         event = Tell(bound, "ScheduleBindingSucceed", "so")
         return Plan((event, Update({**bound, "status": status}, subresource="status")))
 
-    seen = SeenStatuses(binding("m1"), [work("m1", ready=1)], None, add_up, report=report)
+    seen = seen_statuses(binding("m1"), [work("m1", ready=1)], None, add_up, report=report)
     event, write = aggregating.plan(seen, NOW).actions
     assert isinstance(event, Tell)
     assert isinstance(write, Update)
@@ -303,4 +310,7 @@ def test_what_was_decided_is_told_along_and_not_for_its_own_sake() -> None:
     assert status["lastScheduledTime"] == "then"
     assert len(status["aggregatedStatus"]) == 1
     plain = aggregating.plan(replace(seen, report=lambda _bound, _now: Plan()), NOW).actions[0]
-    assert aggregating.plan(replace(seen, binding=plain.object), NOW).actions == ()
+    assert (
+        aggregating.plan(replace(seen, binding=resource_bindings.decode(plain.object)), NOW).actions
+        == ()
+    )

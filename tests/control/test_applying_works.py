@@ -23,6 +23,7 @@ from atoll.control.delivery.decide.applying import Attempt, version_of
 from atoll.control.delivery.decide.reflecting import Questions
 from atoll.control.patience import Waited
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects import works
 from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Create, Delete, Plan, Ref, Update
 
@@ -76,7 +77,9 @@ def test_a_script_that_forgets_the_version_does_not_make_a_write_unconditional()
         metadata = {key: desired["metadata"][key] for key in ("namespace", "name", "labels")}
         return {**desired, "metadata": {**metadata, "uid": "of-the-script"}}
 
-    seen = working.SeenWork(plane.work, True, forgetful, QUESTIONS, {OBJECT: observed})
+    seen = working.SeenWork(
+        works.decode(plane.work), True, forgetful, QUESTIONS, {OBJECT: observed}
+    )
     write = next(each for each in working.plan(seen, NOW).actions if isinstance(each, Update))
     kept = {key: observed["metadata"][key] for key in ("uid", "resourceVersion")}
     assert write.at == "m1"
@@ -298,7 +301,11 @@ def test_a_status_that_cannot_be_told_keeps_the_last_one_and_is_told_of() -> Non
     plane = Plane()
     plane.settle()
     seen = working.SeenWork(
-        plane.work, True, retain, Questions(broken, health), {OBJECT: plane.object or {}}
+        works.decode(plane.work),
+        True,
+        retain,
+        Questions(broken, health),
+        {OBJECT: plane.object or {}},
     )
     [told] = working.plan(seen, NOW).actions
     assert "Deployment shop/web cannot be told" in getattr(told, "message", "")
@@ -310,7 +317,9 @@ def test_fields_whose_keeping_cannot_be_told_are_not_overwritten() -> None:
 
     plane = Plane()
     plane.settle()
-    seen = working.SeenWork(plane.work, True, broken, QUESTIONS, {OBJECT: plane.object or {}})
+    seen = working.SeenWork(
+        works.decode(plane.work), True, broken, QUESTIONS, {OBJECT: plane.object or {}}
+    )
     actions = working.plan(seen, NOW).actions
     assert [each.at for each in actions if isinstance(each, Update)] == [""]
     assert "did not end in 100 ms" in str(actions)
@@ -402,7 +411,7 @@ def test_preserved_objects_lose_our_marks_and_nothing_else() -> None:
 
 def over(observed: Wire, **spec: Any) -> Plan:
     """What is done about an object in a member whose Work has ended."""
-    known = working.remains(work(**spec))
+    known = working.remains(works.decode(work(**spec)))
     seen = working.SeenWork(
         known, True, retain, QUESTIONS, {Ref.of(observed): observed}, is_over=True
     )
@@ -460,7 +469,9 @@ def test_what_may_get_well_is_told_a_moment_later(
     plane.world.perform(plane.plan().actions[0])
     assert plane.object is not None
     observed = {OBJECT: {**plane.object, "status": {"ready": ready}}}
-    seen = working.SeenWork(plane.work, True, retain, QUESTIONS, observed, waited=Waited(waited_s))
+    seen = working.SeenWork(
+        works.decode(plane.work), True, retain, QUESTIONS, observed, waited=Waited(waited_s)
+    )
     plan = working.plan(seen, NOW)
     assert plan.again_in == again_in
     assert bool(plan.actions) is (again_in is None)
@@ -470,6 +481,6 @@ def test_what_is_refused_is_told_at_once() -> None:
     plane = Plane()
     plane.world.put(FOREIGN, "m1")
     seen = working.SeenWork(
-        plane.work, True, retain, QUESTIONS, {OBJECT: FOREIGN}, waited=Waited(0.0)
+        works.decode(plane.work), True, retain, QUESTIONS, {OBJECT: FOREIGN}, waited=Waited(0.0)
     )
     assert working.plan(seen, NOW).actions

@@ -6,6 +6,7 @@ import pytest
 from delivering import work
 
 from atoll.control.delivery.decide.ending import is_awaited
+from atoll.dialects.karmada.objects import resource_bindings, works
 
 Wire = dict[str, Any]
 SET = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"}
@@ -43,4 +44,4 @@ ENDS = [
 
 @pytest.mark.parametrize(("wire", "waits"), ENDS)
 def test_something_waits_for_a_work_to_end(wire: Wire, *, waits: bool) -> None:
-    assert is_awaited(work(going=True), wire) is waits
+    assert is_awaited(works.decode(work(going=True)), resource_bindings.decode(wire)) is waits

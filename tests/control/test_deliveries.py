@@ -9,6 +9,7 @@ from delivering import (
     KEY,
     MEANS,
     cluster,
+    cluster_changed,
     has,
     held,
     joined,
@@ -18,28 +19,27 @@ from delivering import (
     told,
     turn,
     work,
+    work_changed,
 )
 from working_plane import FOREIGN, NOW, OBJECT, SPACE
 
 from atoll.control.delivery.decide.deliveries import Deliveries
 from atoll.control.delivery.decide.events import (
-    ClusterChanged,
     Event,
     Follow,
     Instruction,
     LookAgain,
     Looked,
-    Member,
     MemberAnswers,
     MemberObjectChanged,
     MemberTurned,
+    MemberView,
     MirrorReady,
     Refused,
     Retire,
     Stored,
     Wake,
     WakeToEnd,
-    WorkChanged,
 )
 from atoll.control.levels import Level
 from atoll.model.action import Create, Delete, Ref, Tell, Update
@@ -51,19 +51,19 @@ DEPLOYMENTS = ("apps/v1", "Deployment")
 PRESSING, REPORTED = Wake(KEY), Wake(KEY, Level.REPORT)
 
 WAKES = [
-    pytest.param(WorkChanged(None, work()), [PRESSING], id="a Work comes"),
-    pytest.param(WorkChanged(work(), work(replicas=3)), [PRESSING], id="a Work says otherwise"),
+    pytest.param(work_changed(None, work()), [PRESSING], id="a Work comes"),
+    pytest.param(work_changed(work(), work(replicas=3)), [PRESSING], id="a Work says otherwise"),
     pytest.param(
-        WorkChanged(work(), {**work(), "status": {"conditions": []}}, is_meant=False),
+        work_changed(work(), {**work(), "status": {"conditions": []}}, is_meant=False),
         [REPORTED],
         id="somebody else writes a Work's status",
     ),
-    pytest.param(WorkChanged(work(), None), [], id="a Work goes"),
-    pytest.param(ClusterChanged("m1", cluster()), [], id="a cluster is as ready as before"),
-    pytest.param(ClusterChanged("m1", cluster(ready=False)), [PRESSING], id="it is not ready"),
-    pytest.param(ClusterChanged("m1", cluster(leaving=True)), [PRESSING], id="it is to leave"),
-    pytest.param(ClusterChanged("m1", cluster(pull=True)), [PRESSING], id="an agent takes over"),
-    pytest.param(ClusterChanged("m2", cluster("m2")), [], id="another cluster comes"),
+    pytest.param(work_changed(work(), None), [], id="a Work goes"),
+    pytest.param(cluster_changed("m1", cluster()), [], id="a cluster is as ready as before"),
+    pytest.param(cluster_changed("m1", cluster(ready=False)), [PRESSING], id="it is not ready"),
+    pytest.param(cluster_changed("m1", cluster(leaving=True)), [PRESSING], id="it is to leave"),
+    pytest.param(cluster_changed("m1", cluster(pull=True)), [PRESSING], id="an agent takes over"),
+    pytest.param(cluster_changed("m2", cluster("m2")), [], id="another cluster comes"),
     pytest.param(MemberTurned("m1"), [PRESSING], id="the member is reached, or serves other kinds"),
     pytest.param(MemberTurned("m2"), [], id="another member is reached"),
     pytest.param(MemberAnswers("m1"), [], id="a member answers for which nobody waited"),
@@ -96,7 +96,7 @@ def test_who_gets_a_turn(event: Event, wanted: list[Instruction]) -> None:
 
 def test_a_work_outside_the_namespaces_of_clusters_is_nobodys() -> None:
     it = Deliveries()
-    assert told(it, WorkChanged(None, work(space="default"))) == []
+    assert told(it, work_changed(None, work(space="default"))) == []
     assert not held(it)
 
 
@@ -107,7 +107,7 @@ def sent(it: Deliveries) -> Create:
     return create
 
 
-def reported(it: Deliveries, member: Member) -> dict[str, Any]:
+def reported(it: Deliveries, member: MemberView) -> dict[str, Any]:
     """The Work as it is once its status is written."""
     (update,) = turn(it, member)
     assert isinstance(update, Update)
@@ -118,22 +118,23 @@ def reported(it: Deliveries, member: Member) -> dict[str, Any]:
 def ended(it: Deliveries, now: float = NOW, name: str = "web") -> None:
     """The Work is deleted, nothing of it is left in the member, and it is let go of."""
     there = it.work((SPACE, name))
-    told(it, WorkChanged(there, work(name, going=True)))
+    assert there is not None
+    told(it, work_changed(dict(there.wire), work(name, going=True)))
     (let_go,) = turn(it, name=name, now=now)
     assert isinstance(let_go, Update)
     assert not let_go.object["metadata"]["finalizers"]
-    told(it, WorkChanged(work(name, going=True), None))
+    told(it, work_changed(work(name, going=True), None))
 
 
 def test_the_status_that_delivery_wrote_itself_is_no_news_and_another_is() -> None:
     it = joined(work())
     well = has(stored({**marked(), "status": {"ready": True}}))
     after = reported(it, well)
-    assert told(it, WorkChanged(work(), after, is_meant=False)) == []
+    assert told(it, work_changed(work(), after, is_meant=False)) == []
     other = {**after, "status": {"conditions": []}}
-    assert told(it, WorkChanged(after, other, is_meant=False)) == [REPORTED]
+    assert told(it, work_changed(after, other, is_meant=False)) == [REPORTED]
     # It was heard back: the same once more is somebody else's.
-    assert told(it, WorkChanged(other, after, is_meant=False)) == [REPORTED]
+    assert told(it, work_changed(other, after, is_meant=False)) == [REPORTED]
 
 
 def test_what_the_member_adds_to_what_was_sent_is_no_drift_until_it_changes() -> None:
@@ -153,7 +154,7 @@ def _is_status(each: Instruction) -> bool:
 def test_the_version_a_write_got_is_that_of_what_was_meant_when_it_was_planned() -> None:
     it = joined(work())
     create = sent(it)
-    told(it, WorkChanged(work(), work(replicas=9)))
+    told(it, work_changed(work(), work(replicas=9)))
     added = stored({**create.object, "spec": {"replicas": 2, "added": 1}})
     told(it, Stored(create, added))
     assert to_member(it, has(added)) == ["Update"]
@@ -163,7 +164,7 @@ def test_what_was_sent_is_forgotten_once_a_work_is_told_again() -> None:
     it = joined(work())
     create = sent(it)
     added = stored({**create.object, "spec": {"replicas": 2, "added": 1}})
-    told(it, Stored(create, added), WorkChanged(None, work()))
+    told(it, Stored(create, added), work_changed(None, work()))
     assert to_member(it, has(added)) == ["Update"]
 
 
@@ -192,17 +193,17 @@ def test_a_refused_deletion_is_told_on_the_work_that_waits_for_it() -> None:
 def test_what_becomes_of_a_write_for_a_work_that_is_gone_is_not_kept() -> None:
     it = joined(work())
     create = sent(it)
-    told(it, WorkChanged(work(), None))
+    told(it, work_changed(work(), None))
     assert told(it, Refused(create, "no")) == told(it, Stored(create, OURS)) == []
-    told(it, ClusterChanged("m1", None))
+    told(it, cluster_changed("m1", None))
     assert not held(it)
 
 
 def test_a_kind_is_asked_to_be_followed_once_and_all_who_wait_for_it_are_woken() -> None:
     it = joined(work(), work("api"))
     api = Ref(*DEPLOYMENTS, "shop", "api")
-    assert turn(it, Member(unknown=frozenset([OBJECT]))) == [Follow("m1", *DEPLOYMENTS)]
-    assert turn(it, Member(unknown=frozenset([api])), "api") == []
+    assert turn(it, MemberView(unknown=frozenset([OBJECT]))) == [Follow("m1", *DEPLOYMENTS)]
+    assert turn(it, MemberView(unknown=frozenset([api])), "api") == []
     ready = MirrorReady("m1", *DEPLOYMENTS)
     assert told(it, ready) == [PRESSING, Wake((SPACE, "api"))]
     assert told(it, ready) == []
@@ -211,7 +212,7 @@ def test_a_kind_is_asked_to_be_followed_once_and_all_who_wait_for_it_are_woken()
 
 def test_a_member_that_is_reached_anew_is_followed_anew() -> None:
     it = joined(work())
-    unknown = Member(unknown=frozenset([OBJECT]))
+    unknown = MemberView(unknown=frozenset([OBJECT]))
     assert turn(it, unknown) == [Follow("m1", *DEPLOYMENTS)]
     assert told(it, MemberTurned("m1")) == [PRESSING]
     assert turn(it, unknown) == [Follow("m1", *DEPLOYMENTS)]
@@ -219,13 +220,13 @@ def test_a_member_that_is_reached_anew_is_followed_anew() -> None:
 
 def test_a_kind_that_a_member_serves_later_is_followed_and_gets_its_object() -> None:
     it = joined(work())
-    status, event, hopeless = turn(it, Member(unserved=frozenset([OBJECT])))
+    status, event, hopeless = turn(it, MemberView(unserved=frozenset([OBJECT])))
     said = "cluster m1 does not serve Deployment of apps/v1"
     assert said in str(getattr(status, "object", {}).get("status"))
     assert isinstance(event, Tell)
     assert told(it, Refused(_create(hopeless), said)) == []
     assert told(it, MemberTurned("m1")) == [PRESSING]
-    unknown = Member(unknown=frozenset([OBJECT]))
+    unknown = MemberView(unknown=frozenset([OBJECT]))
     assert turn(it, unknown) == [Follow("m1", *DEPLOYMENTS)]
     assert told(it, MirrorReady("m1", *DEPLOYMENTS)) == [PRESSING]
     assert isinstance(turn(it)[-1], Create)
@@ -238,15 +239,15 @@ def _create(each: Instruction) -> Create:
 
 def test_who_is_silent_is_waited_for_until_he_answers() -> None:
     it = joined(work())
-    assert turn(it, Member(is_silent=True)) == []
+    assert turn(it, MemberView(is_silent=True)) == []
     assert told(it, MemberAnswers("m1")) == [PRESSING]
     assert told(it, MemberAnswers("m1")) == []
 
 
 def test_who_is_said_not_to_be_ready_is_not_waited_for_in_silence() -> None:
     it = joined(work(going=True))
-    told(it, ClusterChanged("m1", cluster(ready=False, leaving=True)))
-    (let_go,) = turn(it, Member(is_silent=True))
+    told(it, cluster_changed("m1", cluster(ready=False, leaving=True)))
+    (let_go,) = turn(it, MemberView(is_silent=True))
     assert isinstance(let_go, Update)
 
 
@@ -261,13 +262,13 @@ SERVED = [
 @pytest.mark.parametrize(("wire", "agent_of", "writes"), SERVED)
 def test_a_cluster_is_looked_after_by_one(wire: dict[str, Any], agent_of: str, writes: int) -> None:
     it = joined(work(), agent_of=agent_of)
-    told(it, ClusterChanged("m1", wire))
+    told(it, cluster_changed("m1", wire))
     assert len(turn(it)) == writes
 
 
 def test_the_works_of_an_agent_that_left_silently_end_all_the_same() -> None:
     it = joined(work(going=True))
-    told(it, ClusterChanged("m1", cluster(pull=True, leaving=True, ready=False)))
+    told(it, cluster_changed("m1", cluster(pull=True, leaving=True, ready=False)))
     assert len(told(it, Looked(KEY, None, MEANS))) == 1
 
 
@@ -281,7 +282,7 @@ ENDS = [
 @pytest.mark.parametrize(("wire", "agent_of", "wanted"), ENDS)
 def test_how_much_an_end_presses(wire: dict[str, Any], agent_of: str, wanted: Instruction) -> None:
     it = joined(work(going=True), agent_of=agent_of)
-    told(it, ClusterChanged("m1", wire))
+    told(it, cluster_changed("m1", wire))
     assert told(it, MemberObjectChanged("m1", OURS, None)) == [wanted]
 
 
@@ -303,8 +304,8 @@ def test_a_cluster_that_is_reached_again_is_searched_for_what_came_too_late() ->
 
 
 FORGOTTEN: list[Any] = [
-    pytest.param(lambda it: told(it, WorkChanged(None, work())), id="the Work is made anew"),
-    pytest.param(lambda it: told(it, ClusterChanged("m1", None)), id="the cluster goes"),
+    pytest.param(lambda it: told(it, work_changed(None, work())), id="the Work is made anew"),
+    pytest.param(lambda it: told(it, cluster_changed("m1", None)), id="the cluster goes"),
     pytest.param(lambda it: turn(it, now=NOW + 1801), id="half an hour is over"),
 ]
 
@@ -321,12 +322,12 @@ def test_an_ended_work_is_remembered_until(forgetting: Callable[[Deliveries], An
 def test_of_ended_works_the_latest_thousands_are_remembered_and_none_for_long() -> None:
     it = joined()
     for number in range(4100):
-        told(it, WorkChanged(None, work(f"w{number}")))
+        told(it, work_changed(None, work(f"w{number}")))
         ended(it, name=f"w{number}")
     assert held(it)["_over"] == 4096
     assert not it.asked((SPACE, "w3"))
     assert it.asked((SPACE, "w4"))
-    told(it, WorkChanged(None, work()))
+    told(it, work_changed(None, work()))
     ended(it, now=NOW + 1801)
     assert held(it)["_over"] == 1
 
@@ -343,9 +344,9 @@ def test_what_may_get_well_is_told_after_a_moment_counted_from_the_first() -> No
 def test_of_a_work_that_wants_other_objects_the_former_concern_it_no_more() -> None:
     it = joined(work())
     api = {**work(), "spec": work("api")["spec"]}
-    told(it, WorkChanged(work(), api))
+    told(it, work_changed(work(), api))
     assert told(it, MemberObjectChanged("m1", OTHERS, None)) == []
-    told(it, WorkChanged(api, None), ClusterChanged("m1", None))
+    told(it, work_changed(api, None), cluster_changed("m1", None))
     assert not held(it)
 
 
@@ -353,12 +354,12 @@ def test_of_a_work_that_wants_other_objects_the_former_concern_it_no_more() -> N
 def test_nothing_is_held_of_what_is_gone(first: str) -> None:
     it = joined(work(), work("api"), work("idle"))
     told(it, Refused(sent(it), "no"))
-    turn(it, Member(unknown=frozenset([Ref(*DEPLOYMENTS, "shop", "api")])), "api")
+    turn(it, MemberView(unknown=frozenset([Ref(*DEPLOYMENTS, "shop", "api")])), "api")
     turn(it, has(stored(marked("idle"))), "idle")
-    turn(it, Member(is_silent=True), "api")
+    turn(it, MemberView(is_silent=True), "api")
     assert {"_silent", "_late", "_untold", "_works", "_asked"} <= held(it).keys()
-    works = [WorkChanged(work(name), None) for name in ("web", "api", "idle")]
-    gone = ClusterChanged("m1", None)
+    works = [work_changed(work(name), None) for name in ("web", "api", "idle")]
+    gone = cluster_changed("m1", None)
     last = told(it, *((gone, *works) if first == "the cluster" else (*works, gone)))
     assert last == [Retire("m1")]
     assert not held(it)

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atoll.control.access.decide import SeenAccess, plan
+from atoll.dialects.karmada.objects import members, works
 from atoll.dialects.karmada.proxy_access import Subjects, let_through, rules_for
 from atoll.model.action import NOTHING, Create, Update
+from atoll.model.member import Member
 
 Object = dict[str, Any]
 
@@ -34,6 +36,10 @@ def _cluster(**more: Any) -> Object:
         "metadata": {"name": "m1", "uid": "u1", **more},
         "spec": {"impersonatorSecretRef": {"namespace": "karmada-cluster", "name": "m1-imp"}},
     }
+
+
+def _member(**more: Any) -> Member:
+    return members.decode(_cluster(**more))
 
 
 @pytest.mark.parametrize(
@@ -100,18 +106,18 @@ def test_the_right_is_to_speak_for_these_and_nobody_else(
 
 def _carried_out(seen: SeenAccess, count: int | None = None) -> SeenAccess:
     """What is seen after so many actions of a plan, all by default."""
-    works = {each["metadata"]["name"]: each for each in seen.works}
+    known = {each.ref.name: each for each in seen.works}
     for action in plan(seen).actions[:count]:
         assert isinstance(action, Create | Update)
-        works[action.object["metadata"]["name"]] = action.object
+        known[action.object["metadata"]["name"]] = works.decode(action.object)
     return SeenAccess(
-        seen.cluster, seen.roles, seen.bindings, tuple(works.values()), f"{seen.new_id}x"
+        seen.cluster, seen.roles, seen.bindings, tuple(known.values()), f"{seen.new_id}x"
     )
 
 
 def test_a_cluster_gets_a_role_and_its_binding_as_works_that_go_with_it() -> None:
-    seen = _carried_out(SeenAccess(_cluster(), [_role()], [_binding(USER)], new_id="id"))
-    role, binding = (each["spec"]["workload"]["manifests"][0] for each in seen.works)
+    seen = _carried_out(SeenAccess(_member(), [_role()], [_binding(USER)], new_id="id"))
+    role, binding = (each.spec.manifests[0] for each in seen.works)
     assert role["rules"] == rules_for(JANE)
     assert role["metadata"]["name"] == binding["roleRef"]["name"] == "karmada-impersonator"
     assert binding["subjects"] == [
@@ -122,8 +128,8 @@ def test_a_cluster_gets_a_role_and_its_binding_as_works_that_go_with_it() -> Non
         }
     ]
     for work in seen.works:
-        assert work["metadata"]["namespace"] == "karmada-es-m1"
-        assert [each["uid"] for each in work["metadata"]["ownerReferences"]] == ["u1"]
+        assert work.cluster == "m1"
+        assert [each.uid for each in work.meta.owners] == ["u1"]
 
 
 @given(
@@ -134,13 +140,13 @@ def test_a_cluster_gets_a_role_and_its_binding_as_works_that_go_with_it() -> Non
 def test_interrupted_anywhere_it_reaches_the_same_end_and_stays_there(
     subjects: list[Object], later: list[Object], cut: int
 ) -> None:
-    begun = SeenAccess(_cluster(), [_role()], [_binding(*subjects)], new_id="id")
+    begun = SeenAccess(_member(), [_role()], [_binding(*subjects)], new_id="id")
     cut_short = _carried_out(begun, cut)
     seen = _carried_out(
-        SeenAccess(_cluster(), [_role()], [_binding(*later)], cut_short.works, "other")
+        SeenAccess(_member(), [_role()], [_binding(*later)], cut_short.works, "other")
     )
     assert plan(seen) == NOTHING
-    role = seen.works[0]["spec"]["workload"]["manifests"][0]
+    role = seen.works[0].spec.manifests[0]
     assert role["rules"] == rules_for(let_through("m1", [_role()], [_binding(*later)]))
 
 
@@ -152,12 +158,15 @@ def test_interrupted_anywhere_it_reaches_the_same_end_and_stays_there(
     ],
 )
 def test_some_clusters_are_left_alone(cluster: Object) -> None:
-    assert plan(SeenAccess(cluster, [_role()], [_binding(USER)], new_id="id")) == NOTHING
+    assert (
+        plan(SeenAccess(members.decode(cluster), [_role()], [_binding(USER)], new_id="id"))
+        == NOTHING
+    )
 
 
 def test_works_of_a_cluster_that_had_the_name_before_are_waited_for() -> None:
-    seen = _carried_out(SeenAccess(_cluster(), [], [], new_id="id"))
-    anew = SeenAccess(_cluster(uid="u2"), [], [], seen.works, "other")
+    seen = _carried_out(SeenAccess(_member(), [], [], new_id="id"))
+    anew = SeenAccess(_member(uid="u2"), [], [], seen.works, "other")
     found = plan(anew)
     assert found.actions == ()
     assert found.again_in is not None

@@ -10,10 +10,11 @@ from small_world import World, settle, stumble
 from atoll.control.namespaces import decide as namespacing
 from atoll.control.namespaces.decide import SeenNamespace
 from atoll.control.works.decide.overriding.fields import Texts
-from atoll.control.works.decide.overriding.overriding import Policies
+from atoll.control.works.decide.overriding.overriding import Policies, no_policies
 from atoll.control.works.decide.rendering import Means
 from atoll.dialects.karmada import names
-from atoll.errors import Invalid
+from atoll.dialects.karmada.objects import policies as policy_dialect
+from atoll.dialects.karmada.objects import works
 from atoll.model.action import Object, Plan, Ref, Tell
 from atoll.model.cluster import Cluster
 
@@ -34,15 +35,22 @@ def namespace(name: str = "shop", **labels: str) -> Wire:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
-def planned(world: World, clusters: list[str], policies: Policies | None = None) -> Plan:
-    fleet = {each: Cluster(name=each) for each in clusters}
+def planned(world: World, clusters: list[str], policies: Policies = no_policies) -> Plan:
+    """What is to be done in each of the clusters, one after the other."""
+    plans = [planned_in(world, each, policies) for each in clusters]
+    waits = [each.again_in for each in plans if each.again_in is not None]
+    return Plan(
+        tuple(action for each in plans for action in each.actions), min(waits, default=None)
+    )
+
+
+def planned_in(
+    world: World, cluster: str, policies: Policies = no_policies, means: Means = MEANS
+) -> Plan:
+    known = [works.decode(each) for each in world.all("Work")]
+    work = next((each for each in known if each.cluster == cluster), None)
     seen = SeenNamespace(
-        world.get(SHOP),
-        fleet,
-        MEANS,
-        world.all("Work"),
-        policies or Policies(),
-        new_id="id",
+        world.get(SHOP), Cluster(name=cluster), means, work, policies, new_id=f"id-of-{cluster}"
     )
     return namespacing.plan(seen)
 
@@ -61,7 +69,7 @@ GO = [
 
 @pytest.mark.parametrize(("space", "goes"), GO)
 def test_namespaces_that_go_to_members(*, space: Wire, goes: bool) -> None:
-    seen = SeenNamespace(space, {"m1": Cluster(name="m1")}, MEANS)
+    seen = SeenNamespace(space, Cluster(name="m1"), MEANS)
     assert bool(namespacing.plan(seen).actions) is goes
 
 
@@ -138,8 +146,13 @@ def test_a_work_that_goes_is_not_written_to() -> None:
 
 
 def test_a_cluster_that_leaves_gets_no_new_work() -> None:
-    seen = SeenNamespace(namespace(), {"m1": Cluster(name="m1", deleting=True)}, MEANS)
+    seen = SeenNamespace(namespace(), Cluster(name="m1", deleting=True), MEANS)
     assert namespacing.plan(seen).actions == ()
+
+
+def only(policy: Wire) -> Policies:
+    decoded = [policy_dialect.decode_override(policy)]
+    return lambda _: decoded
 
 
 def override(path: str) -> Wire:
@@ -158,7 +171,7 @@ def override(path: str) -> Wire:
 def test_cluster_wide_overrides_apply_and_are_told_on_the_work() -> None:
     world = World()
     world.put(namespace(team="a"))
-    policies = Policies(cluster_wide=(override("/metadata/labels/tier"),))
+    policies = only(override("/metadata/labels/tier"))
     settle(world, lambda: planned(world, ["m1"], policies))
     [work] = world.all("Work")
     [manifest] = work["spec"]["workload"]["manifests"]
@@ -172,24 +185,11 @@ def test_cluster_wide_overrides_apply_and_are_told_on_the_work() -> None:
 def test_an_override_that_cannot_be_is_told_on_the_namespace() -> None:
     world = World()
     world.put(namespace())
-    policies = Policies(cluster_wide=(override("/nowhere/at/all"),))
+    policies = only(override("/nowhere/at/all"))
     [told] = planned(world, ["m1"], policies).actions
     assert isinstance(told, Tell)
     assert told.reason == "SyncWorkFailed"
     assert "/nowhere/at/all" in told.message
-
-
-def test_a_namespace_that_cannot_be_rendered_for_one_cluster_still_goes_to_the_others() -> None:
-    def picky(manifest: Object) -> Object:
-        if "m1" in manifest["metadata"]["annotations"][names.WORK_NAMESPACE]:
-            raise Invalid("metadata", "m1", "not here")
-        return prune(manifest)
-
-    means = Means(MEANS.revise, picky, MEANS.texts)
-    fleet = {each: Cluster(name=each) for each in ("m1", "m2")}
-    told, create = namespacing.plan(SeenNamespace(namespace(), fleet, means)).actions
-    assert isinstance(told, Tell)
-    assert getattr(create, "object", {})["metadata"]["namespace"] == "karmada-es-m2"
 
 
 @settings(max_examples=60)

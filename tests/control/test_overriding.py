@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from atoll.control.works.decide.overriding.fields import Texts
 from atoll.control.works.decide.overriding.images import parsed
-from atoll.control.works.decide.overriding.overriding import Policies, override
+from atoll.control.works.decide.overriding.overriding import override
+from atoll.dialects.karmada.objects.policies import decode_override
 from atoll.dialects.patches import Operation, Pointer, patched, read
 from atoll.errors import Invalid
 from atoll.model.cluster import Cluster
@@ -44,8 +45,8 @@ def make_policy(**overriders):
 
 
 def overridden(manifest, **overriders):
-    policies = Policies(namespaced=(make_policy(**overriders),))
-    return override(manifest, HERE, policies, TEXTS).manifest
+    policies = [decode_override(make_policy(**overriders))]
+    return override(manifest, HERE, lambda _: policies, TEXTS).manifest
 
 
 def refusal(manifest, **overriders):

@@ -263,20 +263,24 @@ def stateful_cluster(name: str, cpu: int) -> dict[str, Any]:
     return cluster
 
 
+def ordinals_in(world):
+    return noted(world.binding["metadata"].get("annotations") or {})
+
+
 def test_the_ordinals_of_a_divided_stateful_set_are_noted_with_its_targets() -> None:
     clusters = [stateful_cluster("a", 4), stateful_cluster("b", 8)]
     world = placed_world(stateful(6, {"ordinals": {}}), *clusters)
-    before = {each.cluster: each for each in noted(world.binding) or ()}
+    before = {each.cluster: each for each in ordinals_in(world) or ()}
     assert {name: each.count for name, each in before.items()} == world.targets == {"a": 2, "b": 4}
     assert sorted(number for each in before.values() for number in ordinals_of(each)) == [*range(6)]
     assert world.look().plan is NOTHING
     world.edit(replicas=8)
     world.settle()
-    after = {each.cluster: each for each in noted(world.binding) or ()}
+    after = {each.cluster: each for each in ordinals_in(world) or ()}
     assert sorted(number for each in after.values() for number in ordinals_of(each)) == [*range(8)]
     world.edit(atoll={})
     world.settle()
-    assert noted(world.binding) is None
+    assert ordinals_in(world) is None
 
 
 def test_ordinals_are_noted_where_everybody_can_read_them_and_again_when_that_is_lost() -> None:

@@ -88,9 +88,13 @@ class Fleet(Plane):
                 )
         return wanted
 
+    @property
+    def noted(self):
+        return noted(self.binding["metadata"].get("annotations") or {})
+
     def decide(self, wanted, stride=None) -> None:
         """The scheduler's next decision."""
-        ranges = divide(wanted, noted(self.binding) or (), stride=stride).ranges
+        ranges = divide(wanted, self.noted or (), stride=stride).ranges
         metadata = {**self.binding["metadata"], "annotations": {NOTED: note(ranges)}}
         self.world.put({**self.binding, "metadata": metadata})
         self.respec(clusters=targets(wanted), replicas=sum(wanted.values()))
@@ -161,7 +165,7 @@ class Fleet(Plane):
         self.template = {**self.template, "metadata": {**metadata, "generation": generation}}
 
     def decided(self):
-        found = {each.cluster: self.pods_of(each) for each in noted(self.binding)}
+        found = {each.cluster: self.pods_of(each) for each in self.noted}
         return {name: found.get(name, set()) for name in CLUSTERS}
 
     def pods_of(self, ordinals):

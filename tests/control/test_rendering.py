@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from rendering_world import (
     CLUSTERS,
     MEANS,
+    known,
     make_binding,
     make_policy,
     make_template,
@@ -14,10 +15,9 @@ from rendering_world import (
     targets,
 )
 
-from atoll.control.works.decide.overriding.overriding import Policies
 from atoll.control.works.decide.rendering import Means, SeenRendering, render
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.references import targets_of
+from atoll.dialects.karmada.objects import resource_bindings
 from atoll.errors import AtollError, Invalid
 from atoll.model.action import Ref
 from atoll.model.cluster import Cluster
@@ -51,9 +51,9 @@ def test_targets_are_those_of_the_decision_then_those_of_bindings_that_depend_on
         {"name": "y", "clusters": [{"name": "c", "replicas": 3}, {"name": "b"}]},
         {"name": "z"},
     ]
-    found = targets_of(make_binding(on={"b": 2, "a": 1}, requiredBy=required))
-    assert found == (("b", 2), ("a", 1), ("c", 1))
-    assert targets_of({"spec": {}}) == ()
+    found = resource_bindings.decode(make_binding(on={"b": 2, "a": 1}, requiredBy=required))
+    assert found.targets == (("b", 2), ("a", 1), ("c", 1))
+    assert resource_bindings.decode({"spec": {}}).targets == ()
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,9 @@ def test_a_kind_whose_replicas_cannot_be_set_is_an_error_of_the_cluster():
         raise Invalid("spec.replicas", count, "this kind has none")
 
     means = Means(revise, MEANS.prune, MEANS.texts)
-    seen = SeenRendering(make_binding(on=["a"]), make_template(), CLUSTERS, means)
+    seen = SeenRendering(
+        resource_bindings.decode(make_binding(on=["a"])), make_template(), CLUSTERS, means
+    )
     assert str(render(seen)["a"]) == "spec.replicas: 1: this kind has none"
 
 
@@ -296,8 +298,10 @@ def test_a_deployment_takes_its_image_from_the_registry_of_its_region():
         "member2": Cluster(name="member2", labels=region),
     }
     binding = make_binding(nginx, on={"member1": 1, "member2": 1}, replicas=2)
-    policies = Policies(namespaced=(policy,))
-    found = render(SeenRendering(binding, nginx, clusters, MEANS, policies))
+    policies = known([policy])
+    found = render(
+        SeenRendering(resource_bindings.decode(binding), nginx, clusters, MEANS, policies)
+    )
     first, second = (found[name].manifest for name in clusters)
     assert [_image(first), _image(second)] == ["dc-1.registry.io/nginx:1.17.0-alpine", "nginx"]
     assert first["metadata"]["annotations"]["foo"] == "bar"

@@ -13,6 +13,7 @@ from atoll.control.delivery.decide import plan as working
 from atoll.control.delivery.decide.applying import Attempt
 from atoll.control.delivery.decide.reflecting import Questions
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects import works
 from atoll.dialects.kubernetes import conditions
 from atoll.model.action import Plan, Ref
 
@@ -93,12 +94,13 @@ class Plane:
         known = self.world.get(WORK)
         if known is None:
             return Plan()
-        refs = [Ref.of(each) for each in working.manifests(known)]
+        seen = works.decode(copy.deepcopy(known))
+        refs = [Ref.of(each) for each in working.objects(seen)]
         found = {ref: self.world.get(ref, "m1") for ref in refs}
         observed = {ref: wire for ref, wire in found.items() if wire is not None}
         return working.plan(
             working.SeenWork(
-                copy.deepcopy(known),
+                seen,
                 self.ready,
                 retain,
                 QUESTIONS,

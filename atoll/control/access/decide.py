@@ -13,6 +13,8 @@ from atoll.control.works.decide.rendering import Rendered
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.proxy_access import let_through, rules_for
 from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Update
+from atoll.model.member import Member
+from atoll.model.work import Work
 
 RBAC = "rbac.authorization.k8s.io"
 IMPERSONATOR = "karmada-impersonator"
@@ -23,10 +25,10 @@ _GARBAGE_S = 5.0
 class SeenAccess:
     """A cluster, the plane's roles and bindings, and the Works that stand for this."""
 
-    cluster: Object
+    cluster: Member
     roles: Sequence[Object]
     bindings: Sequence[Object]
-    works: Sequence[Object] = ()
+    works: Sequence[Work] = ()
     new_id: str = ""
 
 
@@ -38,25 +40,25 @@ def works_of(cluster: str) -> list[Ref]:
 def plan(seen: SeenAccess) -> Plan:
     """Have the member let the plane speak for those who may come, and for nobody else."""
     cluster = seen.cluster
-    account = cluster["spec"].get("impersonatorSecretRef")
-    if cluster["metadata"].get("deletionTimestamp") or not account:
+    account = cluster.spec.impersonator
+    if cluster.meta.is_going or account is None:
         return NOTHING
-    name = cluster["metadata"]["name"]
+    name = cluster.name
     subjects = let_through(name, seen.roles, seen.bindings)
-    manifests = (_role(rules_for(subjects)), _binding(account["namespace"]))
-    standing = {each["metadata"]["name"]: each for each in seen.works}
+    manifests = (_role(rules_for(subjects)), _binding(account.namespace))
+    standing = {each.ref.name: each for each in seen.works}
     actions: list[Action] = []
     again_in = None
     for index, manifest in enumerate(manifests):
         work = work_ref(name, manifest)
         known = standing.get(work.name)
-        if known is not None and not is_owned_by(cluster, known):
+        if known is not None and not is_owned_by(cluster.meta, known):
             again_in = _GARBAGE_S  # of a cluster that had this name before; it goes with that
             continue
         work_id = work_id_of(known, f"{seen.new_id}-{index}")
         rendered = Rendered(marked(manifest, work), work, Overridden(manifest), "")
-        wanted = owned_work(cluster, work, known, rendered.identified(work_id))
-        if wanted != known:
+        wanted = owned_work(cluster.meta, work, known, rendered.identified(work_id))
+        if known is None or wanted != known.wire:
             actions.append(Create(wanted) if known is None else Update(wanted))
     return Plan(tuple(actions), again_in=again_in)
 

@@ -1,16 +1,22 @@
 """Members let the plane speak for those who may go through it to them."""
 
+from collections.abc import Iterator
 from functools import partial
 
 from atoll.client.api import Wire
+from atoll.client.mirror import Sorter
 from atoll.control.access import decide as impersonating
-from atoll.control.hub import CLUSTER, Hub, meant_otherwise
+from atoll.control.hub import Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects import kinds
+from atoll.dialects.karmada.proxy_access import leads
 from atoll.model.action import Ref
+from atoll.model.member import Member
+from atoll.model.work import Work
 
 RBAC = f"{impersonating.RBAC}/v1"
-KINDS = ("ClusterRole", "ClusterRoleBinding")
+ROLE, ROLE_BINDING = "ClusterRole", "ClusterRoleBinding"
 
 
 def access(hub: Hub) -> Loop[str]:
@@ -18,40 +24,84 @@ def access(hub: Hub) -> Loop[str]:
     controller = Controller("access", partial(_observe, hub), impersonating.plan)
     loop = Loop(controller, hub.performer, hub.turns)
 
-    def changed(before: Wire | None, after: Wire | None) -> None:
-        if after is not None and meant_otherwise(before, after):
-            loop.wake(after["metadata"]["name"])
+    def changed(before: Member | None, after: Member | None) -> None:
+        if after is not None and spec_changed(before, after):
+            loop.wake(after.name)
 
-    def all_again(before: Wire | None, after: Wire | None) -> None:
-        if meant_otherwise(before, after):
-            for cluster in hub.plane.all(CLUSTER, "Cluster"):
-                loop.wake(cluster["metadata"]["name"])
+    def placed(before: Wire | None, after: Wire | None) -> None:
+        if before is None and after is not None:
+            loop.wake(names.cluster_of(after["metadata"]["name"]) or "")
 
-    def spoilt(before: Wire | None, after: Wire | None) -> None:
+    def all_again() -> None:
+        for cluster in hub.members:
+            loop.wake(cluster.name)
+
+    def role_changed(before: Wire | None, after: Wire | None) -> None:
+        # Most roles are about other things; whom such a one is bound to is no matter.
+        if any(map(leads, filter(None, (before, after)))) and spec_changed(before, after):
+            all_again()
+
+    def role_bound(before: Wire | None, after: Wire | None) -> None:
+        roles = (_role(hub, each) for each in (before, after) if each is not None)
+        if any(map(leads, filter(None, roles))) and spec_changed(before, after):
+            all_again()
+
+    def spoilt(before: Work | None, after: Work | None) -> None:
         """One of the Works was changed or removed by somebody else."""
-        work = after or before or {}
-        owners = work["metadata"].get("ownerReferences") or ()
-        if meant_otherwise(before, after) and any(each["kind"] == "Cluster" for each in owners):
-            loop.wake(names.cluster_of(work["metadata"]["namespace"]) or "")
+        work = after or before
+        owners = () if work is None else work.meta.owners
+        is_ours = any(each.kind == "Cluster" for each in owners)
+        if work is not None and is_ours and spec_changed(before, after):
+            loop.wake(work.cluster)
 
-    hub.hear("Cluster", changed)
-    hub.hear("Work", spoilt)
-    for kind in KINDS:
+    hub.hear_values(kinds.CLUSTER, changed)
+    hub.hear_values(kinds.WORK, spoilt)
+    hub.hear("Namespace", placed)
+    for kind, hearer in ((ROLE, role_changed), (ROLE_BINDING, role_bound)):
         hub.want(RBAC, kind)
-        hub.hear(kind, all_again)
+        hub.hear(kind, hearer)
     return loop
 
 
+def _role(hub: Hub, binding: Wire) -> Wire | None:
+    """The ClusterRole that a ClusterRoleBinding is of."""
+    return hub.plane.find(Ref(RBAC, ROLE, "", _role_name(binding)))
+
+
+def _filed(hub: Hub, kind: str, sorter: Sorter, value: object) -> list[Wire]:
+    mirror = hub.plane.mirrored(RBAC, kind)
+    return [] if mirror is None else mirror.by(sorter, value)
+
+
+def _bindings(hub: Hub, roles: list[Wire]) -> Iterator[Wire]:
+    for role in roles:
+        yield from _filed(hub, ROLE_BINDING, _roles_bound, role["metadata"]["name"])
+
+
 def _observe(hub: Hub, name: str) -> impersonating.SeenAccess | None:
-    cluster = hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
-    if cluster is None:
+    cluster = hub.member(name)
+    space = Ref("v1", "Namespace", "", names.execution_namespace(name))
+    if cluster is None or hub.plane.find(space) is None:
         return None
-    works = map(hub.plane.find, impersonating.works_of(name))
-    roles, bindings = (hub.plane.all(RBAC, kind) for kind in KINDS)
+    roles = _filed(hub, ROLE, _leading, True)
+    works = (hub.works.get(each.namespace, each.name) for each in impersonating.works_of(name))
     return impersonating.SeenAccess(
         cluster=cluster,
         roles=roles,
-        bindings=bindings,
+        bindings=list(_bindings(hub, roles)),
         works=[each for each in works if each is not None],
         new_id=hub.new_id(),
     )
+
+
+def _leading(role: Wire) -> tuple[bool]:
+    return (leads(role),)
+
+
+def _roles_bound(binding: Wire) -> tuple[str]:
+    return (_role_name(binding),)
+
+
+def _role_name(binding: Wire) -> str:
+    role: str = (binding.get("roleRef") or {}).get("name", "")
+    return role

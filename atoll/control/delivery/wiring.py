@@ -16,14 +16,16 @@ from atoll.control.delivery.decide.deliveries import Deliveries
 from atoll.control.delivery.decide.ending import is_awaited
 from atoll.control.delivery.decide.events import Key
 from atoll.control.delivery.decide.reflecting import Questions
-from atoll.control.hub import BINDING_KINDS, WORK, Hub, meant_otherwise
+from atoll.control.hub import Hub, spec_changed
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
 from atoll.control.site import Site
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.references import template_of, work_bindings
-from atoll.dialects.karmada.works import is_going
+from atoll.dialects.karmada.objects import kinds
 from atoll.model.action import PLANE, Action, Object, Plan, Ref, Tell
+from atoll.model.member import Member
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.work import Work
 from atoll.runtime.children import Children
 
 WORKERS = 4  # for each member
@@ -48,10 +50,9 @@ class Delivery:
             hub.numbers.workload_took,
             None if hub.traces is None else hub.traces.delivering,
         )
-        hub.hear("Work", self._work_changed)
-        hub.hear("Cluster", self._cluster_changed)
-        for kind in BINDING_KINDS:
-            hub.hear(kind, self._binding_changed)
+        hub.hear_values(kinds.WORK, self._work_changed)
+        hub.hear_values(kinds.CLUSTER, self._cluster_changed)
+        hub.hear_bindings(self._binding_changed)
         hub.hear_members(lambda *told: self._tell(events.MemberObjectChanged(*told)))
         hub.hear_connected(lambda name: self._tell(events.MemberTurned(name)))
         hub.hear_answering(lambda name: self._tell(events.MemberAnswers(name)))
@@ -122,7 +123,7 @@ class Delivery:
         means = events.Means(known.retain, Questions(known.reflect, known.health), self._owners)
         return events.Looked(key, member, means)
 
-    def _seen(self, site: Site, refs: Iterable[Ref]) -> events.Member:
+    def _seen(self, site: Site, refs: Iterable[Ref]) -> events.MemberView:
         found: dict[Ref, Wire] = {}
         unserved, unknown = set(), set()
         for ref in refs:
@@ -134,7 +135,7 @@ class Delivery:
             elif wire := mirror.get(ref.namespace, ref.name):
                 found[ref] = wire
         is_silent = self._hub.is_silent(site.name)
-        return events.Member(is_silent, found, frozenset(unserved), frozenset(unknown))
+        return events.MemberView(is_silent, found, frozenset(unserved), frozenset(unknown))
 
     def _plan(self, looked: events.Looked) -> Plan:
         instructions = self._deliveries.handle(looked, self._hub.now)
@@ -143,12 +144,15 @@ class Delivery:
         again = (each.after_s for each in instructions if isinstance(each, events.LookAgain))
         return Plan(actions, next(again, None))
 
-    def _owners(self, work: Object) -> list[Wire]:
+    def _owners(self, work: Work) -> list[Object]:
         """The bindings that a Work is of, and their templates."""
-        find = self._hub.plane.find
-        bindings = [each for each in map(find, work_bindings(work)) if each is not None]
-        templates = [find(template_of(each)) for each in bindings]
-        return bindings + [each for each in templates if each is not None]
+        bindings = self._bindings(work)
+        templates = [self._hub.plane.find(each.spec.template) for each in bindings]
+        return [*(each.wire for each in bindings), *(each for each in templates if each)]
+
+    def _bindings(self, work: Work) -> list[ResourceBinding]:
+        found = map(self._hub.binding, work.bindings)
+        return [each for each in found if each is not None]
 
     def _answers(self, action: Action) -> bool:
         """Whether there is hope to learn what became of an action."""
@@ -169,24 +173,25 @@ class Delivery:
         self._carry_out(instructions)
         return any(isinstance(each, events.Wake) for each in instructions)
 
-    def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
-        self._tell(events.WorkChanged(before, after, meant_otherwise(before, after)))
+    def _work_changed(self, before: Work | None, after: Work | None) -> None:
+        self._tell(events.WorkChanged(before, after, spec_changed(before, after)))
 
-    def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
-        name = (after or before or {})["metadata"]["name"]
-        self._tell(events.ClusterChanged(name, after))
+    def _cluster_changed(self, before: Member | None, after: Member | None) -> None:
+        known = after or before
+        if known is not None:
+            self._tell(events.ClusterChanged(known.name, after))
 
-    def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
+    def _binding_changed(
+        self, before: ResourceBinding | None, after: ResourceBinding | None
+    ) -> None:
         """What nobody waited for may be waited for now."""
-        if after is None or not meant_otherwise(before, after):
+        if after is None or not spec_changed(before, after):
             return
-        mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
-        for work in mirror.by(work_bindings, Ref.of(after)):
-            if is_going(work) and is_awaited(work, after):
-                self._wake((work["metadata"]["namespace"], work["metadata"]["name"]), Level.REPORT)
+        for work in self._hub.works_of(after.ref):
+            if work.meta.is_going and is_awaited(work, after):
+                self._wake(work.key, Level.REPORT)
 
     def _is_awaited(self, key: Key) -> bool:
         """Whether something waits for a Work to end."""
-        work = self._deliveries.work(key) or {}
-        bindings = map(self._hub.plane.find, work_bindings(work))
-        return any(is_awaited(work, each) for each in bindings if each is not None)
+        work = self._deliveries.work(key)
+        return work is not None and any(is_awaited(work, each) for each in self._bindings(work))

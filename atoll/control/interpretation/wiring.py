@@ -75,6 +75,6 @@ class Interpretation:
             if is_meant((collection.api_version, collection.kind)):
                 for wire in hub.plane.all(collection.api_version, collection.kind):
                     hub.tell_again(wire)
-        for work in hub.plane.all(WORK, "Work"):
-            if any(is_meant(kind_of(each)) for each in objects(work)):
-                hub.tell_again(work)
+        for wire in hub.plane.all(WORK, "Work"):
+            if any(is_meant(kind_of(each)) for each in objects(hub.works.value(wire))):
+                hub.tell_again(wire)

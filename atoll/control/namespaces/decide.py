@@ -1,28 +1,34 @@
 """Namespaces go to every cluster, so that what is in them can follow.
 
-Comes in: a namespace, the clusters, the Works there are for it. Goes out: one Work per cluster,
+Comes in: a namespace, one cluster, the Work there is for it. Goes out: the Work as it should be,
 owned by the namespace, so that it goes when the namespace goes. Not for the plane's own namespaces,
 `default`, those skipped by name, nor those whose label says no. Only cluster-wide overrides apply.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from atoll.control.works.decide.overriding.overriding import Policies, listed, override
+from atoll.control.works.decide.overriding.overriding import (
+    Policies,
+    listed,
+    no_policies,
+    override,
+)
 from atoll.control.works.decide.owned import (
     is_owned_by,
     marked,
     owned_work,
-    owners_of,
     work_id_of,
     work_ref,
 )
 from atoll.control.works.decide.rendering import Means, Rendered
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects import metadata
 from atoll.errors import AtollError
-from atoll.model.action import NOTHING, Action, Create, Delete, Object, Plan, Ref, Tell, Update
+from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Tell, Update
 from atoll.model.cluster import Cluster
+from atoll.model.work import Work
 
 KUBE = (re.compile("kube-.*"),)
 _GARBAGE_S = 5.0
@@ -30,48 +36,41 @@ _GARBAGE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class SeenNamespace:
-    """A namespace, or None if it is gone, and what there is of it.
+    """A namespace, or None if it is gone, and a cluster that it is to go to.
 
-    `works`: those of the name this namespace's have, in all clusters. `new_id`: an id nobody has
-    yet.
+    `work`: the one of the name that this namespace's has in that cluster. `new_id`: an id nobody
+    has yet.
     """
 
     namespace: Object | None
-    clusters: Mapping[str, Cluster]
+    cluster: Cluster
     means: Means
-    works: Sequence[Object] = ()
-    policies: Policies = field(default_factory=Policies)
-    skipped: tuple[re.Pattern[str], ...] = KUBE
+    work: Work | None = None
+    policies: Policies = no_policies
     new_id: str = ""
 
 
 def plan(seen: SeenNamespace) -> Plan:
-    """Have every cluster get the namespace as it is now, unless it is to stay here."""
-    namespace = seen.namespace
+    """Have a cluster get the namespace as it is now, unless it is to stay here."""
+    namespace, work = seen.namespace, seen.work
     if namespace is None:
-        return Plan(tuple(_withdrawn(seen.works)))
-    if namespace["metadata"].get("deletionTimestamp") or not is_propagated(namespace, seen.skipped):
+        return NOTHING if work is None else _withdrawn(work)
+    if namespace["metadata"].get("deletionTimestamp") or not is_propagated(namespace):
         return NOTHING
-    there = {names.cluster_of(Ref.of(each).namespace): each for each in seen.works}
-    actions: list[Action] = []
-    again_in = None
-    for index, name in enumerate(sorted(seen.clusters)):
-        work = there.get(name)
-        if work is None and seen.clusters[name].deleting:
-            continue
-        if work is not None and not is_owned_by(namespace, work):
-            # Of a namespace that had this name before; it goes with that.
-            again_in = _GARBAGE_S
-            continue
-        try:
-            wanted = _work(seen, namespace, name, work, f"{seen.new_id}-{index}")
-        except AtollError as failed:
-            message = f"Namespace {namespace['metadata']['name']} for cluster {name}: {failed}"
-            actions.append(Tell(namespace, "SyncWorkFailed", message, warning=True))
-            continue
-        if wanted != work:
-            actions.append(Create(wanted) if work is None else Update(wanted))
-    return Plan(tuple(actions), again_in=again_in)
+    if work is None and seen.cluster.deleting:
+        return NOTHING
+    if work is not None and not is_owned_by(metadata.decode(namespace), work):
+        # Of a namespace that had this name before; it goes with that.
+        return Plan(again_in=_GARBAGE_S)
+    try:
+        wanted = _work(seen, namespace)
+    except AtollError as failed:
+        name, cluster = namespace["metadata"]["name"], seen.cluster.name
+        message = f"Namespace {name} for cluster {cluster}: {failed}"
+        return Plan((Tell(namespace, "SyncWorkFailed", message, warning=True),))
+    if work is None:
+        return Plan((Create(wanted),))
+    return NOTHING if wanted == work.wire else Plan((Update(wanted),))
 
 
 def is_propagated(namespace: Object, skipped: Sequence[re.Pattern[str]] = KUBE) -> bool:
@@ -84,33 +83,25 @@ def is_propagated(namespace: Object, skipped: Sequence[re.Pattern[str]] = KUBE) 
     return not (own or by_name or label.lower() == "true")
 
 
-def _withdrawn(works: Sequence[Object]) -> list[Action]:
-    """Deletions of what the garbage collector has not come to yet."""
-    return [
-        Delete.of(work)
-        for work in works
-        if not work["metadata"].get("deletionTimestamp")
-        and any(each.get("kind") == "Namespace" for each in owners_of(work))
-    ]
+def _withdrawn(work: Work) -> Plan:
+    """The deletion of what the garbage collector has not come to yet."""
+    is_ours = any(each.kind == "Namespace" for each in work.meta.owners)
+    return Plan((Delete.of(work.wire),)) if is_ours and not work.meta.is_going else NOTHING
 
 
-def _work(
-    seen: SeenNamespace, namespace: Object, cluster: str, standing: Object | None, new_id: str
-) -> Object:
-    """The Work of a cluster as it should be, changed only where it must be."""
-    rendered = _rendered(seen, namespace, seen.clusters[cluster])
-    known = ((standing or {}).get("metadata") or {}).get("annotations") or {}
-    kept = {k: v for k, v in known.items() if k != names.APPLIED_CLUSTER_OVERRIDES}
+def _work(seen: SeenNamespace, namespace: Object) -> Object:
+    """The Work of the cluster as it should be, changed only where it must be."""
+    rendered = _rendered(seen, namespace)
     rules = rendered.overridden.cluster_wide
-    told = {names.APPLIED_CLUSTER_OVERRIDES: listed(rules)} if rules else {}
-    manifest = rendered.identified(work_id_of(standing, new_id))
-    return owned_work(namespace, rendered.work, standing, manifest, {**kept, **told})
+    notes = {names.APPLIED_CLUSTER_OVERRIDES: listed(rules) if rules else None}
+    manifest = rendered.identified(work_id_of(seen.work, seen.new_id))
+    return owned_work(metadata.decode(namespace), rendered.work, seen.work, manifest, notes)
 
 
-def _rendered(seen: SeenNamespace, namespace: Object, cluster: Cluster) -> Rendered:
-    """The namespace as a cluster gets it."""
-    overridden = override(namespace, cluster, seen.policies, seen.means.texts)
-    work = work_ref(cluster.name, namespace)
+def _rendered(seen: SeenNamespace, namespace: Object) -> Rendered:
+    """The namespace as the cluster gets it."""
+    overridden = override(namespace, seen.cluster, seen.policies, seen.means.texts)
+    work = work_ref(seen.cluster.name, namespace)
     uid = namespace["metadata"].get("uid", "")
     manifest = marked(overridden.manifest, work, **{names.TEMPLATE_UID: uid})
     return Rendered(seen.means.prune(manifest), work, overridden, "")

@@ -14,13 +14,16 @@ from typing import Any
 from atoll.control.delivery.decide import plan as working
 from atoll.control.delivery.decide import reflecting
 from atoll.control.patience import FOR_LONG, Waited, is_worse, left_s
-from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects.encoding import patched
+from atoll.dialects.karmada.works import APPLIED
 from atoll.dialects.kubernetes import conditions
 from atoll.dialects.kubernetes.conditions import Condition
 from atoll.errors import AtollError
 from atoll.interpreting.operations import Item
 from atoll.model.action import NOTHING, Action, Object, Plan, Ref, Tell, Update
 from atoll.model.health import is_well
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.work import Work
 
 Aggregate = Callable[[Object, tuple[Item, ...]], Object | None]
 Report = Callable[[Object, float], Plan]
@@ -35,7 +38,6 @@ _NOT_ALL = Condition(
     "FullyAppliedFailed",
     "Failed to apply all works, see status.aggregatedStatus for details",
 )
-_AT_ONCE = ("Immediately", "Directly")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class SeenStatuses:
     `waited`: how long there has been something to tell.
     """
 
-    binding: Object
-    works: Sequence[Object]
+    binding: ResourceBinding
+    works: Sequence[Work]
     template: Object | None
     aggregate: Aggregate
     waited: Waited = FOR_LONG
@@ -56,73 +58,54 @@ class SeenStatuses:
 def plan(seen: SeenStatuses, now: float) -> Plan:
     """Carry what the Works say to the binding and to the template, where it is news there."""
     binding = seen.binding
-    status = binding.get("status") or {}
-    known = status.get("conditions") or []
-    live = [each for each in seen.works if not each["metadata"].get("deletionTimestamp")]
+    if binding.problem is not None:
+        return NOTHING
+    status = binding.status
+    live = [each for each in seen.works if not each.meta.is_going]
     silent = not any(_applied(each) for each in live)
-    if silent and not status.get("aggregatedStatus") and not conditions.find(known, FULLY_APPLIED):
+    if silent and not status.aggregated and not conditions.find(status.conditions, FULLY_APPLIED):
         return NOTHING
     items = items_of(binding, live)
     is_complete = _is_complete(binding, items)
     condition = _ALL if is_complete else _NOT_ALL
-    fresh = _with(status, items, condition, now)
+    stated = conditions.stated(status.conditions, condition, now)
     actions: list[Action] = []
-    if fresh != {"aggregatedStatus": [], **status}:
+    if (tuple(items), tuple(stated)) != (status.aggregated, status.conditions):
         actions += _failures(seen, items)
-        worse = is_worse(status.get("aggregatedStatus") or (), items, "clusterName")
+        worse = is_worse(status.aggregated, items, "clusterName")
         patience_s = left_s(seen.waited, presses=worse)
         if patience_s and not actions and not (is_complete and all(map(is_well, items))):
             return Plan(again_in=patience_s)
-        for action in seen.report(binding, now).actions:
+        wire = binding.wire
+        for action in seen.report(wire, now).actions:
             if isinstance(action, Update):
-                fresh = _with(action.object["status"], items, condition, now)
+                wire = action.object
+                stated = conditions.stated(wire["status"].get("conditions") or (), condition, now)
             else:
                 actions.append(action)
-        actions.append(Update({**binding, "status": fresh}, subresource="status"))
+        fresh = {"aggregatedStatus": items, "conditions": stated}
+        actions.append(Update(patched(wire, {"status": fresh}), subresource="status"))
     return Plan((*actions, *_sum(seen, items)))
 
 
-def _with(
-    status: Object, items: list[dict[str, Any]], condition: Condition, now: float
-) -> dict[str, Any]:
-    """A binding's status that says this of its clusters."""
-    stated = conditions.stated(status.get("conditions") or [], condition, now)
-    return {**status, "aggregatedStatus": items, "conditions": stated}
-
-
-def items_of(binding: Object, works: Iterable[Object]) -> list[dict[str, Any]]:
+def items_of(binding: ResourceBinding, works: Iterable[Work]) -> list[dict[str, Any]]:
     """One item per Work, by cluster."""
-    about = Ref(*(binding["spec"]["resource"].get(each, "") for each in _RESOURCE))
-    found = []
-    for work in works:
-        cluster = names.cluster_of(work["metadata"]["namespace"])
-        if cluster is not None:
-            key = (cluster, work["metadata"]["name"])
-            found.append((key, {"clusterName": cluster, **_item(work, about)}))
-    return [item for _, item in sorted(found, key=lambda one: one[0])]
+    sent = sorted((each for each in works if each.cluster), key=lambda one: (one.cluster, one.ref))
+    about = binding.spec.template
+    return [{"clusterName": each.cluster, **_item(each, about)} for each in sent]
 
 
-_RESOURCE = ("apiVersion", "kind", "namespace", "name")
-
-
-def targets(binding: Object) -> frozenset[str]:
+def targets(binding: ResourceBinding) -> frozenset[str]:
     """The clusters that are to have the object: decided, needed by others, or just leaving."""
-    spec = binding.get("spec") or {}
-    lists = [spec.get("clusters"), *(each.get("clusters") for each in spec.get("requiredBy") or ())]
-    leaving = [
-        each["fromCluster"]
-        for each in spec.get("gracefulEvictionTasks") or ()
-        if each.get("purgeMode") not in _AT_ONCE
-    ]
-    return frozenset([*(each["name"] for one in lists for each in one or ()), *leaving])
+    leaving = (each.cluster for each in binding.spec.evictions if not each.is_at_once)
+    return frozenset([*(each.name for each in binding.targets), *leaving])
 
 
 def _failures(seen: SeenStatuses, items: Sequence[Mapping[str, Any]]) -> list[Action]:
     """What clusters refuse, told where the owner of the template will look."""
-    known = (seen.binding.get("status") or {}).get("aggregatedStatus") or ()
-    before = [each.get("appliedMessage") for each in known]
+    before = [each.get("appliedMessage") for each in seen.binding.status.aggregated]
     said = [each["appliedMessage"] for each in items if each.get("appliedMessage")]
-    about = [each for each in (seen.binding, seen.template) if each is not None]
+    about = [each for each in (seen.binding.wire, seen.template) if each is not None]
     return [
         Tell(each, working.NOT_APPLIED, message, warning=True)
         for message in said
@@ -131,7 +114,7 @@ def _failures(seen: SeenStatuses, items: Sequence[Mapping[str, Any]]) -> list[Ac
     ]
 
 
-def _is_complete(binding: Object, items: Sequence[Mapping[str, Any]]) -> bool:
+def _is_complete(binding: ResourceBinding, items: Sequence[Mapping[str, Any]]) -> bool:
     """Whether every cluster that is to have the object has it, and no other reports any."""
     reporting = [each["clusterName"] for each in items]
     expected = targets(binding)
@@ -143,12 +126,11 @@ def _is_complete(binding: Object, items: Sequence[Mapping[str, Any]]) -> bool:
     )
 
 
-def _applied(work: Object) -> Object | None:
-    known = (work.get("status") or {}).get("conditions") or []
-    return conditions.find(known, working.APPLIED)
+def _applied(work: Work) -> Object | None:
+    return conditions.find(work.status.conditions, APPLIED)
 
 
-def _item(work: Object, about: Ref) -> dict[str, Any]:
+def _item(work: Work, about: Ref) -> dict[str, Any]:
     """What a Work says of one object. Of what is not applied, an old status says nothing."""
     applied = _applied(work)
     if applied is None or applied.get("status") != "True":
@@ -160,13 +142,12 @@ def _item(work: Object, about: Ref) -> dict[str, Any]:
     return {**({} if status is None else {"status": status}), "applied": True, "health": health}
 
 
-def _entry(work: Object, about: Ref) -> Object | None:
-    refs = [Ref.of(each) if working.is_object(each) else None for each in working.manifests(work)]
+def _entry(work: Work, about: Ref) -> Object | None:
+    refs = [Ref.of(each) if working.is_object(each) else None for each in work.spec.manifests]
     if about not in refs:
         return None
     identifier = reflecting.identifier(refs.index(about), about)
-    entries = (work.get("status") or {}).get("manifestStatuses") or ()
-    return next((each for each in entries if _identified(each) == identifier), None)
+    return next((each for each in work.status.manifests if _identified(each) == identifier), None)
 
 
 def _identified(entry: Object) -> Mapping[str, Any]:
@@ -181,7 +162,7 @@ def _sum(seen: SeenStatuses, items: Sequence[Mapping[str, Any]]) -> list[Action]
     template = seen.template
     if template is None or template["metadata"].get("deletionTimestamp"):
         return []
-    wanted = seen.binding["spec"]["resource"].get("uid")
+    wanted = seen.binding.spec.template_uid
     if wanted and wanted != template["metadata"].get("uid"):
         # Made anew under the same name: its own binding will speak for it.
         return []
@@ -189,7 +170,7 @@ def _sum(seen: SeenStatuses, items: Sequence[Mapping[str, Any]]) -> list[Action]
         status = seen.aggregate(template, tuple(Item.of(each) for each in items))
     except AtollError as failed:
         message = f"The statuses of {Ref.of(template)} cannot be summed up: {failed}"
-        about = (seen.binding, template)
+        about = (seen.binding.wire, template)
         return [Tell(each, "AggregateStatusFailed", message, warning=True) for each in about]
     if status is None or status == (template.get("status") or {}):
         return []

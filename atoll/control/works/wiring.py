@@ -1,38 +1,34 @@
 """Bindings and their Works: what is sent to which cluster."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import yaml
 
 from atoll.client.api import Wire
 from atoll.control.dependencies import decide as depending
-from atoll.control.hub import (
-    BINDING,
-    BINDING_KINDS,
-    POLICY,
-    WORK,
-    Hub,
-    meant_otherwise,
-    wanted_otherwise,
-)
+from atoll.control.hub import BINDING, Hub, spec_changed
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
 from atoll.control.refusals import tell_owner
+from atoll.control.works import concerned
 from atoll.control.works.decide import plan as decide
 from atoll.control.works.decide.overriding.fields import Texts
-from atoll.control.works.decide.overriding.overriding import Policies
 from atoll.control.works.decide.rendering import Means
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import kinds
-from atoll.dialects.karmada.ordinals import is_split, is_told, may_run
-from atoll.dialects.karmada.references import binding_of, targets_of, template_of, work_bindings
-from atoll.dialects.karmada.works import cluster_of, has_arrived
+from atoll.dialects.karmada.ordinals import is_told, may_run
+from atoll.dialects.karmada.references import binding_of, template_of, work_bindings
+from atoll.dialects.karmada.works import has_arrived
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
 from atoll.interpreting.pruning import prune
 from atoll.model.action import Object, Ref
+from atoll.model.member import Member
 from atoll.model.ordinals import Range
 from atoll.model.policy import OverridePolicy
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.work import Work
 
 
 def works(hub: Hub) -> Loop[Ref]:
@@ -50,94 +46,67 @@ def works(hub: Hub) -> Loop[Ref]:
         hub.turns,
     )
 
-    def binding_changed(before: Wire | None, after: Wire | None) -> None:
-        if after is not None and meant_otherwise(before, after):
-            is_placed = before is not None or targets_of(after)
-            sending.wake(Ref.of(after), Level.ARRIVE if is_placed else Level.REPORT)
+    def wake_all(bindings: Iterable[ResourceBinding]) -> None:
+        for each in bindings:
+            sending.wake(each.ref)
+
+    def binding_changed(before: ResourceBinding | None, after: ResourceBinding | None) -> None:
+        if after is not None and spec_changed(before, after):
+            is_placed = before is not None or after.targets
+            sending.wake(after.ref, Level.ARRIVE if is_placed else Level.REPORT)
 
     def template_changed(before: Wire | None, after: Wire | None) -> None:
-        if after is not None and meant_otherwise(before, after):
+        if after is not None and spec_changed(before, after):
             sending.wake(binding_of(Ref.of(after)))
 
-    def work_changed(before: Wire | None, after: Wire | None) -> None:
-        for binding in work_bindings(after or before or {}):
+    def work_changed(before: Work | None, after: Work | None) -> None:
+        work = after or before
+        for binding in work.bindings if work is not None else ():
             is_sent = before is None or _arrived(before) != _arrived(after)
-            if before is not None and meant_otherwise(before, after):
+            if before is not None and spec_changed(before, after):
                 sending.wake(binding)
             elif is_sent and _may_withdraw(hub, binding):
                 sending.wake(binding, Level.REPORT)
             if after is None:
-                for attached in _attached(hub, binding):
-                    sending.wake(Ref.of(attached))
+                wake_all(_attached(hub, binding))
 
-    hub.hear("Cluster", partial(_cluster_changed, hub, sending))
-    for kind in BINDING_KINDS:
-        hub.hear(kind, binding_changed)
-    for override_kind in kinds.OVERRIDE_POLICIES:
-        hub.hear_values(override_kind, partial(_override_changed, hub, sending))
-    hub.hear("Work", work_changed)
+    def override_changed(before: OverridePolicy | None, after: OverridePolicy | None) -> None:
+        if spec_changed(before, after):
+            for policy in (before, after):
+                wake_all(concerned.by_policy(hub, policy) if policy is not None else ())
+
+    def cluster_changed(before: Member | None, after: Member | None) -> None:
+        wake_all(concerned.by_cluster(hub, before, after))
+
+    hub.hear_bindings(binding_changed)
+    hub.hear_values(kinds.CLUSTER, cluster_changed)
+    hub.hear_values(kinds.WORK, work_changed)
+    for kind in kinds.OVERRIDE_POLICIES:
+        hub.hear_values(kind, override_changed)
     hub.hear_templates(template_changed)
     return sending
 
 
 def _template_behind(hub: Hub, wire: Object) -> Ref | None:
     """The template that a binding is for, or a Work."""
-    known = [wire] if wire["apiVersion"] == BINDING else map(hub.plane.find, work_bindings(wire))
-    return next((template_of(each) for each in known if each is not None), None)
-
-
-def _override_changed(
-    hub: Hub, sending: Loop[Ref], before: OverridePolicy | None, after: OverridePolicy | None
-) -> None:
-    if wanted_otherwise(before, after):
-        for kind in BINDING_KINDS:
-            for binding in hub.plane.all(BINDING, kind):
-                sending.wake(Ref.of(binding))
-
-
-def _cluster_changed(hub: Hub, sending: Loop[Ref], before: Wire | None, after: Wire | None) -> None:
-    """What a target gets depends on its labels too, and on its being there at all."""
-    if gets_otherwise(before, after):
-        name = (after or before or {})["metadata"]["name"]
-        for kind in BINDING_KINDS:
-            mirror = hub.plane.mirror(hub.plane.collection(BINDING, kind))
-            for binding in mirror.by(_target_names, name):
-                sending.wake(Ref.of(binding))
-
-
-def gets_otherwise(before: Wire | None, after: Wire | None) -> bool:
-    """Whether what is sent to a cluster may be otherwise: overrides look at where and what it is.
-
-    Taints are not looked at, and those of a cluster that comes and goes change all the time.
-    """
-    return _looked_at(before) != _looked_at(after)
-
-
-def _looked_at(cluster: Wire | None) -> tuple[object, ...] | None:
-    if cluster is None:
-        return None
-    metadata, spec = cluster["metadata"], cluster.get("spec") or {}
-    where = (spec.get(each) for each in ("provider", "region", "zone", "zones"))
-    return (metadata.get("labels"), bool(metadata.get("deletionTimestamp")), *where)
-
-
-def _target_names(binding: Wire) -> list[str]:
-    return [target.name for target in targets_of(binding)]
+    if wire["apiVersion"] == BINDING:
+        return template_of(wire)
+    known = map(hub.binding, work_bindings(wire))
+    return next((each.spec.template for each in known if each is not None), None)
 
 
 def _may_withdraw(hub: Hub, ref: Ref) -> bool:
     """Whether what became of a binding's Works may lead to another being withdrawn, or sent."""
-    binding = hub.plane.find(ref)
+    binding = hub.binding(ref)
     if binding is None:
         return False
-    if is_split(binding) or (binding.get("spec") or {}).get("gracefulEvictionTasks"):
+    if binding.spec.is_split or binding.spec.evictions:
         return True
-    targets = _target_names(binding)
-    standing = hub.plane.mirror(hub.plane.collection(WORK, "Work")).by(work_bindings, ref)
-    return any(cluster_of(work) not in targets for work in standing)
+    targets = concerned.target_names(binding)
+    return any(work.cluster not in targets for work in hub.works_of(ref))
 
 
-def _arrived(work: Wire | None) -> tuple[bool, bool, Range | None]:
+def _arrived(work: Work | None) -> tuple[bool, bool, Range | None]:
     """All that is read of a Work's status when Works are planned."""
     if work is None:
         return False, False, None
@@ -167,27 +136,19 @@ def means(hub: Hub) -> Means:
     return Means(hub.interpreters.revise, prune, TEXTS)
 
 
-def override_policies(hub: Hub, namespace: str) -> Policies:
-    """The override policies for what is in a namespace, or in none."""
-    return Policies(
-        tuple(hub.plane.all(POLICY, "ClusterOverridePolicy")),
-        tuple(hub.in_namespace("OverridePolicy", namespace)),
-    )
-
-
 def observe_binding(hub: Hub, ref: Ref) -> decide.SeenBinding | None:
     """A binding, with all that its Works depend on."""
-    binding = hub.plane.find(ref)
+    binding = hub.binding(ref)
     if binding is None:
         return None
-    template = template_of(binding)
+    template = binding.spec.template
     return decide.SeenBinding(
         binding=binding,
         template=hub.plane.find(template),
         clusters=hub.clusters,
         means=means(hub),
-        works=tuple(_works_of(hub, ref, binding)),
-        policies=override_policies(hub, template.namespace),
+        works=tuple(_works(hub, binding)),
+        policies=hub.overrides.of,
         new_id=hub.new_id(),
         knows_health=hub.interpreters.has(template, Operation.HEALTH),
         needed_in=_needed_in(hub, binding),
@@ -195,27 +156,29 @@ def observe_binding(hub: Hub, ref: Ref) -> decide.SeenBinding | None:
     )
 
 
-def _attached(hub: Hub, parent: Ref) -> list[Wire]:
+def _attached(hub: Hub, parent: Ref) -> list[ResourceBinding]:
     """The bindings of what a binding carries along."""
-    mirror = hub.plane.mirror(hub.plane.collection(BINDING, "ResourceBinding"))
-    return mirror.by(depending.attached_by, names.depended_by(parent.namespace, parent.name))
+    label = names.depended_by(parent.namespace, parent.name)
+    return hub.plane.informer(kinds.RESOURCE_BINDING).by(_attached_by, label)
 
 
-def _needed_in(hub: Hub, binding: Object) -> frozenset[str]:
+def _attached_by(binding: ResourceBinding) -> Iterable[str]:
+    return depending.attached_by(binding.wire)
+
+
+def _needed_in(hub: Hub, binding: ResourceBinding) -> frozenset[str]:
     """The clusters that still have what this binding is carried along for."""
-    mirror = hub.plane.mirror(hub.plane.collection(WORK, "Work"))
-    parents = (Ref(BINDING, "ResourceBinding", *key) for key in depending.parents_of(binding))
-    works = (work for parent in parents for work in mirror.by(work_bindings, parent))
-    return frozenset(cluster_of(work) for work in works)
+    parents = (Ref(BINDING, "ResourceBinding", *each.key) for each in binding.spec.required_by)
+    return frozenset(work.cluster for parent in parents for work in hub.works_of(parent))
 
 
-def _works_of(hub: Hub, ref: Ref, binding: Object) -> list[Wire]:
-    mirror = hub.plane.mirror(hub.plane.collection(WORK, "Work"))
-    found = {Ref.of(each): each for each in mirror.by(work_bindings, ref)}
-    template = template_of(binding)
+def _works(hub: Hub, binding: ResourceBinding) -> list[Work]:
+    """The Works that are a binding's, and those that stand where its own would."""
+    found = {each.ref: each for each in hub.works_of(binding.ref)}
+    template = binding.spec.template
     name = names.work_name(template.kind, template.name, template.namespace)
-    for target in targets_of(binding):
-        there = mirror.get(names.execution_namespace(target.name), name)
+    for target in binding.targets:
+        there = hub.works.get(names.execution_namespace(target.name), name)
         if there is not None:
-            found[Ref.of(there)] = there
+            found[there.ref] = there
     return list(found.values())

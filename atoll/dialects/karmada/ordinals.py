@@ -12,11 +12,11 @@ from itertools import pairwise
 from typing import Any
 
 from atoll.dialects import json
-from atoll.dialects.karmada import names
 from atoll.dialects.kubernetes import conditions
 from atoll.errors import Invalid
 from atoll.model.action import Object
 from atoll.model.ordinals import Range
+from atoll.model.work import Work
 
 STATEFUL_SET = "StatefulSet"
 NOTED = "placement.atoll.io/ordinals"
@@ -54,9 +54,12 @@ def is_split(binding: Object) -> bool:
     return wanted and (spec.get("resource") or {}).get("kind") == STATEFUL_SET
 
 
-def noted(binding: Object) -> tuple[Range, ...] | None:
-    """The ordinals decided for each cluster, from the lowest up; None where none can be read."""
-    written = json.read(_annotation(binding, NOTED))
+def noted(annotations: Mapping[str, str]) -> tuple[Range, ...] | None:
+    """The ordinals that a binding says were decided for each cluster, from the lowest up.
+
+    None where none can be read.
+    """
+    written = json.read(annotations.get(NOTED, ""))
     if not isinstance(written, dict):
         return None
     found = [_read(cluster, each) for cluster, each in written.items()]
@@ -78,7 +81,7 @@ def range_of(manifest: Object, cluster: str) -> Range:
     return normal(Range(cluster, start, 1 if count is None else count))
 
 
-def may_run(work: Object) -> Range:
+def may_run(work: Work) -> Range:
     """All that a Work's cluster may be running, as far as is known here."""
     told = told_range(work)
     if has_settled(work, told):
@@ -86,16 +89,16 @@ def may_run(work: Object) -> Range:
     before = _noted_before(work)
     if before is None:
         # Sent before its ordinals were divided: it counted from zero, up to we do not know what.
-        before = Range(told.cluster, 0, max(told.end, _status(work).get("replicas") or 0))
+        before = Range(told.cluster, 0, max(told.end, _reported(work).get("replicas") or 0))
     return _hull(before, told)
 
 
-def is_told(work: Object) -> bool:
+def is_told(work: Work) -> bool:
     """Whether a Work is part of a StatefulSet divided by ordinals."""
-    return bool(_annotation(work, TOLD))
+    return bool(work.meta.annotations.get(TOLD))
 
 
-def telling(work: Object | None, ordinals: Range) -> Telling:
+def telling(work: Work | None, ordinals: Range) -> Telling:
     """How a cluster with this Work is told a range; the same again is told the same way."""
     if work is None:
         return Telling(ordinals, no_ordinals(ordinals.cluster), 1)
@@ -109,15 +112,14 @@ def telling(work: Object | None, ordinals: Range) -> Telling:
     return Telling(ordinals, may, step + 1, gaps)
 
 
-def has_settled(work: Object, told: Range) -> bool:
+def has_settled(work: Work, told: Range) -> bool:
     """Whether the cluster has shown that it runs exactly what it was told last."""
-    metadata, status = work["metadata"], work.get("status") or {}
-    applied = conditions.find(status.get("conditions") or (), "Applied")
+    applied = conditions.find(work.status.conditions, "Applied")
     if applied is None or applied.get("status") != "True":
         return False
-    if applied.get("observedGeneration") != metadata.get("generation"):
+    if applied.get("observedGeneration") != work.meta.generation:
         return False
-    counts = _status(work)
+    counts = _reported(work)
     generation = counts.get("generation")
     return (
         generation is not None
@@ -127,35 +129,27 @@ def has_settled(work: Object, told: Range) -> bool:
     )
 
 
-def _status(work: Object) -> Mapping[str, Any]:
+def _reported(work: Work) -> Mapping[str, Any]:
     """What is reported of the StatefulSet in a Work's cluster."""
-    entries = (work.get("status") or {}).get("manifestStatuses") or ()
-    found = entries[0].get("status") if entries else None
+    found = next((each.get("status") for each in work.status.manifests), None)
     return found if isinstance(found, Mapping) else {}
 
 
-def told_range(work: Object) -> Range:
-    workload: Mapping[str, Any] = (work.get("spec") or {}).get("workload") or {}
-    manifest: Object = next(iter(workload.get("manifests") or ()), {})
-    return range_of(manifest, names.cluster_of(work["metadata"]["namespace"]) or "")
+def told_range(work: Work) -> Range:
+    return range_of(next(iter(work.spec.manifests), {}), work.cluster)
 
 
-def _note(work: Object) -> Mapping[str, Any]:
-    found = json.read(_annotation(work, TOLD))
+def _note(work: Work) -> Mapping[str, Any]:
+    found = json.read(work.meta.annotations.get(TOLD, ""))
     return found if isinstance(found, dict) else {}
 
 
-def _noted_before(work: Object) -> Range | None:
-    return _read(names.cluster_of(work["metadata"]["namespace"]) or "", _note(work).get("before"))
+def _noted_before(work: Work) -> Range | None:
+    return _read(work.cluster, _note(work).get("before"))
 
 
-def has_gaps(work: Object) -> bool:
+def has_gaps(work: Work) -> bool:
     return bool(_note(work).get("gaps"))
-
-
-def _annotation(wire: Object, key: str) -> str:
-    found: str = ((wire.get("metadata") or {}).get("annotations") or {}).get(key, "")
-    return found
 
 
 def _written(ordinals: Range) -> Mapping[str, int]:

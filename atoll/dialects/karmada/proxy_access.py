@@ -28,6 +28,11 @@ class Subjects:
         return self.groups | of_accounts | ({"system:serviceaccounts"} if spaces else frozenset())
 
 
+def leads(role: Object) -> bool:
+    """Whether a ClusterRole gives the way to any cluster."""
+    return any(_leads_to(rule, None) for rule in role.get("rules") or ())
+
+
 def let_through(cluster: str, roles: Iterable[Object], bindings: Iterable[Object]) -> Subjects:
     """Those to whom a ClusterRole gives the way to this cluster."""
     ways = {
@@ -52,13 +57,14 @@ def let_through(cluster: str, roles: Iterable[Object], bindings: Iterable[Object
     )
 
 
-def _leads_to(rule: Object, cluster: str) -> bool:
+def _leads_to(rule: Object, cluster: str | None) -> bool:
+    """Whether a rule gives the way to a cluster, or to any."""
     groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
     named = rule.get("resourceNames") or ()
     return any(
         _covers(groups, group)
         and (_covers(resources, resource) or f"*/{resource.partition('/')[2]}" in resources)
-        and (not named or cluster in named or group == _WAYS[1][0])
+        and (not named or cluster is None or cluster in named or group == _WAYS[1][0])
         for group, resource in _WAYS
     )
 

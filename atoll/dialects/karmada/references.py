@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from atoll.dialects.karmada import names
 from atoll.model.action import Object, Ref
-from atoll.model.binding import Target
+from atoll.model.resource_binding import ResourceBinding
 
 API_VERSION = "work.karmada.io/v1alpha2"
 
@@ -54,28 +54,12 @@ class Marks:
     annotations: Mapping[str, str]
 
 
-def targets_of(binding: Object) -> tuple[Target, ...]:
-    """The clusters of the decision, then those of the bindings that depend on this one."""
-    spec = binding.get("spec") or {}
-    lists = [spec.get("clusters"), *(each.get("clusters") for each in spec.get("requiredBy") or ())]
-    found: dict[str, Target] = {}
-    for each in (each for one in lists for each in one or ()):
-        found.setdefault(each["name"], Target(each["name"], each.get("replicas") or 0))
-    return tuple(found.values())
-
-
-def is_cluster_wide(binding: Object) -> bool:
-    """Is it the binding of an object without a namespace?"""
-    return not (binding.get("metadata") or {}).get("namespace")
-
-
-def marks_of(binding: Object) -> Marks:
+def marks_of(binding: ResourceBinding) -> Marks:
     """By which labels and annotations a binding's Works and their objects are known."""
-    metadata = binding.get("metadata") or {}
-    labels, name = metadata.get("labels") or {}, metadata.get("name", "")
-    if is_cluster_wide(binding):
-        key = names.CLUSTER_BINDING_ID
-        return Marks({key: labels.get(key, "")}, {names.CLUSTER_BINDING_NAME: name})
-    key = names.BINDING_ID
-    where = {names.BINDING_NAMESPACE: metadata["namespace"], names.BINDING_NAME: name}
-    return Marks({key: labels.get(key, "")}, where)
+    meta = binding.meta
+    if binding.is_cluster_wide:
+        key, where = names.CLUSTER_BINDING_ID, {names.CLUSTER_BINDING_NAME: meta.name}
+    else:
+        key = names.BINDING_ID
+        where = {names.BINDING_NAMESPACE: meta.namespace, names.BINDING_NAME: meta.name}
+    return Marks({key: meta.labels.get(key, "")}, where)

@@ -59,7 +59,7 @@ def standing(wire: Object) -> Standing:
         generation=number(metadata, "generation", "metadata", most=INT64) or 0,
         term=term,
         last=last,
-        ordinals=noted(wire),
+        ordinals=noted(annotations),
     )
 
 

@@ -14,6 +14,7 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada import ordinals as splitting
 from atoll.errors import AtollError
 from atoll.model.action import Create, Object, Ref, Update
+from atoll.model.work import Work
 
 Retain = Callable[[Object, Object], Object]
 
@@ -75,14 +76,14 @@ def version_of(observed: Object) -> str:
     return f"gen:{generation}" if generation else f"rv:{metadata.get('resourceVersion', '')}"
 
 
-def is_marked(observed: Object, work: Object) -> bool:
+def is_marked(observed: Object, work: Work) -> bool:
     """Whether an object in a member says that it was made from this Work."""
-    return _is_managed(observed) and _maker(observed) == _named(work)
+    return _is_managed(observed) and _maker(observed) == work.key
 
 
 def find(
     manifest: Object,
-    work: Object,
+    work: Work,
     observed: Object | None,
     attempt: Attempt | None,
     retain: Retain,
@@ -91,7 +92,7 @@ def find(
 
     A write that was refused is planned again; when is for whoever carries it out to decide.
     """
-    cluster = names.cluster_of(work["metadata"]["namespace"]) or ""
+    cluster = work.cluster
     if attempt is not None and attempt.manifest != manifest:
         attempt = None
     refusal = ""
@@ -149,16 +150,12 @@ def _maker(observed: Object) -> tuple[str, str]:
     return known.get(names.WORK_NAMESPACE, ""), known.get(names.WORK_NAME, "")
 
 
-def _named(work: Object) -> tuple[str, str]:
-    return work["metadata"]["namespace"], work["metadata"]["name"]
-
-
-def _may_write(desired: Object, work: Object, observed: Object) -> bool:
+def _may_write(desired: Object, work: Work, observed: Object) -> bool:
     """Ours, even if someone took off the annotations; or given to us by whoever asked for it."""
-    if _is_managed(observed) and _maker(observed) in (_named(work), ("", "")):
+    if _is_managed(observed) and _maker(observed) in (work.key, ("", "")):
         return True
     asked = _annotations(desired).get(names.CONFLICT_RESOLUTION)
-    return (asked or _annotations(work).get(names.CONFLICT_RESOLUTION)) == OVERWRITE
+    return (asked or work.meta.annotations.get(names.CONFLICT_RESOLUTION)) == OVERWRITE
 
 
 def _conflict(manifest: Object, cluster: str) -> str:
@@ -171,9 +168,9 @@ def _conflict(manifest: Object, cluster: str) -> str:
     )
 
 
-def _marked(manifest: Object, work: Object) -> dict[str, Any]:
+def _marked(manifest: Object, work: Work) -> dict[str, Any]:
     """The manifest with the marks by which we know our own, whoever wrote the Work."""
-    namespace, name = _named(work)
+    namespace, name = work.key
     marks = {names.WORK_NAMESPACE: namespace, names.WORK_NAME: name}
     return {
         **manifest,

@@ -19,10 +19,10 @@ from atoll.control.delivery.decide.events import (
     Key,
     LookAgain,
     Looked,
-    Member,
     MemberAnswers,
     MemberObjectChanged,
     MemberTurned,
+    MemberView,
     MirrorReady,
     Refused,
     Retire,
@@ -35,9 +35,9 @@ from atoll.control.delivery.decide.events import (
 from atoll.control.levels import Level
 from atoll.control.patience import Waited
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.cluster_access import is_leaving, is_pulled
-from atoll.dialects.karmada.works import cluster_of, is_going
 from atoll.model.action import Delete, Object, Plan, Ref, Tell, Update
+from atoll.model.member import Member
+from atoll.model.work import Work
 
 _REMEMBERED_S = 1800.0  # longer than any system goes on sending what is not acknowledged
 _REMEMBERED_MAX = 4096
@@ -56,8 +56,8 @@ class _Standing:
 class _Held:
     """A Work, and what is remembered of it for as long as it is there."""
 
-    work: Object
-    planned: Object = field(default_factory=dict)
+    work: Work
+    planned: Work | None = None
     """The Work as it was when its writes were planned: it may say something else by now."""
     said: Object | None = None
     """The status that is being written: to hear it back is no news."""
@@ -82,7 +82,7 @@ class Deliveries:
         """Works that wait until it is known what their cluster has of a kind."""
         self._untold: dict[Key, float] = {}
         """Since when there is something to tell of Works that is not told yet."""
-        self._over: dict[Key, tuple[Object, float]] = {}
+        self._over: dict[Key, tuple[Work, float]] = {}
         """What remains of Works that were let end here, oldest first, and when that was."""
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
@@ -116,11 +116,10 @@ class Deliveries:
 
     def asked(self, key: Key) -> Sequence[Ref]:
         """The objects that are to be looked at when it is a Work's turn."""
-        held = self._works.get(key)
-        work = held.work if held is not None else self._over.get(key, ({}, 0.0))[0]
-        return [Ref.of(each) for each in working.objects(work)]
+        work = self.work(key) or self._over.get(key, (None, 0.0))[0]
+        return [] if work is None else [Ref.of(each) for each in working.objects(work)]
 
-    def work(self, key: Key) -> Object | None:
+    def work(self, key: Key) -> Work | None:
         """A Work, if it is there."""
         held = self._works.get(key)
         return None if held is None else held.work
@@ -131,37 +130,37 @@ class Deliveries:
         return standing is not None and standing.ready
 
     def _work_changed(self, event: WorkChanged) -> Iterator[Instruction]:
-        wire = event.after or event.before or {}
-        key, cluster = _key(wire), cluster_of(wire)
-        if not cluster:
+        work = event.after or event.before
+        if work is None or not work.cluster:
             return
+        key, cluster = work.key, work.cluster
         if event.after is None:
             self._forget(key, cluster)
             yield from self._retired(cluster)
             return
-        held = self._works.get(key)
+        former, held = self.work(key), self._works.get(key)
         if held is None:
-            held = self._works[key] = _Held({})
+            held = self._works[key] = _Held(event.after)
             self._within.setdefault(cluster, {})[key] = None
         if event.before is None:
             # New, or told again since its kind means something else: what was sent before
             # does not say any more what should be there.
             held.attempts.clear()
             self._over.pop(key, None)
-        self._file(key, cluster, held.work, event.after)
+        self._file(key, cluster, former, event.after)
         held.work = event.after
         if event.is_meant:
             yield Wake(key)
             return
         said, held.said = held.said, None
-        if said != event.after.get("status"):
+        if said != event.after.wire.get("status"):
             yield Wake(key, Level.REPORT)
 
-    def _file(self, key: Key, cluster: str, before: Object, after: Object) -> None:
+    def _file(self, key: Key, cluster: str, before: Work | None, after: Work | None) -> None:
         """Let a Work be found by what it asks for."""
-        former, wanted = working.objects(before), working.objects(after)
-        if former == wanted:
+        if before is not None and after is not None and before.spec is after.spec:
             return
+        former, wanted = ([] if each is None else working.objects(each) for each in (before, after))
         for ref in map(Ref.of, former):
             self._asked.get((cluster, ref), {}).pop(key, None)
             if not self._asked.get((cluster, ref), True):
@@ -173,7 +172,7 @@ class Deliveries:
         held = self._works.pop(key, None)
         if held is None:
             return
-        self._file(key, cluster, held.work, {})
+        self._file(key, cluster, held.work, None)
         self._untold.pop(key, None)
         for each in (self._within, self._silent):
             each.get(cluster, {}).pop(key, None)
@@ -195,13 +194,11 @@ class Deliveries:
         if before != after:
             yield from self._wake_all(name)
 
-    def _standing(self, name: str, cluster: Object) -> _Standing:
-        conditions = (cluster.get("status") or {}).get("conditions") or ()
-        ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-        leaving = is_leaving(cluster)
+    def _standing(self, name: str, cluster: Member) -> _Standing:
+        ready, leaving = cluster.is_ready, cluster.meta.is_going
         # An agent in the cluster looks after its Works; one that leaves silently does not.
-        is_elsewhere = name != self._agent_of and is_pulled(cluster) and (ready or not leaving)
-        return _Standing(ready, leaving, is_served=not is_elsewhere)
+        is_pulled = name != self._agent_of and cluster.spec.is_pulled
+        return _Standing(ready, leaving, is_served=not is_pulled or (leaving and not ready))
 
     def _retired(self, cluster: str) -> Iterator[Instruction]:
         if cluster not in self._clusters and cluster not in self._within:
@@ -228,7 +225,7 @@ class Deliveries:
         is_awaited = bool(self._agent_of) or (standing is not None and standing.leaving)
         for key in makers:
             held = self._works.get(key)
-            if held is not None and is_going(held.work) and not is_awaited:
+            if held is not None and held.work.meta.is_going and not is_awaited:
                 yield WakeToEnd(key)
             elif held is not None or key in self._over:
                 yield Wake(key, Level.REPORT)
@@ -292,14 +289,14 @@ class Deliveries:
         if plan.again_in is not None:
             yield LookAgain(key, plan.again_in)
 
-    def _note_unserved(self, held: _Held, cluster: str, member: Member) -> None:
+    def _note_unserved(self, held: _Held, cluster: str, member: MemberView) -> None:
         for manifest in working.objects(held.work):
             ref = Ref.of(manifest)
             if ref in member.unserved:
                 problem = f"cluster {cluster} does not serve {ref.kind} of {ref.api_version}"
                 held.attempts[ref] = Attempt(manifest, refusal=problem)
 
-    def _wanted(self, key: Key, cluster: str, member: Member) -> Iterator[Instruction]:
+    def _wanted(self, key: Key, cluster: str, member: MemberView) -> Iterator[Instruction]:
         """Have what a Work asks for followed; one asks for all, as that may take long."""
         late = self._late.setdefault(cluster, {})
         for kind in dict.fromkeys((ref.api_version, ref.kind) for ref in sorted(member.unknown)):
@@ -307,13 +304,13 @@ class Deliveries:
                 yield Follow(cluster, *kind)
             late.setdefault(kind, {})[key] = None
 
-    def _remember(self, key: Key, work: Object, now: float) -> None:
+    def _remember(self, key: Key, work: Work, now: float) -> None:
         self._over.pop(key, None)
         self._over[key] = working.remains(work), now
         while len(self._over) > _REMEMBERED_MAX or _is_old(*next(iter(self._over.values())), now):
             del self._over[next(iter(self._over))]
 
-    def _remembered(self, key: Key, now: float) -> Object | None:
+    def _remembered(self, key: Key, now: float) -> Work | None:
         """What remains of a Work that was let end here not long ago."""
         known = self._over.get(key)
         if known is not None and _is_old(*known, now):
@@ -331,39 +328,36 @@ class Deliveries:
     def _refused(self, write: Write, message: str) -> Iterator[Instruction]:
         """Note what a member refused; the same again is no news."""
         held = self._held_for(write)
-        if held is None:
+        if held is None or held.planned is None:
             return
         if isinstance(write, Delete):
             # What a member does not let go of is told on the Work, which waits for it.
             told = f"cluster {write.at} refused to delete {write.ref}: {message}"
-            yield Tell(held.planned, working.NOT_APPLIED, told, warning=True)
+            yield Tell(held.planned.wire, working.NOT_APPLIED, told, warning=True)
             return
         ref = Ref.of(write.object)
         known = held.attempts.get(ref)
         held.attempts[ref] = Attempt(_sent(held, ref), refusal=message)
         if known is None or known.refusal != message:
-            yield Wake(_key(held.work))
+            yield Wake(held.work.key)
 
     def _held_for(self, write: Write) -> _Held | None:
         """What is held of the Work that something was written to a member for."""
         ref = write.ref if isinstance(write, Delete) else Ref.of(write.object)
         maker = ("", "") if isinstance(write, Delete) else _work_of(write.object)
         asking = {key: self._works[key] for key in self._asked.get((write.at, ref), ())}
-        going = (each for each in asking.values() if is_going(each.planned))
+        going = (each for each in asking.values() if each.planned and each.planned.meta.is_going)
         return asking.get(maker) or next(going, None)
 
 
 def _sent(held: _Held, ref: Ref) -> Object:
     """The manifest that a write to a member was made for."""
-    return next((each for each in working.objects(held.planned) if Ref.of(each) == ref), {})
+    planned = () if held.planned is None else working.objects(held.planned)
+    return next((each for each in planned if Ref.of(each) == ref), {})
 
 
-def _is_old(_work: Object, at: float, now: float) -> bool:
+def _is_old(_work: Work, at: float, now: float) -> bool:
     return now - at > _REMEMBERED_S
-
-
-def _key(work: Object) -> Key:
-    return work["metadata"]["namespace"], work["metadata"]["name"]
 
 
 def _work_of(wire: Object) -> Key:

@@ -5,19 +5,12 @@ replacements run. Where two copies at a time would do harm, or where the Work is
 the next step begins with its end.
 """
 
-from atoll.dialects.karmada.ordinals import is_split
-from atoll.dialects.karmada.references import targets_of
-from atoll.dialects.karmada.works import cluster_of
-from atoll.model.action import Object
-
-_AT_ONCE = ("Directly", "Immediately")
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.work import Work
 
 
-def is_awaited(work: Object, binding: Object) -> bool:
+def is_awaited(work: Work, binding: ResourceBinding) -> bool:
     """Whether a binding gets on only once this Work of it has ended."""
-    cluster = cluster_of(work)
-    if is_split(binding) or any(each.name == cluster for each in targets_of(binding)):
+    if binding.spec.is_split or any(each.name == work.cluster for each in binding.targets):
         return True
-    tasks = (binding.get("spec") or {}).get("gracefulEvictionTasks") or ()
-    leaving = [each["fromCluster"] for each in tasks if each.get("purgeMode") in _AT_ONCE]
-    return cluster in leaving
+    return any(each.is_at_once and each.cluster == work.cluster for each in binding.spec.evictions)

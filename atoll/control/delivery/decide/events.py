@@ -11,6 +11,8 @@ from atoll.control.delivery.decide.applying import Retain
 from atoll.control.delivery.decide.reflecting import Questions
 from atoll.control.levels import Level
 from atoll.model.action import Action, Create, Delete, Object, Ref, Update
+from atoll.model.member import Member
+from atoll.model.work import Work
 
 Key = tuple[str, str]
 """The namespace and the name of a Work."""
@@ -24,8 +26,8 @@ class WorkChanged:
     `is_meant`: whether more than its status has changed.
     """
 
-    before: Object | None
-    after: Object | None
+    before: Work | None
+    after: Work | None
     is_meant: bool = True
 
 
@@ -34,7 +36,7 @@ class ClusterChanged:
     """A Cluster came, changed or went."""
 
     name: str
-    after: Object | None
+    after: Member | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class MirrorReady:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class MemberView:
     """What is known of a member, and of those of its objects that a Work asks for.
 
     `found`: those that are there. `unserved`: of kinds the member does not have. `unknown`: of
@@ -89,7 +91,7 @@ class Means:
 
     retain: Retain
     questions: Questions
-    owners: Callable[[Object], Sequence[Object]]
+    owners: Callable[[Work], Sequence[Object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Looked:
     """It is a Work's turn; its member is as seen just now, None if there is no way to it."""
 
     key: Key
-    member: Member | None
+    member: MemberView | None
     means: Means
 
 

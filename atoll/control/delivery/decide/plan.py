@@ -16,13 +16,16 @@ from atoll.control.delivery.decide.applying import Attempt, Finding, Retain
 from atoll.control.delivery.decide.reflecting import Questions
 from atoll.control.patience import FOR_LONG, Waited, is_worse, left_s
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects.encoding import patched
+from atoll.dialects.karmada.works import APPLIED
 from atoll.dialects.kubernetes import conditions
 from atoll.dialects.kubernetes.conditions import Condition
 from atoll.errors import AtollError
 from atoll.model.action import NOTHING, Action, Delete, Object, Plan, Ref, Tell, Update
 from atoll.model.health import is_well
+from atoll.model.work import Work, WorkSpec, WorkStatus
 
-APPLIED, NOT_APPLIED = "Applied", "SyncFailed"
+NOT_APPLIED = "SyncFailed"
 DISPATCHING = "Dispatching"
 _APPLIED = Condition(APPLIED, True, "AppliedSuccessful", "Manifest has been successfully applied")
 _SUSPENDED = Condition(
@@ -42,7 +45,7 @@ class SeenWork:
     `waited`: how long there has been something to tell.
     """
 
-    work: Object
+    work: Work
     ready: bool | None
     retain: Retain
     questions: Questions
@@ -61,15 +64,18 @@ def plan(seen: SeenWork, now: float) -> Plan:
     if seen.is_over:
         # A creation that was on its way for long came after all.
         return Plan(tuple(_withdraw(seen))) if seen.ready else NOTHING
-    if seen.work["metadata"].get("deletionTimestamp"):
+    if seen.work.problem is not None:
+        return Plan((Tell(seen.work.wire, NOT_APPLIED, str(seen.work.problem), warning=True),))
+    if seen.work.meta.is_going:
         return _plan_end(seen)
-    if names.cluster_of(seen.work["metadata"]["namespace"]) is None:
+    is_suspended = seen.work.spec.is_suspended
+    if not seen.work.cluster:
         return NOTHING
-    if seen.ready is not True and not _is_suspended(seen.work):
+    if seen.ready is not True and not is_suspended:
         return NOTHING  # that it is ready will be news
     findings = _findings(seen)
     told = _tell(seen, findings, now)
-    if _is_suspended(seen.work):
+    if is_suspended:
         return told
     # What was refused before goes last, and the reason is told before it is tried again.
     hopeful = [each.action for each in findings if each.action and not each.failure]
@@ -77,15 +83,9 @@ def plan(seen: SeenWork, now: float) -> Plan:
     return Plan((*hopeful, *told.actions, *refused), told.again_in)
 
 
-def manifests(work: Object) -> Sequence[Any]:
-    """What a Work asks for; whoever wrote it by hand may have written anything."""
-    workload = (work.get("spec") or {}).get("workload") or {}
-    return workload.get("manifests") or ()
-
-
-def objects(work: Object) -> list[Object]:
+def objects(work: Work) -> list[Object]:
     """Those of a Work's manifests that are objects."""
-    return [each for each in manifests(work) if is_object(each)]
+    return [each for each in work.spec.manifests if is_object(each)]
 
 
 def is_object(manifest: Any) -> bool:
@@ -104,9 +104,8 @@ def is_last(action: Action) -> bool:
     return bool(action.object["metadata"].get("deletionTimestamp"))
 
 
-def remains(work: Object) -> Object:
+def remains(work: Work) -> Work:
     """What is to be known of a Work that is gone: what was to go with it, and how."""
-    spec, metadata = work.get("spec") or {}, work["metadata"]
     named = [
         {
             "apiVersion": each["apiVersion"],
@@ -115,22 +114,14 @@ def remains(work: Object) -> Object:
         }
         for each in objects(work)
     ]
-    return {
-        "metadata": {key: metadata[key] for key in ("namespace", "name")},
-        "spec": {
-            "workload": {"manifests": named},
-            "preserveResourcesOnDeletion": spec.get("preserveResourcesOnDeletion"),
-        },
-    }
-
-
-def _is_suspended(work: Object) -> bool:
-    return bool((work.get("spec") or {}).get("suspendDispatching"))
+    meta = replace(work.meta, labels={}, annotations={}, owners=())
+    spec = WorkSpec(tuple(named), preserves=work.spec.preserves)
+    return replace(work, wire={}, meta=meta, bindings=(), spec=spec, status=WorkStatus())
 
 
 def _findings(seen: SeenWork) -> list[Finding]:
     found = []
-    for ordinal, manifest in enumerate(manifests(seen.work)):
+    for ordinal, manifest in enumerate(seen.work.spec.manifests):
         if not is_object(manifest):
             problem = f"spec.workload.manifests[{ordinal}] must give apiVersion, kind and a name"
             found.append(Finding({}, failure=problem))
@@ -144,7 +135,7 @@ def _findings(seen: SeenWork) -> list[Finding]:
 def _plan_end(seen: SeenWork) -> Plan:
     """Take back what we made, or let go of it; once that is done, let the Work end."""
     work = seen.work
-    finalizers = work["metadata"].get("finalizers") or []
+    finalizers = work.meta.finalizers
     if names.EXECUTION_FINALIZER not in finalizers:
         return NOTHING
     if seen.ready is False and not seen.leaving:
@@ -154,13 +145,11 @@ def _plan_end(seen: SeenWork) -> Plan:
         # That it goes will be news: only then may the Work end.
         return Plan(tuple(actions))
     left = [each for each in finalizers if each != names.EXECUTION_FINALIZER]
-    ended = {**work, "metadata": {**work["metadata"], "finalizers": left}}
-    return Plan((Update(ended),))
+    return Plan((Update(patched(work.wire, {"metadata": {"finalizers": left}})),))
 
 
 def _withdraw(seen: SeenWork) -> list[Action]:
-    cluster = names.cluster_of(seen.work["metadata"]["namespace"]) or ""
-    preserve = bool((seen.work.get("spec") or {}).get("preserveResourcesOnDeletion"))
+    cluster, preserve = seen.work.cluster, seen.work.spec.preserves
     actions: list[Action] = []
     for ref in map(Ref.of, objects(seen.work)):
         observed = seen.observed.get(ref)
@@ -177,37 +166,34 @@ def _withdraw(seen: SeenWork) -> list[Action]:
 
 def _tell(seen: SeenWork, findings: Sequence[Finding], now: float) -> Plan:
     """One write of the Work's status if it has something new to say, and an event if it is bad."""
-    work = seen.work
-    status = work.get("status") or {}
-    known = status.get("conditions") or []
-    suspended = _is_suspended(work)
+    work, known = seen.work, seen.work.status.conditions
+    suspended = work.spec.is_suspended
     dispatching = conditions.find(known, DISPATCHING)
     applied = None if suspended else _applied(findings)
     if applied is not None:
         # Whoever waits for a change to arrive must not take an old success for the new one.
-        applied = replace(applied, generation=work["metadata"].get("generation"))
+        applied = replace(applied, generation=work.meta.generation)
     entries, troubles = _entries(seen, findings)
     if applied is None and dispatching is None and not suspended and not entries:
         # Sent, and not seen yet: what there is to say comes with the first sight of it.
         return Plan(troubles)
     stated = conditions.stated(known, _SUSPENDED if suspended else _DISPATCHING, now)
     stated = stated if applied is None else conditions.stated(stated, applied, now)
-    fresh = {**status, "conditions": stated}
-    if entries or "manifestStatuses" in status:
-        fresh["manifestStatuses"] = entries
-    if fresh == status:
+    if (tuple(stated), tuple(entries)) == (known, work.status.manifests):
         return Plan(troubles)
     turned = suspended != (dispatching is not None and dispatching.get("status") == "False")
-    worse = is_worse(status.get("manifestStatuses") or (), entries, "identifier")
+    worse = is_worse(work.status.manifests, entries, "identifier")
     patience_s = left_s(seen.waited, presses=worse)
     if patience_s and not turned and _may_get_well(applied, entries):
         return Plan(troubles, again_in=patience_s)
-    told: list[Action] = [Update({**work, "status": fresh}, subresource="status"), *troubles]
+    fresh = {"conditions": stated, "manifestStatuses": entries or None}
+    update = Update(patched(work.wire, {"status": fresh}), subresource="status")
+    told: list[Action] = [update, *troubles]
     if turned:
         said = _SUSPENDED if suspended else _DISPATCHING
-        told.append(Tell(work, "WorkDispatching", said.message))
+        told.append(Tell(work.wire, "WorkDispatching", said.message))
     if applied is not None and not applied.holds:
-        told.append(Tell(work, NOT_APPLIED, applied.message, warning=True))
+        told.append(Tell(work.wire, NOT_APPLIED, applied.message, warning=True))
     return Plan(tuple(told))
 
 
@@ -235,7 +221,7 @@ def _entries(
 
     An object that is out of sight for the moment is as it was when last seen.
     """
-    former = (seen.work.get("status") or {}).get("manifestStatuses") or []
+    former = seen.work.status.manifests
     entries: list[Object] = []
     troubles: list[Action] = []
     for ordinal, each in enumerate(findings):
@@ -262,7 +248,7 @@ def _entries(
 
 
 def _told_everywhere(seen: SeenWork, reason: str, message: str) -> list[Action]:
-    return [Tell(each, reason, message, warning=True) for each in (seen.work, *seen.owners())]
+    return [Tell(each, reason, message, warning=True) for each in (seen.work.wire, *seen.owners())]
 
 
 def _is_about(entry: Object, ordinal: int, manifest: Object) -> bool:

@@ -15,7 +15,7 @@ HEALTHY = "Healthy"
 
 def replacement(seen: SeenBinding) -> Replacement:
     """How far all targets of the last decision are; without any, there is no replacement."""
-    targets = [each["name"] for each in (seen.binding.get("spec") or {}).get("clusters") or ()]
+    targets = [each.name for each in seen.binding.spec.clusters]
     works = as_wanted(seen)
     if not targets or not all(each in works for each in targets):
         return Replacement.NONE

@@ -4,11 +4,14 @@ A manifest, the cluster it is for and the Work that stands there come in; the Wo
 goes out, changed only where it must be. Who owns it, and why, is for others to know.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects.encoding import patched
 from atoll.model.action import Object, Ref
+from atoll.model.metadata import Metadata
+from atoll.model.work import Work
 
 WORK = "work.karmada.io/v1alpha1"
 
@@ -21,72 +24,57 @@ def work_ref(cluster: str, manifest: Object) -> Ref:
 
 def marked(manifest: Object, work: Ref, **marks: str) -> Object:
     """The manifest as it says itself from which Work it comes."""
-    metadata = manifest["metadata"]
     where = {names.WORK_NAMESPACE: work.namespace, names.WORK_NAME: work.name}
-    return {
-        **manifest,
-        "metadata": {
-            **metadata,
-            "labels": {**(metadata.get("labels") or {}), names.MANAGED: "true"},
-            "annotations": {**(metadata.get("annotations") or {}), **where, **marks},
-        },
-    }
+    metadata = {"labels": {names.MANAGED: "true"}, "annotations": {**where, **marks}}
+    return patched(manifest, {"metadata": metadata})
 
 
-def work_id_of(standing: Object | None, new_id: str) -> str:
+def work_id_of(standing: Work | None, new_id: str) -> str:
     """The id that a Work has, or is given."""
-    labels = ((standing or {}).get("metadata") or {}).get("labels") or {}
-    return labels.get(names.WORK_ID) or new_id
+    return (standing.meta.labels.get(names.WORK_ID) if standing is not None else "") or new_id
 
 
 def owned_work(
-    owner: Object,
+    owner: Metadata,
     work: Ref,
-    standing: Object | None,
+    standing: Work | None,
     manifest: Object,
-    annotations: Mapping[str, str] | None = None,
+    notes: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
-    """The Work as it should be; `manifest` carries its id, `annotations` are those it shall have.
+    """The Work as it should be; `manifest` carries its id, `notes` are annotations of ours.
 
     Whatever else stands in it stays.
     """
-    metadata = (standing or {}).get("metadata") or {}
-    labels = metadata.get("labels") or {}
-    known = metadata.get("annotations") or {} if annotations is None else annotations
-    spec = (standing or {}).get("spec") or {}
-    return {
-        **(standing or {"apiVersion": work.api_version, "kind": work.kind}),
+    metadata = {
+        "namespace": work.namespace,
+        "name": work.name,
+        "labels": {names.WORK_ID: manifest["metadata"]["labels"][names.WORK_ID]},
+        "annotations": notes or {},
+    }
+    made = {
+        "apiVersion": work.api_version,
+        "kind": work.kind,
         "metadata": {
             "finalizers": [names.EXECUTION_FINALIZER],
             "ownerReferences": [_reference(owner)],
-            **metadata,
-            "namespace": work.namespace,
-            "name": work.name,
-            "labels": {**labels, names.WORK_ID: manifest["metadata"]["labels"][names.WORK_ID]},
-            "annotations": known,
         },
-        "spec": {**spec, "workload": {"manifests": [manifest]}},
     }
+    spec = {"workload": {"manifests": [manifest]}}
+    known: Object = made if standing is None else standing.wire
+    return patched(known, {"metadata": metadata, "spec": spec})
 
 
-def _reference(owner: Object) -> Object:
+def _reference(owner: Metadata) -> Object:
     return {
-        "apiVersion": owner["apiVersion"],
-        "kind": owner["kind"],
-        "name": owner["metadata"]["name"],
-        "uid": owner["metadata"].get("uid", ""),
+        "apiVersion": owner.ref.api_version,
+        "kind": owner.ref.kind,
+        "name": owner.name,
+        "uid": owner.uid,
         "controller": True,
         "blockOwnerDeletion": True,
     }
 
 
-def owners_of(work: Object) -> Sequence[Object]:
-    """The references to those who own a Work."""
-    return work["metadata"].get("ownerReferences") or ()
-
-
-def is_owned_by(owner: Object, work: Object) -> bool:
+def is_owned_by(owner: Metadata, work: Work) -> bool:
     """Whether a Work is this very owner's, and stays."""
-    uid = owner["metadata"].get("uid", "")
-    leaving = work["metadata"].get("deletionTimestamp")
-    return not leaving and any(each.get("uid") == uid for each in owners_of(work))
+    return not work.meta.is_going and any(each.uid == owner.uid for each in work.meta.owners)

@@ -6,22 +6,28 @@ follow the marks by which the object is known as ours. What a kind means is hand
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from atoll.control.works.decide.overriding.fields import Texts
-from atoll.control.works.decide.overriding.overriding import Overridden, Policies, override
+from atoll.control.works.decide.overriding.overriding import (
+    Overridden,
+    Policies,
+    no_policies,
+    override,
+)
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.ordinals import range_of
-from atoll.dialects.karmada.references import WORK_API, marks_of, targets_of
+from atoll.dialects.karmada.references import WORK_API, marks_of
 from atoll.errors import AtollError, Invalid
 from atoll.model.action import Object, Ref
 from atoll.model.binding import Target
 from atoll.model.cluster import Cluster
 from atoll.model.ordinals import Range
+from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling import webster
 
 OVERWRITE, ABORT = "overwrite", "abort"
@@ -44,11 +50,11 @@ class Means:
 class SeenRendering:
     """A template, where it goes, and what is different there."""
 
-    binding: Object
+    binding: ResourceBinding
     template: Object
     clusters: Mapping[str, Cluster]
     means: Means
-    policies: Policies = field(default_factory=Policies)
+    policies: Policies = no_policies
     ordinals: Mapping[str, Range] | None = None
     """Which ordinals the clusters get where those are divided; then no other gets anything."""
 
@@ -75,7 +81,7 @@ class Rendered:
 
 def render(seen: SeenRendering) -> dict[str, Rendered | AtollError]:
     """What each target gets, or why it gets nothing; one that fails does not stop the others."""
-    targets = targets_of(seen.binding)
+    targets = seen.binding.targets
     if seen.ordinals is not None:
         targets = tuple(Target(name, each.count) for name, each in seen.ordinals.items())
     completions = _completions(seen, targets)
@@ -116,9 +122,9 @@ def _revised(seen: SeenRendering, target: Target, completions: int | None) -> Ob
     """With the replicas, completions and ordinals of this cluster."""
     manifest = seen.template
     ordinals = None if seen.ordinals is None else seen.ordinals[target.name]
-    if _is_workload(seen.binding) or ordinals is not None:
+    if seen.binding.spec.is_workload or ordinals is not None:
         # Where none are asked for, whoever depends on it brings none along either.
-        none = ordinals is None and (seen.binding.get("spec") or {}).get("replicas") == 0
+        none = ordinals is None and seen.binding.spec.replicas == 0
         manifest = seen.means.revise(manifest, 0 if none else target.replicas)
     if completions is not None:
         manifest = _with_spec(manifest, completions=completions)
@@ -136,13 +142,6 @@ def _check_ordinals(manifest: Object, wanted: Range) -> None:
         raise Invalid("spec.replicas and spec.ordinals", said, f"{problem}; correct the override")
 
 
-def _is_workload(binding: Object) -> bool:
-    spec = binding.get("spec") or {}
-    # No replicas are a decision too: the template may have some by now that nobody placed.
-    counted = spec.get("replicas") is not None or spec.get("replicaRequirements") is not None
-    return counted or bool(spec.get("components"))
-
-
 def _with_spec(manifest: Object, **fields: Any) -> Object:
     return {**manifest, "spec": {**_spec(manifest), **fields}}
 
@@ -154,9 +153,9 @@ def _spec(manifest: Object) -> Mapping[str, Any]:
 
 def _completions(seen: SeenRendering, targets: tuple[Target, ...]) -> Mapping[str, int]:
     """How many completions of a divided Job fall to each cluster, by its share of the replicas."""
-    spec, job = seen.binding.get("spec") or {}, seen.template
+    spec, job = seen.binding.spec, seen.template
     total = _spec(job).get("completions")
-    is_split = job.get("kind") == "Job" and spec.get("replicas") and _is_divided(spec)
+    is_split = job.get("kind") == "Job" and spec.replicas and spec.is_divided
     if not is_split or not isinstance(total, int) or not any(each.replicas for each in targets):
         return {}
     by_name = sorted(targets)
@@ -166,19 +165,12 @@ def _completions(seen: SeenRendering, targets: tuple[Target, ...]) -> Mapping[st
     return {each.name: int(won) for each, won in zip(by_name, seats, strict=True)}
 
 
-def _is_divided(spec: Mapping[str, Any]) -> bool:
-    scheduling = (spec.get("placement") or {}).get("replicaScheduling")
-    # Without any wish for division all get the same; with one, to divide is its default.
-    return scheduling is not None and scheduling.get("replicaSchedulingType") != "Duplicated"
-
-
-def _conflict_resolution(manifest: Object, binding: Object) -> str:
+def _conflict_resolution(manifest: Object, binding: ResourceBinding) -> str:
     """What to do about an object that is there already: the object's own word comes first."""
     asked = (manifest["metadata"].get("annotations") or {}).get(names.CONFLICT_RESOLUTION)
     if asked in (OVERWRITE, ABORT):
         return str(asked)
-    decided = (binding.get("spec") or {}).get("conflictResolution")
-    return OVERWRITE if decided == "Overwrite" else ABORT
+    return OVERWRITE if binding.spec.overwrites else ABORT
 
 
 def _marked(seen: SeenRendering, manifest: Object, work: Ref, resolution: str) -> Object:

@@ -8,7 +8,6 @@ shown that it is gone.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from atoll.dialects.karmada import names
 from atoll.dialects.karmada.ordinals import (
     common,
     has_gaps,
@@ -20,8 +19,9 @@ from atoll.dialects.karmada.ordinals import (
     noted,
     told_range,
 )
-from atoll.model.action import Object
 from atoll.model.ordinals import Range
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.work import Work
 from atoll.scheduling.ordinals import next_steps
 
 
@@ -31,13 +31,13 @@ class Split:
 
     told: Mapping[str, Range]
     held: tuple[str, ...] = ()
-    ended: tuple[Object, ...] = ()
+    ended: tuple[Work, ...] = ()
 
 
 def split(
-    binding: Object,
+    binding: ResourceBinding,
     targets: Collection[str],
-    works: Iterable[Object],
+    works: Iterable[Work],
     clusters: Collection[str],
     *,
     start: int = 0,
@@ -47,15 +47,15 @@ def split(
     Whoever removes a cluster says that it runs nothing that counts: once its Work is gone, so are
     its ordinals.
     """
-    decided = noted(binding)
+    decided = noted(binding.meta.annotations)
     if decided is None and targets:
         return None
-    standing = {names.cluster_of(work["metadata"]["namespace"]) or "": work for work in works}
+    standing = {work.cluster: work for work in works}
     moved = (replace(each, start=start + each.start) for each in decided or ())
     wanted = {each.cluster: normal(each) for each in moved}
     goals = {name: wanted.get(name, no_ordinals(name)) for name in targets}
     may = {name: may_run(work) for name, work in standing.items()}
-    lost = standing.keys() - frozenset(clusters)
+    lost = {each for each in standing if each not in clusters}
     steps = next_steps(tuple(goals.values()), tuple(may.values()))
     now = {each.cluster: normal(each) for each in steps.now}
     told: dict[str, Range] = {}
@@ -84,7 +84,7 @@ def _taken(step: Range, told: Range, may: Iterable[Range]) -> tuple[Range, ...]:
     return tuple(each for each in shared if each.count and not is_within(each, told))
 
 
-def _one_way(step: Range, have: Range, work: Object | None) -> Range:
+def _one_way(step: Range, have: Range, work: Work | None) -> Range:
     """The step, or the part of it that only grows or only shrinks what may run."""
     if work is None or not have.count or is_within(have, step):
         return step

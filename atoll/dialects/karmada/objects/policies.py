@@ -3,13 +3,16 @@
 A label selector that cannot be read means nothing: whoever wrote it was told on writing.
 """
 
+from collections.abc import Iterator
+
 from atoll.dialects.karmada import affinity
 from atoll.dialects.karmada.objects import metadata
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.dialects.wire import INT32, Wire, at, checked, number, part, parts, text, texts
 from atoll.errors import Invalid
 from atoll.model.action import Object
-from atoll.model.policy import OverridePolicy, OverrideRule, PropagationPolicy, ResourceSelector
+from atoll.model.policy import OverridePolicy, OverrideRule, PropagationPolicy
+from atoll.model.resource_selector import ResourceSelector
 from atoll.model.selector import NOTHING, Selector
 
 
@@ -75,8 +78,34 @@ def _rules(spec: Wire) -> tuple[OverrideRule, ...]:
 
 def _rule(wire: Wire, path: str) -> OverrideRule:
     target = part(wire, "targetCluster", path)
+    overriders, here = part(wire, "overriders", path) or {}, at(path, "overriders")
+    touched = list(_touched(overriders, here))
     return OverrideRule(
-        overriders=part(wire, "overriders", path) or {},
-        path=at(path, "overriders"),
+        overriders=overriders,
+        path=here,
         target=None if target is None else affinity.decode(target, at(path, "targetCluster")),
+        relabels=bool(overriders.get("labelsOverrider")) or any(map(_is_of_labels, touched)),
+        renames=any(map(_is_of_name, touched)),
     )
+
+
+def _touched(overriders: Wire, path: str) -> Iterator[str]:
+    """The places in an object that are named as such."""
+    for key, name in (("plaintext", "path"), ("fieldOverrider", "fieldPath")):
+        for here, each in parts(overriders, key, path):
+            yield text(each, name, here)
+    for here, each in parts(overriders, "imageOverrider", path):
+        predicate = part(each, "predicate", here)
+        if predicate is not None:
+            yield text(predicate, "path", at(here, "predicate"))
+
+
+def _is_of_labels(path: str) -> bool:
+    return path in ("", "/metadata") or f"{path}/".startswith("/metadata/labels/")
+
+
+def _is_of_name(path: str) -> bool:
+    """Whether a patch there may change what an object is, or what it is called."""
+    if path in ("", "/metadata", "/metadata/name", "/metadata/namespace"):
+        return True
+    return path in ("/apiVersion", "/kind")

@@ -1,32 +1,32 @@
 """All overrides of one object in one cluster, in Karmada's order.
 
-A manifest, a cluster and the policies that may apply come in; the manifest as that cluster gets it
-goes out, with a list of what was applied. ClusterOverridePolicies come first, then the namespace's
-OverridePolicies; what comes later wins.
+A manifest, a cluster and a way to find the policies that may apply come in; the manifest as that
+cluster gets it goes out, with a list of what was applied. ClusterOverridePolicies come first, then
+the namespace's OverridePolicies; what comes later wins.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from atoll.control.works.decide.overriding import containers, fields, maps
 from atoll.control.works.decide.overriding.fields import Texts
-from atoll.control.works.decide.overriding.selecting import Rule, Unsuitable, in_order, rules
+from atoll.control.works.decide.overriding.selecting import Applied, Unsuitable, in_order, rules
 from atoll.dialects import json
 from atoll.dialects.patches import operation, patched
 from atoll.dialects.wire import Wire, at, checked, part, parts, text, text_by_name
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref
 from atoll.model.cluster import Cluster
+from atoll.model.policy import OverridePolicy, OverrideRule
 
 Overrider = Callable[[Object, Wire, str], Object]
+Policies = Callable[[Object], Sequence[OverridePolicy]]
+"""Gives the override policies that may mean an object: all that do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policies:
-    """The override policies that may apply: all of the plane, and those of the namespace."""
-
-    cluster_wide: tuple[Object, ...] = ()
-    namespaced: tuple[Object, ...] = ()
+def no_policies(_object: Object) -> Sequence[OverridePolicy]:
+    """There are none."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +34,31 @@ class Overridden:
     """A manifest for one cluster, and the rules that made it so."""
 
     manifest: Object
-    cluster_wide: tuple[Rule, ...] = ()
-    namespaced: tuple[Rule, ...] = ()
+    cluster_wide: tuple[Applied, ...] = ()
+    namespaced: tuple[Applied, ...] = ()
 
 
 def override(manifest: Object, cluster: Cluster, policies: Policies, texts: Texts) -> Overridden:
     """The manifest as this cluster gets it; Unsuitable if a policy cannot be carried out."""
     overriders = _overriders(texts)
-    manifest, cluster_wide = _carried_out(manifest, cluster, policies.cluster_wide, overriders)
+    found = policies(manifest)
+    wide = [each for each in found if not each.ref.namespace]
+    manifest, cluster_wide = _carried_out(manifest, cluster, wide, overriders)
     namespace = Ref.of(manifest).namespace
     # Labels that a cluster-wide policy gave are what the namespace's policies select by.
-    own = [
-        each for each in policies.namespaced if namespace and Ref.of(each).namespace == namespace
-    ]
+    found = policies(manifest) if cluster_wide else found
+    own = [each for each in found if namespace and each.ref.namespace == namespace]
     manifest, namespaced = _carried_out(manifest, cluster, own, overriders)
     return Overridden(manifest, cluster_wide, namespaced)
 
 
-def listed(applied: Iterable[Rule]) -> str:
+def listed(applied: Iterable[Applied]) -> str:
     """What was applied, as the annotations of a Work tell it: by the name of the policy."""
-    by_name = sorted(applied, key=lambda rule: Ref.of(rule.policy).name)
+    by_name = sorted(applied, key=lambda each: each.policy.ref.name)
     return json.written(
         [
-            {"policyName": Ref.of(rule.policy).name, "overriders": rule.overriders}
-            for rule in by_name
+            {"policyName": each.policy.ref.name, "overriders": each.rule.overriders}
+            for each in by_name
         ]
     )
 
@@ -65,21 +66,25 @@ def listed(applied: Iterable[Rule]) -> str:
 def _carried_out(
     manifest: Object,
     cluster: Cluster,
-    policies: Iterable[Object],
+    policies: Iterable[OverridePolicy],
     overriders: tuple[tuple[str, Overrider], ...],
-) -> tuple[Object, tuple[Rule, ...]]:
-    applied: list[Rule] = []
+) -> tuple[Object, tuple[Applied, ...]]:
+    applied: list[Applied] = []
     for policy in in_order(policies, manifest):
+        if policy.problem is not None:
+            raise Unsuitable(policy, policy.problem)
         try:
             for rule in rules(policy, cluster):
                 manifest = _ruled(manifest, rule, overriders)
-                applied.append(rule)
+                applied.append(Applied(policy, rule))
         except Invalid as error:
             raise Unsuitable(policy, error) from None
     return manifest, tuple(applied)
 
 
-def _ruled(manifest: Object, rule: Rule, overriders: tuple[tuple[str, Overrider], ...]) -> Object:
+def _ruled(
+    manifest: Object, rule: OverrideRule, overriders: tuple[tuple[str, Overrider], ...]
+) -> Object:
     for key, overrider in overriders:
         for here, each in parts(rule.overriders, key, rule.path):
             manifest = overrider(manifest, each, here)
