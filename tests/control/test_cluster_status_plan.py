@@ -12,6 +12,7 @@ from atoll.control.cluster_status.decide import SeenStatus, plan
 from atoll.dialects.karmada.cluster_status.enablements import Discovered
 from atoll.dialects.karmada.cluster_status.readiness import Health, Streak
 from atoll.dialects.karmada.cluster_status.resources import Summary, nodes_by_grade
+from atoll.dialects.karmada.objects import members
 from atoll.model.action import Update
 from atoll.model.cluster import Grade
 from atoll.model.node import Node
@@ -53,7 +54,7 @@ def cluster(status: Mapping[str, Any] | None = None, **spec: Any) -> dict[str, A
 def written(wire: Mapping[str, Any], health: Health = Health.OK, **found: Any) -> Any:
     """The status that is written; None if none is."""
     streak = Streak(is_ok=health.is_ok, since=found.pop("since", LONG))
-    actions = plan(SeenStatus(wire, health, streak, **found), NOW, Times()).actions
+    actions = plan(SeenStatus(members.decode(wire), health, streak, **found), NOW, Times()).actions
     if not actions:
         return None
     (update,) = actions

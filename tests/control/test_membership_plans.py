@@ -1,13 +1,19 @@
 """From joining to leaving: what a Cluster gets in the plane, and what is said of its silence."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from atoll.config import Times
-from atoll.control.clusters.decide import News, SeenCluster, heard, is_applied, may_move, plan
+from atoll.control.clusters.decide import News, SeenCluster, heard, may_move, plan
 from atoll.dialects.karmada.cluster_access import secret_of, way
-from atoll.model.action import NOTHING, Create, Delete, Plan, Tell, Update
+from atoll.dialects.karmada.objects import members, resource_bindings
+from atoll.dialects.karmada.objects import works as work_dialect
+from atoll.dialects.karmada.works import is_applied
+from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Tell, Update
+from atoll.model.member import Member
+from atoll.model.work import Work
 
 NOW = 1_800_000_000.0
 CREATED = "2027-01-15T08:00:00Z"  # that is NOW
@@ -39,7 +45,15 @@ def cluster(mode: str = "Push", *conditions: dict[str, Any], **metadata: Any) ->
 
 def seen(wire: dict[str, Any], space: dict[str, Any] | None = SPACE, **more: Any) -> SeenCluster:
     news = more.pop("news", News(None, "", NOW))
-    return SeenCluster(cluster=wire, space=space, news=news, **more)
+    return SeenCluster(cluster=members.decode(wire), space=space, news=news, **more)
+
+
+def member(mode: str = "Push", *conditions: dict[str, Any]) -> Member:
+    return members.decode(cluster(mode, *conditions))
+
+
+def decoded(wires: Iterable[Object]) -> tuple[Work, ...]:
+    return tuple(map(work_dialect.decode, wires))
 
 
 def said(found: Plan) -> tuple[str, str] | None:
@@ -105,21 +119,31 @@ def lease(renewed: str) -> dict[str, Any]:
 
 
 def test_a_changed_condition_and_a_renewed_lease_are_news():
-    first = heard(None, cluster("Pull", READY), lease("2027-01-15T08:00:00.000000Z"), NOW)
+    first = heard(None, member("Pull", READY), lease("2027-01-15T08:00:00.000000Z"), NOW)
     assert first.at == NOW
-    same = heard(first, cluster("Pull", READY), lease("2027-01-15T08:00:00.000000Z"), NOW + 10)
+    same = heard(
+        first,
+        member("Pull", READY),
+        lease("2027-01-15T08:00:00.000000Z"),
+        NOW + 10,
+    )
     assert same == first
-    renewed = heard(same, cluster("Pull", READY), lease("2027-01-15T08:00:10.000000Z"), NOW + 10)
+    renewed = heard(same, member("Pull", READY), lease("2027-01-15T08:00:10.000000Z"), NOW + 10)
     assert renewed.at == NOW + 10
-    older = heard(renewed, cluster("Pull", READY), lease("2027-01-15T08:00:05.000000Z"), NOW + 20)
+    older = heard(
+        renewed,
+        member("Pull", READY),
+        lease("2027-01-15T08:00:05.000000Z"),
+        NOW + 20,
+    )
     assert older == renewed
-    turned = heard(older, cluster("Pull", {**READY, "status": "False"}), None, NOW + 30)
+    turned = heard(older, member("Pull", {**READY, "status": "False"}), None, NOW + 30)
     assert (turned.at, turned.renewed) == (NOW + 30, renewed.renewed)
 
 
 def test_of_one_that_never_said_anything_time_counts_from_its_birth():
-    assert heard(None, cluster(), None, NOW + 500).at == NOW
-    assert heard(None, cluster("Push", READY), None, NOW + 500).at == NOW + 500
+    assert heard(None, member(), None, NOW + 500).at == NOW
+    assert heard(None, member("Push", READY), None, NOW + 500).at == NOW + 500
 
 
 LEAVING = {"deletionTimestamp": CREATED}
@@ -166,13 +190,17 @@ def binding(targets: list[str], scheduled: str | None, **metadata: Any) -> dict[
     ],
 )
 def test_what_runs_in_a_cluster_that_leaves_may_move(wire, may):
-    assert may_move(wire, "m1") is may
+    assert may_move(resource_bindings.decode(wire), "m1") is may
 
 
 def test_a_work_that_was_not_applied_holds_up_nothing():
-    assert is_applied({"status": {"conditions": [{"type": "Applied", "status": "True"}]}})
-    assert not is_applied({"status": {"conditions": [{"type": "Applied", "status": "False"}]}})
-    assert not is_applied({})
+    assert is_applied(
+        work_dialect.decode({"status": {"conditions": [{"type": "Applied", "status": "True"}]}})
+    )
+    assert not is_applied(
+        work_dialect.decode({"status": {"conditions": [{"type": "Applied", "status": "False"}]}})
+    )
+    assert not is_applied(work_dialect.decode({}))
 
 
 @pytest.mark.parametrize(
@@ -215,10 +243,10 @@ def test_an_agent_takes_back_what_it_delivered_before_its_rights_go_with_the_spa
 
     leaving = cluster("Pull", READY, **LEAVING)
     works = (work("one"), work("two", **LEAVING))
-    (taken,) = plan(seen(leaving, works=works), NOW, TIMES).actions
+    (taken,) = plan(seen(leaving, works=decoded(works)), NOW, TIMES).actions
     assert isinstance(taken, Delete)
     assert (taken.ref.name, taken.uid) == ("one", "one-uid")
-    assert not plan(seen(leaving, works=works[1:]), NOW, TIMES).actions
+    assert not plan(seen(leaving, works=decoded(works)[1:]), NOW, TIMES).actions
     (gone,) = plan(seen(leaving), NOW, TIMES).actions
     assert isinstance(gone, Delete)
     assert gone.uid == "space-uid"
@@ -227,7 +255,7 @@ def test_an_agent_takes_back_what_it_delivered_before_its_rights_go_with_the_spa
 def test_an_agent_that_dies_while_its_cluster_leaves_is_missed_as_any_other():
     leaving = cluster("Pull", READY, **LEAVING)
     works = ({"kind": "Work", "metadata": {"name": "one", "uid": "one-uid", **LEAVING}},)
-    found = plan(seen(leaving, works=works), NOW, TIMES)
+    found = plan(seen(leaving, works=decoded(works)), NOW, TIMES)
     assert (found.actions, found.again_in) == ((), TIMES.cluster_monitor_grace_period)
-    found = plan(seen(leaving, works=works), NOW + 40, TIMES)
+    found = plan(seen(leaving, works=decoded(works)), NOW + 40, TIMES)
     assert said(found) == ("Unknown", "ClusterStatusUnknown")

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from small_world import World, settle, stumble
 
 from atoll.control.taints.decide import SeenCluster, plan
+from atoll.dialects.karmada.objects import members
 from atoll.model.action import NOTHING, Ref, Tell, Update
 
 NOW, LATER = 1767225600.0, 1767225660.0
@@ -55,11 +56,11 @@ def policy(name="p", *taints, add=(), remove=(), made="2025-06-01T00:00:00Z", **
 
 def taints_after(wire, *policies, now=NOW):
     """The taints once there is nothing left to do, and that one write is enough for it."""
-    planned = plan(SeenCluster(wire, policies), now)
+    planned = plan(SeenCluster(members.decode(wire), policies), now)
     written = [each.object for each in planned.actions if isinstance(each, Update)]
     assert len(written) <= 1
     after = written[0] if written else wire
-    assert plan(SeenCluster(after, policies), LATER) == NOTHING
+    assert plan(SeenCluster(members.decode(after), policies), LATER) == NOTHING
     return after["spec"].get("taints", [])
 
 
@@ -97,20 +98,24 @@ def test_a_taint_that_is_there_keeps_the_time_since_which_it_counts():
 
 
 def test_what_was_changed_is_told_as_karmada_tells_it():
-    planned = plan(SeenCluster(cluster(USERS, found=conditions(Ready="False"))), NOW)
+    planned = plan(
+        SeenCluster(members.decode(cluster(USERS, found=conditions(Ready="False")))), NOW
+    )
     (told,) = (each for each in planned.actions if isinstance(each, Tell))
     assert told.reason == "TaintClusterSucceed"
     assert told.message == (
         "Taint cluster succeed: cluster now has taints([{Key:mine,Value:own,Effect:NoExecute},"
         "{Key:cluster.karmada.io/not-ready,Effect:NoSchedule}])."
     )
-    planned = plan(SeenCluster(cluster(NOT_READY, found=conditions(Ready="True"))), NOW)
+    planned = plan(
+        SeenCluster(members.decode(cluster(NOT_READY, found=conditions(Ready="True")))), NOW
+    )
     assert planned.actions[-1].message == "Taint cluster succeed: cluster now does not have taints."
 
 
 def test_a_cluster_that_goes_is_left_alone():
     going = cluster(found=conditions(Ready="False"), deletionTimestamp=ADDED)
-    assert plan(SeenCluster(going, [policy(add=DOWN)]), NOW) == NOTHING
+    assert plan(SeenCluster(members.decode(going), [policy(add=DOWN)]), NOW) == NOTHING
 
 
 READY_SLOW = conditions(Ready="True", Slow="True")
@@ -228,7 +233,7 @@ def test_interrupted_anywhere_and_in_any_order_the_same_taints_come_of_it(
             world.put({**there, "status": {"conditions": conditions(**state)}})
 
             def planned(world=world, known=known, now=NOW + 60 * at):
-                return plan(SeenCluster(world.get(REF), known), now)
+                return plan(SeenCluster(members.decode(world.get(REF)), known), now)
 
             if known is shuffled:
                 stumble(world, planned, stops)

@@ -16,6 +16,7 @@ from atoll.dialects.kubernetes.conditions import find, stated
 from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Object, Plan, Update
 from atoll.model.cluster import Grade
+from atoll.model.member import Member
 from atoll.scheduling.nodes.table import NodeTable
 
 
@@ -23,7 +24,7 @@ from atoll.scheduling.nodes.table import NodeTable
 class SeenStatus:
     """A Cluster, and what was found of the cluster; None where it was not asked or not answered."""
 
-    cluster: Object
+    cluster: Member
     health: Health
     streak: Streak
     version: str | None = None
@@ -36,30 +37,33 @@ class SeenStatus:
 
 def plan(seen: SeenStatus, now: float, times: Times) -> Plan:
     """The status to write, if it is another than there is."""
-    before = seen.cluster.get("status") or {}
-    after = dict(before)
-    told = find(before.get("conditions") or (), READY)
-    fresh = believed(told, seen.health, seen.streak, now, times)
-    conditions = list(before.get("conditions") or ())
+    conditions, found = list(seen.cluster.conditions), dict[str, Any]()
+    fresh = believed(find(conditions, READY), seen.health, seen.streak, now, times)
     if fresh is not None:
         conditions = stated(conditions, fresh, now)
         if fresh.holds:
-            after |= _findings(seen, before)
+            found = _findings(seen)
             if seen.apis is not None:
                 conditions = stated(conditions, completeness(seen.apis), now)
-    after["conditions"] = conditions
+    before = _status(seen)
+    after = {**before, **found, "conditions": conditions}
     if after == before:
         return NOTHING
-    return Plan((Update({**seen.cluster, "status": after}, "status"),))
+    return Plan((Update({**seen.cluster.wire, "status": after}, "status"),))
 
 
-def _findings(seen: SeenStatus, before: Object) -> dict[str, Any]:
-    """What was found of a ready cluster besides that."""
+def _status(seen: SeenStatus) -> Object:
+    status: Object = seen.cluster.wire.get("status") or {}
+    return status
+
+
+def _findings(seen: SeenStatus) -> dict[str, Any]:
+    """What was found of a ready cluster besides that; each is written whole."""
     found: dict[str, Any] = {}
     if seen.version is not None:
         found["kubernetesVersion"] = seen.version
     if seen.apis is not None:
-        found["apiEnablements"] = enablements(seen.apis, before.get("apiEnablements") or ())
+        found["apiEnablements"] = enablements(seen.apis, _status(seen).get("apiEnablements") or ())
     if seen.summary is not None and seen.nodes is not None:
         found["nodeSummary"] = node_summary(seen.summary)
         found["resourceSummary"] = resource_summary(seen.summary, seen.nodes, _grades(seen))
@@ -70,7 +74,7 @@ def _grades(seen: SeenStatus) -> tuple[Grade, ...]:
     if not seen.models:
         return ()
     try:
-        return grades(seen.cluster.get("spec") or {})
+        return grades(seen.cluster.wire.get("spec") or {})
     except Invalid:
         # Admission refuses such a model; one that got in before is as good as none.
         return ()

@@ -15,15 +15,14 @@ from atoll.client.api import Refused
 from atoll.client.transport import Unreachable
 from atoll.config import Times
 from atoll.control.cluster_status.decide import SeenStatus, plan
-from atoll.control.hub import CLUSTER
 from atoll.control.performing import LookAgain, Performer
 from atoll.control.site import Site
 from atoll.dialects.karmada.cluster_status.enablements import Discovered
 from atoll.dialects.karmada.cluster_status.readiness import Health, Streak, seen_now
+from atoll.dialects.karmada.objects import kinds
 from atoll.effects import Effects, stopwatch
 from atoll.members.following import Observation
 from atoll.members.probing import Discovery, health, version
-from atoll.model.action import Ref
 from atoll.runtime.children import Children
 
 log = logging.getLogger("atoll.cluster_status")
@@ -116,7 +115,7 @@ class ClusterStatus:
     async def _write(
         self, watched: _Watched, found: Health, told: str | None, apis: Discovered | None
     ) -> None:
-        cluster = self._plane.find(Ref(CLUSTER, "Cluster", "", watched.site.name))
+        cluster = self._plane.value(kinds.CLUSTER, "", watched.site.name)
         if cluster is None or watched.streak is None:
             return
         is_counted = watched.observation.complete

@@ -6,15 +6,16 @@ is not known here; of a cluster that is pulled from, its Lease tells that it liv
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.config import Times
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.cluster_access import is_leaving, is_pulled
+from atoll.dialects.karmada.objects.encoding import patched
 from atoll.dialects.kubernetes import conditions
 from atoll.dialects.kubernetes.conditions import Condition
-from atoll.dialects.wire import instant
 from atoll.model.action import NOTHING, Action, Create, Delete, Object, Plan, Tell, Update
+from atoll.model.member import Member
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.work import Work
 
 READY = "Ready"
 _NO_WAY = "StatusCollectionFailed"
@@ -50,58 +51,51 @@ class SeenCluster:
     are what an agent has to take back before its rights go with the space.
     """
 
-    cluster: Object
+    cluster: Member
     space: Object | None
     news: News
     is_needed: bool = False
     trouble: str = ""
-    works: tuple[Object, ...] = ()
+    works: tuple[Work, ...] = ()
 
 
-def heard(before: News | None, cluster: Object, lease: Object | None, now: float) -> News:
+def heard(before: News | None, cluster: Member, lease: Object | None, now: float) -> News:
     """What was heard last, by what is seen now: a changed condition or a renewed Lease is news."""
-    ready = conditions.find(_conditions(cluster), READY)
+    ready = conditions.find(cluster.conditions, READY)
     renewed = ((lease or {}).get("spec") or {}).get("renewTime") or ""
     if before is None:
         is_known = ready is not None or renewed
-        begun = now if is_known else _moment(cluster, "creationTimestamp", now)
-        return News(ready, renewed, begun)
+        made = cluster.meta.created
+        return News(ready, renewed, now if is_known or made is None else made)
     if ready != before.ready or renewed > before.renewed:
         return News(ready, max(renewed, before.renewed), now)
     return before
 
 
-def targets(binding: Object) -> list[str]:
+def targets(binding: ResourceBinding) -> list[str]:
     """The clusters that a binding names."""
-    return [each["name"] for each in (binding.get("spec") or {}).get("clusters") or ()]
+    return [each.name for each in binding.spec.clusters]
 
 
-def is_applied(work: Object) -> bool:
-    """Whether a cluster has what a Work asks for."""
-    known = (work.get("status") or {}).get("conditions") or ()
-    applied = conditions.find(known, "Applied")
-    return applied is not None and applied.get("status") == "True"
-
-
-def may_move(binding: Object, cluster: str) -> bool:
+def may_move(binding: ResourceBinding, cluster: str) -> bool:
     """Whether what a binding has in a cluster that leaves may yet find another place.
 
     So it is until the scheduler has said no, and from its yes on until all has arrived elsewhere.
     """
-    if binding["metadata"].get("deletionTimestamp"):
+    if binding.meta.is_going:
         return False
-    known = (binding.get("status") or {}).get("conditions") or ()
-    scheduled = conditions.find(known, "Scheduled")
+    scheduled = conditions.find(binding.status.conditions, "Scheduled")
     is_refused = scheduled is not None and scheduled.get("status") == "False"
     return cluster not in targets(binding) or not is_refused
 
 
 def plan(seen: SeenCluster, now: float, times: Times) -> Plan:
     """What to do next for a cluster."""
-    if is_leaving(seen.cluster) and not is_pulled(seen.cluster):
+    is_leaving = seen.cluster.meta.is_going
+    if is_leaving and not seen.cluster.spec.is_pulled:
         return _let_go(seen, now, times)
     fresh, again_in = _found(seen, now, times)
-    if is_leaving(seen.cluster):
+    if is_leaving:
         if fresh is not None:
             # Nobody waits for an agent that is dead to take back what it delivered.
             return Plan(tuple(_tell(seen.cluster, fresh, now)))
@@ -122,7 +116,7 @@ def _make_space(seen: SeenCluster) -> list[Action]:
     """Where the Works of a cluster are kept. One that is on its way out must be gone first."""
     if seen.space is not None:
         return []
-    name = seen.cluster["metadata"]["name"]
+    name = seen.cluster.name
     space = names.execution_namespace(name)
     wire = {
         "apiVersion": "v1",
@@ -130,11 +124,11 @@ def _make_space(seen: SeenCluster) -> list[Action]:
         "metadata": {"name": space, "labels": {names.SYSTEM: "true"}},
     }
     made = f"Created execution space({space}) for cluster({name})."
-    return [Create(wire), Tell(seen.cluster, "CreateExecutionSpaceSucceed", made)]
+    return [Create(wire), Tell(seen.cluster.wire, "CreateExecutionSpaceSucceed", made)]
 
 
-def _hold(cluster: Object) -> list[Action]:
-    finalizers = cluster["metadata"].get("finalizers") or []
+def _hold(cluster: Member) -> list[Action]:
+    finalizers = cluster.meta.finalizers
     if names.CLUSTER_FINALIZER in finalizers:
         return []
     return [_with_finalizers(cluster, [*finalizers, names.CLUSTER_FINALIZER])]
@@ -150,34 +144,34 @@ def _let_go(seen: SeenCluster, now: float, times: Times) -> Plan:
     cluster, space = seen.cluster, seen.space
     if space is not None and space["metadata"].get("deletionTimestamp"):
         return NOTHING
-    since = _moment(cluster, "deletionTimestamp", now)
-    left_s = since + times.graceful_eviction_timeout - now
+    since = cluster.meta.deleted
+    left_s = (now if since is None else since) + times.graceful_eviction_timeout - now
     if seen.is_needed and left_s > 0:
         return Plan(again_in=left_s)
     if seen.works:
-        staying = (each for each in seen.works if not is_leaving(each))
-        return Plan(tuple(Delete.of(each) for each in staying))
+        staying = (each for each in seen.works if not each.meta.is_going)
+        return Plan(tuple(Delete.of(each.wire) for each in staying))
     if space is not None:
         return Plan((Delete.of(space),))
-    finalizers = cluster["metadata"].get("finalizers") or []
+    finalizers = cluster.meta.finalizers
     if names.CLUSTER_FINALIZER not in finalizers:
         return NOTHING
     left = [each for each in finalizers if each != names.CLUSTER_FINALIZER]
-    gone = f"Removed execution space for cluster({cluster['metadata']['name']})."
-    told = Tell(cluster, "RemoveExecutionSpaceSucceed", gone)
+    gone = f"Removed execution space for cluster({cluster.name})."
+    told = Tell(cluster.wire, "RemoveExecutionSpaceSucceed", gone)
     return Plan((told, _with_finalizers(cluster, left)))
 
 
-def _with_finalizers(cluster: Object, finalizers: list[str]) -> Update:
-    return Update({**cluster, "metadata": {**cluster["metadata"], "finalizers": finalizers}})
+def _with_finalizers(cluster: Member, finalizers: list[str]) -> Update:
+    return Update(patched(cluster.wire, {"metadata": {"finalizers": finalizers}}))
 
 
 def _found(seen: SeenCluster, now: float, times: Times) -> tuple[Condition | None, float | None]:
     """What is to be said of a cluster that says nothing itself, and when to look again."""
     if seen.trouble:
         return Condition(READY, False, _NO_WAY, seen.trouble), None
-    ready = conditions.find(_conditions(seen.cluster), READY)
-    if ready is not None and not is_pulled(seen.cluster):
+    ready = conditions.find(seen.cluster.conditions, READY)
+    if ready is not None and not seen.cluster.spec.is_pulled:
         return None, None
     grace_s = times.cluster_monitor_grace_period
     if ready is None:
@@ -190,19 +184,8 @@ def _found(seen: SeenCluster, now: float, times: Times) -> tuple[Condition | Non
     return (None if ready.get("status") == "Unknown" else _NO_MORE), None
 
 
-def _tell(cluster: Object, fresh: Condition, now: float) -> list[Action]:
-    known = _conditions(cluster)
-    stated = conditions.stated(known, fresh, now)
-    if stated == known:
+def _tell(cluster: Member, fresh: Condition, now: float) -> list[Action]:
+    stated = conditions.stated(cluster.conditions, fresh, now)
+    if tuple(stated) == cluster.conditions:
         return []
-    status = {**(cluster.get("status") or {}), "conditions": stated}
-    return [Update({**cluster, "status": status}, "status")]
-
-
-def _conditions(cluster: Object) -> list[Any]:
-    return (cluster.get("status") or {}).get("conditions") or []
-
-
-def _moment(cluster: Object, key: str, otherwise: float) -> float:
-    at = instant(cluster["metadata"], key, "metadata")
-    return otherwise if at is None else at / 1e9
+    return [Update(patched(cluster.wire, {"status": {"conditions": stated}}), "status")]

@@ -10,14 +10,18 @@ from dataclasses import replace
 from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
 from atoll.control.clusters import decide as membership
-from atoll.control.clusters.decide import News, SeenCluster, is_applied, may_move, targets
-from atoll.control.hub import BINDING, BINDING_KINDS, CLUSTER, WORK, Hub
+from atoll.control.clusters.decide import News, SeenCluster, may_move, targets
+from atoll.control.hub import Hub
 from atoll.control.loop import Controller, Loop
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.cluster_access import is_leaving, is_pulled, secret_of, way
-from atoll.dialects.karmada.references import work_bindings
+from atoll.dialects.karmada.cluster_access import way
+from atoll.dialects.karmada.objects import kinds
+from atoll.dialects.karmada.works import is_applied
 from atoll.errors import AtollError
 from atoll.model.action import Object, Ref
+from atoll.model.member import Member
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.work import Work
 
 
 class Membership:
@@ -34,20 +38,21 @@ class Membership:
             "clusters", self._observe, lambda seen: membership.plan(seen, hub.now, hub.times)
         )
         self.loop: Loop[str] = Loop(controller, hub.performer, hub.turns)
-        hub.hear("Cluster", self._cluster_changed)
+        hub.hear_values(kinds.CLUSTER, self._cluster_changed)
         hub.hear("Namespace", self._namespace_changed)
-        hub.hear("Work", self._work_changed)
-        for kind in BINDING_KINDS:
-            hub.hear(kind, self._binding_changed)
+        hub.hear_values(kinds.WORK, self._work_changed)
+        hub.hear_bindings(self._binding_changed)
 
     def _observe(self, name: str) -> SeenCluster | None:
         hub = self._hub
-        cluster = hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
+        cluster = hub.member(name)
         if cluster is None:
             self._forget(name)
             return None
-        lease = None
-        if is_pulled(cluster):
+        if cluster.problem is not None:
+            return None
+        lease, is_leaving = None, cluster.meta.is_going
+        if cluster.spec.is_pulled:
             self._part(name)
             leases = self._following("coordination.k8s.io/v1", "Lease", names.CLUSTER_NAMESPACE)
             if not leases.ready.is_set():
@@ -62,30 +67,29 @@ class Membership:
             cluster=cluster,
             space=hub.plane.find(Ref("v1", "Namespace", "", space)),
             news=news,
-            is_needed=is_leaving(cluster) and self._is_needed(name),
+            is_needed=is_leaving and self._is_needed(name),
             trouble=self._troubles.get(name, ""),
-            works=tuple(self._works(name)) if is_leaving(cluster) and is_pulled(cluster) else (),
+            works=tuple(self._works(name)) if is_leaving and cluster.spec.is_pulled else (),
         )
 
-    def _works(self, name: str) -> list[Wire]:
-        mirror = self._hub.plane.mirror(self._hub.plane.collection(WORK, "Work"))
-        return mirror.within(names.execution_namespace(name))
+    def _works(self, name: str) -> list[Work]:
+        return self._hub.works.by(_cluster, name)
 
-    def _attend(self, name: str, cluster: Object) -> None:
+    def _attend(self, name: str, cluster: Member) -> None:
         """Have the way to a cluster that its Cluster and Secret name by now; or know why not."""
-        secret, ref = None, secret_of(cluster)
+        secret, ref = None, cluster.spec.secret
         if ref is not None:
             credentials = self._following("v1", "Secret", ref.namespace)
             if not credentials.ready.is_set():
                 return
             secret = credentials.get(ref.namespace, ref.name)
-        wanted = way(cluster, secret)
+        wanted = way(cluster.wire, secret)
         if self._ways.get(name) == wanted:
             return
         self._part(name)
         self._ways[name] = wanted
         try:
-            self._hub.connect(name, self._hub.reach(cluster, secret))
+            self._hub.connect(name, self._hub.reach(cluster.wire, secret))
         except AtollError as problem:
             self._troubles[name] = str(problem)
 
@@ -113,40 +117,42 @@ class Membership:
 
     async def _look_when_ready(self, mirror: Mirror) -> None:
         await mirror.ready.wait()
-        for cluster in self._hub.plane.all(CLUSTER, "Cluster"):
-            self.loop.wake(cluster["metadata"]["name"])
+        collection = mirror.collection
+        for cluster in self._hub.members.by(_beside, (collection.kind, collection.within)):
+            self.loop.wake(cluster.name)
 
     def _is_needed(self, name: str) -> bool:
         """Whether something in a cluster that leaves is on its way elsewhere, or may get on it."""
-        plane = self._hub.plane
-        mirrors = (plane.mirror(plane.collection(BINDING, kind)) for kind in BINDING_KINDS)
-        named = [each for mirror in mirrors for each in mirror.by(targets, name)]
         works = filter(is_applied, self._works(name))
-        refs = [ref for work in works for ref in work_bindings(work)]
-        running = [each for each in map(plane.find, refs) if each is not None]
-        return any(may_move(each, name) for each in (*named, *running))
+        running = (self._hub.binding(ref) for work in works for ref in work.bindings)
+        found = (*self._hub.bindings(targets, name), *running)
+        return any(each is not None and may_move(each, name) for each in found)
 
-    def _cluster_changed(self, before: Wire | None, after: Wire | None) -> None:
-        name = (after or before or {})["metadata"]["name"]
-        self._leaving.discard(name)
-        if after is not None and is_leaving(after):
-            self._leaving.add(name)
-        self.loop.wake(name)
+    def _cluster_changed(self, before: Member | None, after: Member | None) -> None:
+        known = after or before
+        if known is None:
+            return
+        self._leaving.discard(known.name)
+        if after is not None and after.meta.is_going:
+            self._leaving.add(known.name)
+        self.loop.wake(known.name)
 
     def _namespace_changed(self, before: Wire | None, after: Wire | None) -> None:
         name = names.cluster_of((after or before or {})["metadata"]["name"])
         if name is not None and (before is None or after is None):
             self.loop.wake(name)
 
-    def _binding_changed(self, before: Wire | None, after: Wire | None) -> None:
+    def _binding_changed(
+        self, before: ResourceBinding | None, after: ResourceBinding | None
+    ) -> None:
         """A cluster that leaves waits for those who look for another place."""
-        if self._leaving:
-            for name in (*targets(before or {}), *targets(after or {})):
+        for binding in (before, after) if self._leaving else ():
+            for name in targets(binding) if binding is not None else ():
                 self._wake_leaving(name)
 
-    def _work_changed(self, before: Wire | None, after: Wire | None) -> None:
-        if after is None and self._leaving:
-            self._wake_leaving(names.cluster_of(Ref.of(before or {}).namespace) or "")
+    def _work_changed(self, before: Work | None, after: Work | None) -> None:
+        if after is None and before is not None:
+            self._wake_leaving(before.cluster)
 
     def _wake_leaving(self, name: str) -> None:
         if name in self._leaving:
@@ -159,6 +165,20 @@ class Membership:
         if ref.kind == "Lease":
             self.loop.wake(ref.name)
             return
-        for cluster in self._hub.plane.all(CLUSTER, "Cluster"):
-            if secret_of(cluster) == ref:
-                self.loop.wake(cluster["metadata"]["name"])
+        for cluster in self._hub.members.by(_secret, ref):
+            self.loop.wake(cluster.name)
+
+
+def _cluster(work: Work) -> tuple[str]:
+    return (work.cluster,)
+
+
+def _beside(cluster: Member) -> list[tuple[str, str]]:
+    """In which namespace there is something of what kind that a cluster is looked at with."""
+    if cluster.spec.is_pulled:
+        return [("Lease", names.CLUSTER_NAMESPACE)]
+    return [] if cluster.spec.secret is None else [("Secret", cluster.spec.secret.namespace)]
+
+
+def _secret(cluster: Member) -> tuple[Ref | None]:
+    return (cluster.spec.secret,)

@@ -15,7 +15,7 @@ from atoll.control.refusals import tell_owner
 from atoll.control.works.wiring import observe_binding
 from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.references import template_of
-from atoll.model.action import Ref
+from atoll.model.action import Object, Ref
 from atoll.model.member import Member
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.taint import Effect
@@ -103,8 +103,13 @@ class Eviction:
         )
 
     def _cluster_changed(self, before: Member | None, after: Member | None) -> None:
-        if after is not None and (before is None or _facts(before) != _facts(after)):
-            for binding in self._hub.bindings(_clusters, after.name):
+        if after is None:
+            return
+        is_ordered = before is None or _evicting_taints(before) != _evicting_taints(after)
+        is_other = is_ordered or before is None or before.ready != after.ready
+        for binding in self._hub.bindings(_clusters, after.name) if is_other else ():
+            # Whether a cluster is ready matters to what leaves it, and to what takes its place.
+            if is_ordered or binding.spec.evictions:
                 self.loop.wake(binding.ref)
 
     def _work_changed(self, before: Work | None, after: Work | None) -> None:
@@ -121,7 +126,5 @@ def _clusters(binding: ResourceBinding) -> list[str]:
     return [*(each.name for each in spec.clusters), *(each.cluster for each in spec.evictions)]
 
 
-def _facts(member: Member) -> tuple[object, ...]:
-    """All of a cluster that decides about staying there."""
-    taints = [each for each in member.spec.taints if each.get("effect") == Effect.NO_EXECUTE]
-    return taints, member.ready
+def _evicting_taints(member: Member) -> list[Object]:
+    return [each for each in member.spec.taints if each.get("effect") == Effect.NO_EXECUTE]

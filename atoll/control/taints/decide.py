@@ -12,12 +12,13 @@ from typing import Any
 
 from atoll.control.works.decide.overriding.targeting import matches
 from atoll.dialects.karmada import affinity, names, policy_rules
-from atoll.dialects.karmada import cluster as clusters
+from atoll.dialects.karmada.objects.encoding import patched
 from atoll.dialects.kubernetes.conditions import find
 from atoll.dialects.wire import part, written_time
 from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Object, Plan, Tell, Update
 from atoll.model.cluster import Cluster
+from atoll.model.member import Member
 from atoll.model.taint import Effect
 
 TAINTED, NOT_TAINTED = "TaintClusterSucceed", "TaintClusterFailed"
@@ -37,17 +38,16 @@ _BY_CONDITION: Mapping[str, Mark | None] = {
 class SeenCluster:
     """A Cluster, and all ClusterTaintPolicies; those that do not mean it are passed over."""
 
-    cluster: Object
+    cluster: Member
     policies: Sequence[Object] = ()
 
 
 def plan(seen: SeenCluster, now: float) -> Plan:
     """Give a cluster the taints that follow from how it is, and take away those that do not."""
     cluster = seen.cluster
-    if cluster["metadata"].get("deletionTimestamp"):
+    if cluster.meta.is_going or cluster.problem is not None:
         return NOTHING
-    spec, found = cluster.get("spec") or {}, _conditions(cluster)
-    before: list[Object] = list(spec.get("taints") or ())
+    found, before = cluster.conditions, list(cluster.spec.taints)
     wanted: dict[Mark, Object] = {_mark(each): each for each in before}
     _follow_condition(wanted, found, now)
     for policy in sorted(_meaning(seen), key=_age):
@@ -57,8 +57,8 @@ def plan(seen: SeenCluster, now: float) -> Plan:
     after = kept + [taint for mark, taint in wanted.items() if mark not in known]
     if after == before:
         return NOTHING
-    told = Tell(cluster, TAINTED, f"Taint cluster succeed: {_said(after)}.")
-    return Plan((Update({**cluster, "spec": {**spec, "taints": after}}), told))
+    told = Tell(cluster.wire, TAINTED, f"Taint cluster succeed: {_said(after)}.")
+    return Plan((Update(patched(cluster.wire, {"spec": {"taints": after}})), told))
 
 
 def _follow_condition(wanted: dict[Mark, Object], found: Sequence[Object], now: float) -> None:
@@ -104,16 +104,16 @@ def _is_met(asked: Object, found: Sequence[Object]) -> bool:
 
 
 def _meaning(seen: SeenCluster) -> Iterable[Object]:
-    """The policies that mean this cluster; one that says what cannot be is passed over."""
-    if not seen.policies:
-        return
-    try:
-        cluster = clusters.decode(seen.cluster)
-    except Invalid:
-        return
-    for policy in seen.policies:
-        if not any(policy_rules.tainting(policy)) and _is_meant(policy, cluster):
-            yield policy
+    """The policies that mean this cluster."""
+    return (each for each in seen.policies if means(each, seen.cluster))
+
+
+def means(policy: Object, member: Member) -> bool:
+    """Whether a policy means a cluster; one that says what cannot be means none."""
+    cluster = member.cluster()
+    if isinstance(cluster, Invalid) or any(policy_rules.tainting(policy)):
+        return False
+    return _is_meant(policy, cluster)
 
 
 def _is_meant(policy: Object, cluster: Cluster) -> bool:
@@ -130,10 +130,6 @@ def _age(policy: Object) -> tuple[str, str]:
     """The oldest first, so that what several say of one taint is the same every time."""
     metadata = policy["metadata"]
     return metadata.get("creationTimestamp", ""), metadata.get("name", "")
-
-
-def _conditions(cluster: Object) -> Sequence[Object]:
-    return (cluster.get("status") or {}).get("conditions") or ()
 
 
 def _mark(taint: Mapping[str, Any]) -> Mark:

@@ -3,10 +3,12 @@
 from functools import partial
 
 from atoll.client.api import Refused, Wire
-from atoll.control.hub import CLUSTER, POLICY, Hub, meant_otherwise
+from atoll.control.hub import POLICY, Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.control.taints import decide
-from atoll.model.action import Action, Ref, Tell, Update
+from atoll.dialects.karmada.objects import kinds
+from atoll.model.action import Action, Tell, Update
+from atoll.model.member import Member
 
 TAINT_POLICY = "ClusterTaintPolicy"
 
@@ -21,25 +23,26 @@ def tainting(hub: Hub) -> Loop[str]:
     )
     loop: Loop[str] = Loop(controller, hub.performer, hub.turns)
 
-    def cluster_changed(before: Wire | None, after: Wire | None) -> None:
+    def cluster_changed(before: Member | None, after: Member | None) -> None:
         if after is None:
             return
-        if meant_otherwise(before, after) or _conditions(before) != _conditions(after):
-            loop.wake(after["metadata"]["name"])
+        if spec_changed(before, after) or _conditions(before) != _conditions(after):
+            loop.wake(after.name)
 
     def policy_changed(before: Wire | None, after: Wire | None) -> None:
-        if meant_otherwise(before, after):
-            for cluster in hub.plane.all(CLUSTER, "Cluster"):
-                loop.wake(cluster["metadata"]["name"])
+        policies = [each for each in (before, after) if each is not None]
+        for cluster in hub.members if spec_changed(before, after) else ():
+            if any(decide.means(each, cluster) for each in policies):
+                loop.wake(cluster.name)
 
-    hub.hear("Cluster", cluster_changed)
+    hub.hear_values(kinds.CLUSTER, cluster_changed)
     if hub.features.Failover:
         hub.hear(TAINT_POLICY, policy_changed)
     return loop
 
 
 def _observe(hub: Hub, name: str) -> decide.SeenCluster | None:
-    cluster = hub.plane.find(Ref(CLUSTER, "Cluster", "", name))
+    cluster = hub.member(name)
     if cluster is None:
         return None
     policies = hub.plane.all(POLICY, TAINT_POLICY) if hub.features.Failover else []
@@ -53,6 +56,6 @@ def _refused(hub: Hub, action: Action, refusal: Refused) -> bool:
     return False
 
 
-def _conditions(cluster: Wire | None) -> list[tuple[str, str]]:
-    found = ((cluster or {}).get("status") or {}).get("conditions") or ()
+def _conditions(cluster: Member | None) -> list[tuple[str, str]]:
+    found = () if cluster is None else cluster.conditions
     return [(each.get("type", ""), each.get("status", "")) for each in found]
