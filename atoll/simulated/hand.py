@@ -46,8 +46,7 @@ class Hand:
         """What we tell of objects right now: nobody needs to look at them because of that."""
 
     def resource(self, collection: str) -> Resource:
-        found = self._api.catalog.always(collection)
-        return found
+        return self._api.catalog.always(collection)
 
     async def carry_out(self, steps: Iterable[Step]) -> list[Refusal]:
         """Take these steps, all at once but in order; return once all are durable.

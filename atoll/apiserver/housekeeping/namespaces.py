@@ -153,8 +153,7 @@ class Sweeper:
         }
 
     def _resource(self) -> Resource:
-        resource = self._api.catalog.always(COLLECTION)
-        return resource
+        return self._api.catalog.always(COLLECTION)
 
     async def _let_go(self, name: str) -> None:
         resource = self._resource()
