@@ -4,19 +4,15 @@ A template comes in, references go out, each once, in a fixed order. Whether the
 to exist is not known here. Services are no dependencies: they find their pods, not the reverse.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from atoll.dialects.wire import Wire, at, part, parts, text
 from atoll.interpreting.fields import inner
 from atoll.interpreting.kinds import (
     CLAIM,
-    INGRESS,
-    POD_SPECS,
     SECRET,
     SERVICE,
     SERVICE_ACCOUNT,
-    SERVICE_IMPORT,
-    STATEFUL_SET,
     Kind,
     named,
     pod_spec,
@@ -135,11 +131,3 @@ def _name(wire: Wire, keys: tuple[str, ...], path: str) -> str:
             return ""
         wire, path = found, at(path, key)
     return text(wire, last, path)
-
-
-DEPENDENCIES: Mapping[Kind, Callable[[Wire], tuple[Dependency, ...]]] = {
-    **dict.fromkeys(POD_SPECS, of_pods),
-    STATEFUL_SET: of_stateful_set,
-    INGRESS: of_ingress,
-    SERVICE_IMPORT: of_service_import,
-}

@@ -1,24 +1,10 @@
 """Whether an object in a member does what it is for, told from its spec and its status.
 
-An object as observed comes in, yes or no goes out. Kinds that are not here are always healthy.
+An object as observed comes in, yes or no goes out.
 """
-
-from collections.abc import Callable, Mapping
 
 from atoll.dialects.wire import Wire, count, number, parts, text
 from atoll.interpreting.fields import inner
-from atoll.interpreting.kinds import (
-    BUDGET,
-    CLAIM,
-    DAEMON_SET,
-    DEPLOYMENT,
-    INGRESS,
-    POD,
-    REPLICA_SET,
-    SERVICE,
-    STATEFUL_SET,
-    Kind,
-)
 from atoll.interpreting.reflecting import generation
 
 
@@ -92,16 +78,3 @@ def enough_pods(observed: Wire) -> bool:
     status = inner(observed, "status")
     healthy = count(status, "currentHealthy", "status")
     return healthy >= count(status, "desiredHealthy", "status")
-
-
-HEALTH: Mapping[Kind, Callable[[Wire], bool]] = {
-    DEPLOYMENT: rolled_out,
-    STATEFUL_SET: rolled_out,
-    REPLICA_SET: available,
-    DAEMON_SET: on_all_nodes,
-    SERVICE: served,
-    INGRESS: reachable,
-    CLAIM: bound,
-    POD: ready_or_done,
-    BUDGET: enough_pods,
-}

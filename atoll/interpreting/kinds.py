@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from atoll.dialects.wire import Wire, at, part, text
+from atoll.dialects.wire import Wire, part, text
 from atoll.errors import Invalid
 from atoll.interpreting.fields import inner
 
@@ -52,7 +52,4 @@ def pod_spec(wire: Wire) -> tuple[str, Wire]:
     keys = POD_SPECS.get(kind_of(wire))
     if keys is None:
         raise Invalid("kind", wire.get("kind"), "makes no pods")
-    path = ""
-    for key in keys:
-        path = at(path, key)
-    return path, inner(wire, *keys)
+    return ".".join(keys), inner(wire, *keys)

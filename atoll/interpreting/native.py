@@ -1,11 +1,12 @@
-"""What Atoll knows of Kubernetes' own kinds: the layer behind all others."""
+"""What Atoll knows of Kubernetes' own kinds: the layer behind all others.
 
-from collections.abc import Callable, Mapping
+A kind without a question's answer is as objects are in general: it reports its whole status, is
+healthy, keeps nothing of a member's and needs nothing beside it.
+"""
 
-from atoll.dialects.wire import Wire
-from atoll.interpreting.aggregating import addresses, jobs, phases, workloads
-from atoll.interpreting.depending import DEPENDENCIES
-from atoll.interpreting.healthy import HEALTH
+from dataclasses import replace
+
+from atoll.interpreting import aggregating, depending, healthy, reflecting, replicas, retaining
 from atoll.interpreting.kinds import (
     AUTOSCALER,
     BUDGET,
@@ -17,45 +18,67 @@ from atoll.interpreting.kinds import (
     JOB,
     POD,
     REPLICA_SET,
+    SECRET,
     SERVICE,
+    SERVICE_ACCOUNT,
+    SERVICE_IMPORT,
     STATEFUL_SET,
     VOLUME,
-    Kind,
 )
-from atoll.interpreting.operations import Interpretation, Interpreters, Item, Layer
-from atoll.interpreting.reflecting import REFLECTED
-from atoll.interpreting.replicas import COUNTED, REVISED
-from atoll.interpreting.retaining import RETAINED
+from atoll.interpreting.operations import Interpretation, Interpreters, Layer
 
-AGGREGATED: Mapping[Kind, Callable[[Wire, tuple[Item, ...]], Wire | None]] = {
-    DEPLOYMENT: workloads.workload,
-    REPLICA_SET: workloads.workload,
-    STATEFUL_SET: workloads.workload,
-    DAEMON_SET: workloads.workload,
-    AUTOSCALER: workloads.autoscaler,
-    BUDGET: workloads.budget,
-    SERVICE: addresses.service,
-    INGRESS: addresses.ingress,
-    JOB: jobs.job,
-    CRON_JOB: jobs.cron_job,
-    POD: phases.pod,
-    VOLUME: phases.volume,
-    CLAIM: phases.claim,
-}
-_KNOWN = sorted(
-    {*COUNTED, *REVISED, *RETAINED, *AGGREGATED, *REFLECTED, *HEALTH, *DEPENDENCIES},
+_REPLICAS = Interpretation(
+    replicas=replicas.of_workload,
+    revise=replicas.with_replicas,
+    aggregate=aggregating.workload,
+    reflect=reflecting.workload,
+    health=healthy.rolled_out,
+    dependencies=depending.of_pods,
 )
-
 NATIVE: Layer = {
-    kind: Interpretation(
-        replicas=COUNTED.get(kind),
-        revise=REVISED.get(kind),
-        retain=RETAINED.get(kind),
-        aggregate=AGGREGATED.get(kind),
-        reflect=REFLECTED.get(kind),
-        health=HEALTH.get(kind),
-        dependencies=DEPENDENCIES.get(kind),
-    )
-    for kind in _KNOWN
+    DEPLOYMENT: replace(_REPLICAS, retain=retaining.replicas),
+    REPLICA_SET: replace(_REPLICAS, health=healthy.available),
+    STATEFUL_SET: replace(_REPLICAS, dependencies=depending.of_stateful_set),
+    DAEMON_SET: replace(_REPLICAS, replicas=None, revise=None, health=healthy.on_all_nodes),
+    JOB: Interpretation(
+        replicas=replicas.of_job,
+        revise=replicas.with_parallelism,
+        retain=retaining.job,
+        aggregate=aggregating.job,
+        reflect=reflecting.chosen("conditions", "startTime", "completionTime"),
+        dependencies=depending.of_pods,
+    ),
+    CRON_JOB: Interpretation(aggregate=aggregating.cron_job, dependencies=depending.of_pods),
+    POD: Interpretation(
+        replicas=replicas.of_pod,
+        retain=retaining.pod,
+        aggregate=aggregating.pod,
+        health=healthy.ready_or_done,
+        dependencies=depending.of_pods,
+    ),
+    SERVICE: Interpretation(
+        retain=retaining.service,
+        aggregate=aggregating.service,
+        reflect=reflecting.service,
+        health=healthy.served,
+    ),
+    SERVICE_ACCOUNT: Interpretation(retain=retaining.service_account),
+    SECRET: Interpretation(retain=retaining.secret),
+    CLAIM: Interpretation(
+        retain=retaining.claim, aggregate=aggregating.claim, health=healthy.bound
+    ),
+    VOLUME: Interpretation(retain=retaining.volume, aggregate=aggregating.volume),
+    INGRESS: Interpretation(
+        aggregate=aggregating.ingress,
+        health=healthy.reachable,
+        dependencies=depending.of_ingress,
+    ),
+    BUDGET: Interpretation(
+        aggregate=aggregating.budget,
+        reflect=reflecting.chosen("disruptedPods"),
+        health=healthy.enough_pods,
+    ),
+    AUTOSCALER: Interpretation(aggregate=aggregating.autoscaler, reflect=reflecting.chosen()),
+    SERVICE_IMPORT: Interpretation(dependencies=depending.of_service_import),
 }
 NATIVE_ONLY = Interpreters((NATIVE,))

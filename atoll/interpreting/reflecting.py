@@ -1,10 +1,10 @@
 """What is reported of a member's object: the parts of its status that add up to the template's.
 
 An object as observed in a member comes in, the status for its Work goes out; None while there is
-none. Kinds that are not here report their whole status.
+none.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from atoll.dialects.karmada.names import TEMPLATE_GENERATION
@@ -13,15 +13,6 @@ from atoll.errors import Invalid
 from atoll.interpreting.counters import COUNTERS
 from atoll.interpreting.fields import inner
 from atoll.interpreting.kinds import (
-    AUTOSCALER,
-    BUDGET,
-    DAEMON_SET,
-    DEPLOYMENT,
-    JOB,
-    REPLICA_SET,
-    SERVICE,
-    STATEFUL_SET,
-    Kind,
     kind_of,
 )
 from atoll.model.selector import as_integer
@@ -69,7 +60,7 @@ def service(observed: Wire) -> dict[str, Any] | None:
     )
 
 
-def _chosen(*fields: str) -> Reflect:
+def chosen(*fields: str) -> Reflect:
     """Counters, and these fields as they are."""
 
     def reflect(observed: Wire) -> dict[str, Any] | None:
@@ -81,15 +72,3 @@ def _chosen(*fields: str) -> Reflect:
         return counters.written(counters.read(status, "status")) | kept
 
     return reflect
-
-
-REFLECTED: Mapping[Kind, Reflect] = {
-    DEPLOYMENT: workload,
-    REPLICA_SET: workload,
-    STATEFUL_SET: workload,
-    DAEMON_SET: workload,
-    SERVICE: service,
-    JOB: _chosen("conditions", "startTime", "completionTime"),
-    BUDGET: _chosen("disruptedPods"),
-    AUTOSCALER: _chosen(),
-}

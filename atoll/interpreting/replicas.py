@@ -2,7 +2,6 @@
 number. One template comes in at a time; where its replicas run is decided elsewhere.
 """
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from atoll.dialects.karmada import demand
@@ -10,12 +9,6 @@ from atoll.dialects.wire import INT32, Wire, number
 from atoll.errors import Invalid
 from atoll.interpreting.fields import inner, replaced
 from atoll.interpreting.kinds import (
-    DEPLOYMENT,
-    JOB,
-    POD,
-    REPLICA_SET,
-    STATEFUL_SET,
-    Kind,
     named,
     pod_spec,
 )
@@ -69,18 +62,3 @@ def _checked(count: int) -> int:
     if not 0 <= count <= INT32:
         raise Invalid("replicas", count, f"must be between 0 and {INT32}")
     return count
-
-
-COUNTED: Mapping[Kind, Callable[[Wire], Replicas]] = {
-    DEPLOYMENT: of_workload,
-    REPLICA_SET: of_workload,
-    STATEFUL_SET: of_workload,
-    JOB: of_job,
-    POD: of_pod,
-}
-REVISED: Mapping[Kind, Callable[[Wire, int], Wire]] = {
-    DEPLOYMENT: with_replicas,
-    REPLICA_SET: with_replicas,
-    STATEFUL_SET: with_replicas,
-    JOB: with_parallelism,
-}

@@ -5,16 +5,17 @@ passed on as the template says it.
 """
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from atoll.dialects.kubernetes.pods import demand
 from atoll.dialects.wire import Wire, part
 from atoll.errors import Invalid
+from atoll.interpreting.quantities import quantity_text
 from atoll.model.amount import CPU, Amount
 from atoll.model.demand import Demand
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_DECIMAL, _BINARY = ("", "k", "M", "G", "T", "P", "E"), ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def requirements(pod: Wire, path: str) -> dict[str, Any] | None:
@@ -34,14 +35,8 @@ def requirements(pod: Wire, path: str) -> dict[str, Any] | None:
 
 def written(resource: str, amount: Amount) -> str:
     """An amount as Kubernetes writes it: `250m`, `2`, `512Mi`. Only CPUs come in thousandths."""
-    if resource == CPU and amount.milli % 1000:
-        return f"{amount.milli}m"
-    units, step = amount.units, 1024 if amount.binary else 1000
-    suffixes = _BINARY if amount.binary else _DECIMAL
-    power = 0
-    while units and units % step == 0 and power + 1 < len(suffixes):
-        units, power = units // step, power + 1
-    return f"{units}{suffixes[power]}"
+    value = Decimal(amount.milli) / 1000 if resource == CPU else Decimal(amount.units)
+    return quantity_text(value, binary=amount.binary)
 
 
 def _demand(pod: Wire, path: str) -> Demand:

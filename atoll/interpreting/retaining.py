@@ -4,23 +4,12 @@ What is desired and what was observed come in; what to write goes out. Fields th
 special about (resourceVersion, labels others added) are the business of whoever applies it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from atoll.dialects.karmada.names import RETAIN_REPLICAS
 from atoll.dialects.wire import Wire, flag, number, part, parts, text, text_by_name
 from atoll.interpreting.fields import inner, replaced, without
-from atoll.interpreting.kinds import (
-    CLAIM,
-    DEPLOYMENT,
-    JOB,
-    POD,
-    SECRET,
-    SERVICE,
-    SERVICE_ACCOUNT,
-    VOLUME,
-    Kind,
-)
 from atoll.interpreting.pruning import TOKEN
 
 Retain = Callable[[Wire, Wire], Wire]
@@ -146,15 +135,3 @@ def secret(desired: Wire, observed: Wire) -> Wire:
     data = part(observed, "data", "")
     is_token = text(desired, "type", "") == TOKEN
     return {**desired, "data": data} if is_token and data is not None else desired
-
-
-RETAINED: Mapping[Kind, Retain] = {
-    DEPLOYMENT: replicas,
-    POD: pod,
-    SERVICE: service,
-    SERVICE_ACCOUNT: service_account,
-    CLAIM: claim,
-    VOLUME: volume,
-    JOB: job,
-    SECRET: secret,
-}

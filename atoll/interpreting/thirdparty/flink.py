@@ -9,7 +9,7 @@ from typing import Any
 
 from atoll.dialects.wire import Wire, part, quantity, text
 from atoll.interpreting import answers
-from atoll.interpreting.aggregating.reports import news, reported
+from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.fields import inner
 from atoll.interpreting.operations import Interpretation, Item, Replicas
 from atoll.interpreting.quantities import quantity_text

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from atoll.dialects.wire import Wire, count, elements, part, parts, text
 from atoll.interpreting import healthy
-from atoll.interpreting.aggregating.reports import news, reported
+from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.depending import needing
 from atoll.interpreting.fields import inner, replaced
 from atoll.interpreting.kinds import named

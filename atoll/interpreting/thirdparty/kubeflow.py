@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.dialects.wire import Wire, at, count, part, parts, text
-from atoll.interpreting.aggregating.reports import in_order, news, place, reported, status_of
+from atoll.interpreting.aggregating import in_order, news, place, reported, status_of
 from atoll.interpreting.fields import inner, without
 from atoll.interpreting.operations import Interpretation, Item, Replicas
 from atoll.interpreting.thirdparty.pods import (
@@ -20,13 +20,13 @@ from atoll.interpreting.thirdparty.pods import (
     template_in,
 )
 from atoll.interpreting.thirdparty.statuses import (
-    alone,
     clusters_where,
     earliest,
     holds,
     latest,
     newest,
     nothing_empty,
+    of_several,
     picking,
 )
 
@@ -171,13 +171,9 @@ def _mpi_components(wire: Wire) -> tuple[Wire, ...]:
     return tuple(found)
 
 
+@of_several
 def _mpi_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     """Sums of pods, the first start and the last end, and the newest of each condition."""
-    if not items:
-        return None
-    only = alone(items)
-    if only is not None:
-        return news(template, dict(only))
     conditions = [
         each for path, status in reported(items) for _, each in parts(status, "conditions", path)
     ]
@@ -205,13 +201,9 @@ def _notebook_healthy(observed: Wire) -> bool:
     return text(ended, "reason", f"{path}.terminated") not in _DIED and not ended.get("exitCode")
 
 
+@of_several
 def _notebook_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     """A notebook of several clusters is as well as the worst of them."""
-    if not items:
-        return None
-    only = alone(items)
-    if only is not None:
-        return news(template, dict(only))
     states = {
         each.cluster: part(status_of(each), "containerState", place(each)) or {}
         for each in in_order(items)

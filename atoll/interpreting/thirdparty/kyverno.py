@@ -3,7 +3,7 @@
 from typing import Any
 
 from atoll.dialects.wire import Wire, count, flag, part
-from atoll.interpreting.aggregating.reports import news, reported
+from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.fields import inner
 from atoll.interpreting.operations import Interpretation, Item
 from atoll.interpreting.thirdparty.statuses import Tally, holds, picking

@@ -7,7 +7,7 @@ from typing import Any
 
 from atoll.dialects.wire import EXACT, Wire, count, part, parts, quantity, text
 from atoll.interpreting import answers
-from atoll.interpreting.aggregating.reports import news, reported
+from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.fields import inner, replaced
 from atoll.interpreting.operations import Interpretation, Item, Replicas
 from atoll.interpreting.quantities import quantity_text
@@ -20,7 +20,7 @@ from atoll.interpreting.thirdparty.pods import (
     template_at,
     template_in,
 )
-from atoll.interpreting.thirdparty.statuses import Tally, alone, holds, latest
+from atoll.interpreting.thirdparty.statuses import Tally, holds, latest, of_several
 
 _SERVICE = ("spec", "rayClusterConfig")
 _ACTIVE = "activeServiceStatus"
@@ -92,13 +92,9 @@ def _service_healthy(observed: Wire) -> bool:
     return holds(inner(observed, "status"), "status", "Ready")
 
 
+@of_several
 def _cluster_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     """Sums of workers and resources; where the head is and how it is, from the first that says."""
-    if not items:
-        return None
-    only = alone(items)
-    if only is not None:
-        return news(template, dict(only))
     found = list(reported(items))
     status = Tally(sums=_WORKERS).status(template, items)
     status |= {key: _amount(found, key) for key in _AMOUNTS}
@@ -129,13 +125,9 @@ def _first(found: list[tuple[str, Wire]], key: str) -> Any:
     return next((each[key] for _, each in found if each.get(key)), None)
 
 
+@of_several
 def _job_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     """The worst of the clusters, and its reason."""
-    if not items:
-        return None
-    only = alone(items)
-    if only is not None:
-        return news(template, dict(only))
     statuses = [each for _, each in reported(items)]
     deployed = _worst(statuses, "jobDeploymentStatus", _DEPLOYED)
     found = {key: deployed.get(key) for key in ("jobDeploymentStatus", "reason", "message")}
@@ -150,13 +142,9 @@ def _worst(statuses: list[Wire], key: str, badness: Mapping[str, int]) -> Wire:
     return max(told, key=lambda each: badness.get(str(each[key]), 0), default={})
 
 
+@of_several
 def _service_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     """Sums of endpoints; of every application the worst state it has anywhere."""
-    if not items:
-        return None
-    only = alone(items)
-    if only is not None:
-        return news(template, dict(only))
     found = list(reported(items))
     status = Tally(sums=("numServeEndpoints",)).status(template, items)
     runs = all(each.get("serviceStatus") != "" for _, each in found)

@@ -11,12 +11,12 @@ from typing import Any
 from atoll.dialects.wire import Wire, count, flag, part, quantity, text
 from atoll.errors import Invalid
 from atoll.interpreting import answers
-from atoll.interpreting.aggregating.reports import news, reported
+from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.fields import inner
 from atoll.interpreting.operations import Interpretation, Item
 from atoll.interpreting.quantities import quantity_text
 from atoll.interpreting.requirements import requirements
-from atoll.interpreting.thirdparty.statuses import Tally, alone, latest, picking
+from atoll.interpreting.thirdparty.statuses import Tally, latest, of_several, picking
 
 _BADNESS = {
     "SUBMITTED": 1,
@@ -108,13 +108,9 @@ def _bytes(written: Any, path: str) -> Decimal:
     return Decimal(size) * (1 << 10 * _POWER[unit])
 
 
+@of_several
 def _summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     """Sums of attempts, all executors, and the state of the cluster where it is worst."""
-    if not items:
-        return None
-    only = alone(items)
-    if only is not None:
-        return news(template, dict(only))
     found = list(reported(items))
     status = Tally(sums=("executionAttempts", "submissionAttempts")).status(template, items)
     executors: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from typing import Any
 
 from atoll.dialects.karmada.names import TEMPLATE_GENERATION
 from atoll.dialects.wire import INT64, Wire, count, number, part, parts, text, text_by_name
-from atoll.interpreting.aggregating.reports import in_order, news, place, reported, status_of
+from atoll.interpreting.aggregating import in_order, news, place, reported, status_of
 from atoll.interpreting.fields import inner, without
 from atoll.interpreting.operations import Item
 from atoll.interpreting.reflecting import Reflect, generation
@@ -161,6 +161,14 @@ def nothing_empty(value: Any) -> Any:
     return [nothing_empty(each) for each in value] if isinstance(value, list) else value
 
 
-def alone(items: tuple[Item, ...]) -> Wire | None:
-    """The status of the only cluster there is; None if there are others, or none."""
-    return status_of(items[0]) if len(items) == 1 and items[0].status is not None else None
+def of_several(sum_up: Aggregate) -> Aggregate:
+    """Of no cluster nothing is told, of the only one what it says itself; else what is summed."""
+
+    def aggregate(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+        if not items:
+            return None
+        if len(items) == 1 and items[0].status is not None:
+            return news(template, dict(status_of(items[0])))
+        return sum_up(template, items)
+
+    return aggregate

@@ -4,16 +4,16 @@ import re
 from typing import Any
 
 from atoll.dialects.wire import INT64, Wire, count, number, part, parts, text
-from atoll.interpreting.aggregating.reports import news, reported
+from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.fields import inner
 from atoll.interpreting.operations import Interpretation, Item
 from atoll.interpreting.thirdparty.pods import component, template_in
 from atoll.interpreting.thirdparty.statuses import (
     Tally,
-    alone,
     clusters_where,
     newest,
     nothing_empty,
+    of_several,
     picking,
 )
 
@@ -51,13 +51,9 @@ def _phase(status: Wire, path: str) -> str:
     return text(part(status, "state", path) or {}, "phase", f"{path}.state")
 
 
+@of_several
 def _summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     """Sums of pods, by task and phase too; failed where it failed anywhere, done if everywhere."""
-    if not items:
-        return None
-    only = alone(items)
-    if only is not None:
-        return news(template, dict(only))
     found = list(reported(items))
     status: dict[str, Any] = Tally(sums=_SUMS).status({}, items)
     versions = [number(each, "version", path, most=INT64) or 0 for path, each in found]
