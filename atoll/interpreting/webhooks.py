@@ -6,8 +6,7 @@ wrong is an Invalid that names the configuration, the webhook, the operation and
 """
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +17,7 @@ from atoll.dialects.wire import Wire, flag, number, part, parts, text, texts
 from atoll.errors import Invalid
 from atoll.interpreting import answers
 from atoll.interpreting.kinds import Kind, kind_of, named
-from atoll.interpreting.operations import Dependency, Interpretation, Item, Replicas
+from atoll.interpreting.operations import Dependency, Interpretation, Replicas
 from atoll.interpreting.operations import Operation as Op
 from atoll.model.action import Object
 
@@ -100,7 +99,7 @@ class Webhooks:
         """What is known of a kind, put together when it is first asked for."""
         if kind not in self._known:
             found = {
-                str(operation): partial(_ASKED[operation], first, self._call)
+                str(operation): partial(_answered, operation, first, self._call)
                 for operation, name in OPERATIONS.items()
                 if (first := next((h for h in self._hooks if h.is_for(kind, name)), None))
             }
@@ -150,86 +149,56 @@ def _asked(hook: Hook, call: Call, operation: Op, template: Object, **more: Any)
     return reply.response
 
 
-@contextmanager
-def _checking(hook: Hook, operation: Op) -> Iterator[None]:
-    """Say of what is wrong in a response who gave it."""
+def _answered(operation: Op, hook: Hook, call: Call, template: Object, *args: Any) -> Any:
+    """What a webhook says of an object; what is wrong in its response is told with who gave it."""
+    response = _asked(hook, call, operation, template, **_told(operation, *args))
     try:
-        yield
+        return _READ[operation](response, template)
     except Invalid as error:
         raise hook.wrong(OPERATIONS[operation], str(error)) from error
 
 
-def _replicas(hook: Hook, call: Call, template: Object) -> Replicas:
-    response = _asked(hook, call, Op.REPLICAS, template)
-    with _checking(hook, Op.REPLICAS):
-        found = number(response, "replicas", "response") or 0
-        needs = part(response, "replicaRequirements", "response")
-        return answers.replicas(found, needs, template, "response.replicaRequirements")
+def _told(operation: Op, *args: Any) -> dict[str, Any]:
+    """What a request says besides the object."""
+    match operation, args:
+        case Op.REVISE, (count,):
+            return {"replicas": count}
+        case Op.RETAIN, (observed,):
+            return {"observedObject": observed}
+        case Op.AGGREGATE, (items,) if items:
+            return {"aggregatedStatus": [answers.item_wire(each) for each in items]}
+    return {}
 
 
-def _components(hook: Hook, call: Call, template: Object) -> tuple[Wire, ...]:
-    response = _asked(hook, call, Op.COMPONENTS, template)
-    with _checking(hook, Op.COMPONENTS):
-        return answers.components(response.get("components") or [])
+def _replicas(response: Wire, template: Object) -> Replicas:
+    found = number(response, "replicas", "response") or 0
+    needs = part(response, "replicaRequirements", "response")
+    return answers.replicas(found, needs, template, "response.replicaRequirements")
 
 
-def _revised(hook: Hook, call: Call, template: Object, count: int) -> Object:
-    response = _asked(hook, call, Op.REVISE, template, replicas=count)
-    return _patched(hook, Op.REVISE, template, response)
+def _dependencies(response: Wire, _: Object) -> tuple[Dependency, ...]:
+    return answers.in_order(answers.dependencies(response.get("dependencies") or []))
 
 
-def _retained(hook: Hook, call: Call, desired: Object, observed: Object) -> Object:
-    response = _asked(hook, call, Op.RETAIN, desired, observedObject=observed)
-    return _patched(hook, Op.RETAIN, desired, response)
-
-
-def _aggregated(hook: Hook, call: Call, template: Object, items: tuple[Item, ...]) -> Object | None:
-    listed = [answers.item_wire(each) for each in items]
-    more = {"aggregatedStatus": listed} if listed else {}
-    response = _asked(hook, call, Op.AGGREGATE, template, **more)
-    whole = _patched(hook, Op.AGGREGATE, template, response)
-    with _checking(hook, Op.AGGREGATE):
-        return part(whole, "status", "")
-
-
-def _patched(hook: Hook, operation: Op, template: Object, response: Wire) -> Object:
+def _patched(response: Wire, template: Object) -> Object:
     """The object with the patch of a response; without one it stays as it is."""
-    with _checking(hook, operation):
-        written = text(response, "patch", "response")
-        if not written:
-            return template
-        try:
-            patch = json.read(base64.b64decode(written, validate=True).decode())
-        except ValueError as error:
-            raise Invalid("response.patch", written[:60], "must be JSON in base64") from error
-        return answers.same_object(patched_by_all(template, patch, "patch"), template)
+    written = text(response, "patch", "response")
+    if not written:
+        return template
+    try:
+        patch = json.read(base64.b64decode(written, validate=True).decode())
+    except ValueError as error:
+        raise Invalid("response.patch", written[:60], "must be JSON in base64") from error
+    return answers.same_object(patched_by_all(template, patch, "patch"), template)
 
 
-def _reflected(hook: Hook, call: Call, observed: Object) -> Object | None:
-    response = _asked(hook, call, Op.REFLECT, observed)
-    with _checking(hook, Op.REFLECT):
-        return part(response, "rawStatus", "response")
-
-
-def _healthy(hook: Hook, call: Call, observed: Object) -> bool:
-    response = _asked(hook, call, Op.HEALTH, observed)
-    with _checking(hook, Op.HEALTH):
-        return flag(response, "healthy", "response", default=False)
-
-
-def _dependencies(hook: Hook, call: Call, template: Object) -> tuple[Dependency, ...]:
-    response = _asked(hook, call, Op.DEPENDENCIES, template)
-    with _checking(hook, Op.DEPENDENCIES):
-        return answers.in_order(answers.dependencies(response.get("dependencies") or []))
-
-
-_ASKED: Mapping[Op, Callable[..., Any]] = {
+_READ: Mapping[Op, Callable[[Wire, Object], Any]] = {
     Op.REPLICAS: _replicas,
-    Op.COMPONENTS: _components,
-    Op.REVISE: _revised,
-    Op.RETAIN: _retained,
-    Op.AGGREGATE: _aggregated,
+    Op.COMPONENTS: lambda response, _: answers.components(response.get("components") or []),
+    Op.REVISE: _patched,
+    Op.RETAIN: _patched,
+    Op.AGGREGATE: lambda response, template: part(_patched(response, template), "status", ""),
     Op.DEPENDENCIES: _dependencies,
-    Op.REFLECT: _reflected,
-    Op.HEALTH: _healthy,
+    Op.REFLECT: lambda response, _: part(response, "rawStatus", "response"),
+    Op.HEALTH: lambda response, _: flag(response, "healthy", "response", default=False),
 }
