@@ -3,16 +3,24 @@
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from atoll.cli.choosing import check_gates
-from atoll.cli.describing import place_options
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.cli.log_options import log_options
-from atoll.cli.timing import Span, times_options
-from atoll.cli.tracing_options import tracing_options
+from atoll.cli.options import (
+    cluster_namespace_option,
+    duration_option,
+    gates_option,
+    listed,
+    log_options,
+    namespace_option,
+    place_options,
+    proxy_option,
+    times_options,
+    tracing_options,
+)
 from atoll.client.endpoint import Endpoint
 from atoll.config import LogChoice, Times, TracingChoice
 from atoll.dialects.karmada import names
@@ -55,35 +63,26 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     help="Where others would reach the cluster [default: where the agent does].",
 )
 @place_options
-@click.option(
-    "--proxy-server-address", default="", metavar="URL", help="Through which others reach it."
-)
+@proxy_option
 @click.option(
     "--report-secrets",
     multiple=True,
+    callback=listed,
     default=["KubeCredentials", "KubeImpersonator"],
     show_default=True,
     help="The Secrets by which others may speak to the cluster through the plane, or None.",
 )
-@click.option(
-    "--cluster-namespace",
-    default=names.CLUSTER_NAMESPACE,
-    show_default=True,
-    help="Where these Secrets are in the plane.",
-)
-@click.option(
+@cluster_namespace_option("Where these Secrets are in the plane.")
+@namespace_option(
     "--karmada-kubeconfig-namespace",
-    default=names.SYSTEM_NAMESPACE,
-    show_default=True,
-    help="Where the cluster keeps the agent's kubeconfig too.",
+    usual=names.SYSTEM_NAMESPACE,
+    about="Where the cluster keeps the agent's kubeconfig too.",
 )
-@click.option(
+@duration_option(
     "--cert-rotation-checking-interval",
-    type=Span(lasting=True),
-    default="5m",
-    show_default=True,
-    metavar="DURATION",
-    help="How often it is looked whether the certificate is to be renewed.",
+    "5m",
+    "How often it is looked whether the certificate is to be renewed.",
+    lasting=True,
 )
 @click.option(
     "--cert-rotation-remaining-time-threshold",
@@ -99,7 +98,7 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     help="Where /metrics, /healthz, /livez and /readyz are to be had by HTTP, such as :8080, which"
     " is at every address of this machine; 0: nowhere [default: 0].",
 )
-@click.option("--feature-gates", metavar="NAME=true,...", default="", help="As those of the plane.")
+@gates_option("As those of the plane.")
 @times_options
 @log_options
 @tracing_options("atoll-agent")
@@ -113,10 +112,10 @@ def agent(
     logs: LogChoice,
     tracing: TracingChoice,
     feature_gates: str,
-    **said: object,
+    **said: Any,
 ) -> None:
     check_gates(feature_gates)
-    show_at = _address(str(said["metrics_bind_address"]))
+    show_at = _address(said["metrics_bind_address"])
     announcement = _announcement(said)
     member = named_or_own("cluster", kubeconfig, context)
     from atoll.agent.process import Errand, run
@@ -129,12 +128,12 @@ def agent(
     file = Path(karmada_kubeconfig).expanduser().absolute()
     errand = Errand(
         announcement=announcement,
-        kept=Kept(file, karmada_context, str(said["karmada_kubeconfig_namespace"])),
+        kept=Kept(file, karmada_context, said["karmada_kubeconfig_namespace"]),
         member=member,
         features=Features.of(feature_gates, PLANE_USUAL),
         times=times,
-        check_s=float(str(said["cert_rotation_checking_interval"])),
-        left=float(str(said["cert_rotation_remaining_time_threshold"])),
+        check_s=said["cert_rotation_checking_interval"],
+        left=said["cert_rotation_remaining_time_threshold"],
         show_at=show_at,
         tracing=tracing,
     )
@@ -150,29 +149,24 @@ def _address(written: str) -> tuple[str, int] | None:
     return (host.strip("[]") or "0.0.0.0", int(port)) if int(port) else None
 
 
-def _announcement(said: dict[str, object]) -> "Announcement":
+def _announcement(said: dict[str, Any]) -> "Announcement":
     from atoll.agent.announcing import REPORTED, Announcement
 
-    reported = _split(said["report_secrets"])
+    reported = said["report_secrets"]
     for each in reported:
         if each not in (*REPORTED, "None"):
             what = f'there is no Secret "{each}" to report'
             raise CommandFailed(what, "", f"{', '.join(REPORTED)} or None", code=USAGE)
     return Announcement(
-        str(said["cluster_name"]),
-        str(said["cluster_api_endpoint"]),
-        str(said["cluster_provider"]),
-        str(said["cluster_region"]),
-        _split(said["cluster_zones"]),
-        str(said["proxy_server_address"]),
+        said["cluster_name"],
+        said["cluster_api_endpoint"],
+        said["cluster_provider"],
+        said["cluster_region"],
+        said["cluster_zones"],
+        said["proxy_server_address"],
         frozenset(reported) - {"None"},
-        str(said["cluster_namespace"]),
+        said["cluster_namespace"],
     )
-
-
-def _split(listed: object) -> tuple[str, ...]:
-    assert isinstance(listed, tuple)
-    return tuple(each.strip() for each in ",".join(listed).split(",") if each.strip())
 
 
 def named_or_own(what: str, kubeconfig: str | None, context: str | None) -> Endpoint:

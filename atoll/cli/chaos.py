@@ -13,11 +13,11 @@ import click
 from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.failing import CommandFailed, command
 from atoll.cli.instance import running
+from atoll.cli.options import Span
 from atoll.cli.output import show_data, show_table
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import administrator, find_plane
 from atoll.cli.tables import Column
-from atoll.cli.timing import Span
 from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing, Refused
 from atoll.client.transport import Unreachable

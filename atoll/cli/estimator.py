@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.options import kubeconfig_options
 from atoll.cli.printing import show
 from atoll.client.endpoint import Endpoint
 from atoll.client.kubeconfig import read_kubeconfigs, usual_files
@@ -29,12 +30,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command(help=_HELP)
 @click.option("--cluster-name", required=True, metavar="NAME", help="Its name in the plane.")
-@click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    help="Where the cluster is described [default: $KUBECONFIG, else ~/.kube/config].",
-)
-@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
+@kubeconfig_options("cluster")
 @click.option("--bind-address", default="", metavar="ADDRESS", help="Listen here [default: all].")
 @click.option(
     "--server-port",

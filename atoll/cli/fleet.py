@@ -6,8 +6,8 @@ from decimal import Decimal
 import click
 
 from atoll.cli.choosing import chosen, data_dir_option
-from atoll.cli.log_options import log_options
 from atoll.cli.notifying import notifying
+from atoll.cli.options import log_options
 from atoll.cli.output import show_table
 from atoll.cli.printing import show
 from atoll.cli.tables import Column

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import click
 
 from atoll.cli.failing import TIMEOUT, USAGE, CommandFailed
+from atoll.cli.options import Span, gates_option, kubeconfig_options, namespace_option
 from atoll.cli.output import DATA, JSON, YAML, listed, output_option, show_data
 from atoll.cli.printing import show, tell
 from atoll.cli.run import LOOPBACK
-from atoll.cli.timing import Span
 from atoll.client.kubeconfig import read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient, Wire
 from atoll.hosting import deploying, elsewhere
@@ -52,13 +52,8 @@ ON_PLANE = " on the plane"
 
 
 @click.command(help=_HELP)
-@click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    help="Where the host is described [default: $KUBECONFIG, else ~/.kube/config].",
-)
-@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
-@click.option("-n", "--namespace", default=NAMESPACE, show_default=True, help="Where it runs.")
+@kubeconfig_options("host")
+@namespace_option("-n", "--namespace", usual=NAMESPACE, about="Where it runs.")
 @click.option(
     "--plane-kubeconfig",
     metavar="FILE",
@@ -86,9 +81,7 @@ ON_PLANE = " on the plane"
 @click.option(
     "--limits", metavar="cpu=…,memory=…", help="What it may not exceed [default: memory=1Gi]."
 )
-@click.option(
-    "--feature-gates", metavar="NAME=true,...", default="", help="As those of `atoll run`."
-)
+@gates_option("As those of `atoll run`.")
 @click.option(
     "--network-policy/--no-network-policy",
     "with_network_policy",

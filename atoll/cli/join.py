@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import click
 
-from atoll.cli.describing import place_options
 from atoll.cli.failing import ERROR, USAGE, CommandFailed
+from atoll.cli.options import cluster_namespace_option, place_options
 from atoll.cli.output import show_table
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
@@ -16,7 +16,6 @@ from atoll.client.kubeconfig import Kubeconfig, read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient
 from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
-from atoll.dialects.karmada import names
 from atoll.errors import UsageError
 from atoll.members import joining
 from atoll.members.joining import Description
@@ -45,12 +44,7 @@ _COLUMNS = (Column("CONTEXT"), Column("CLUSTER"), Column("SERVER", 1), Column("W
 @click.option("--cluster-context", metavar="NAME", help="Its context [default: the current one].")
 @click.option("--all-contexts", is_flag=True, help="Join the clusters of all contexts.")
 @place_options
-@click.option(
-    "--cluster-namespace",
-    default=names.CLUSTER_NAMESPACE,
-    show_default=True,
-    help="For the account in the cluster, and for the Secrets in the plane.",
-)
+@cluster_namespace_option("For the account in the cluster, and for the Secrets in the plane.")
 @click.option("--karmada-as", default="", metavar="USER", help="In the plane, act as this user.")
 @click.option(
     "--karmada-as-group", multiple=True, metavar="GROUP", help="And as one of this group."
@@ -78,7 +72,7 @@ def join(
         name or "",
         said["cluster_provider"],
         said["cluster_region"],
-        tuple(zone.strip() for zone in ",".join(cluster_zones).split(",") if zone.strip()),
+        cluster_zones,
         namespace=said["cluster_namespace"],
     )
     if all_contexts and (name or cluster_context):

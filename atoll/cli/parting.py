@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from atoll.cli.failing import TIMEOUT, CommandFailed
+from atoll.cli.options import Span
 from atoll.cli.printing import tell
 from atoll.cli.reaching import Plane
-from atoll.cli.timing import Span
 from atoll.client.kubeconfig import read_kubeconfigs
 from atoll.client.plain import PlainClient
 from atoll.members.unjoining import Parting

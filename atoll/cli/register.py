@@ -4,14 +4,22 @@ import os
 import shlex
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
 from atoll.cli.choosing import chosen
-from atoll.cli.describing import place_options
 from atoll.cli.failing import USAGE, CommandFailed, unusable
+from atoll.cli.options import (
+    agent_namespace_option,
+    cluster_namespace_option,
+    duration_option,
+    kubeconfig_options,
+    listed,
+    place_options,
+    proxy_option,
+)
 from atoll.cli.printing import show, tell
-from atoll.cli.timing import Span
 from atoll.client.kubeconfig import Kubeconfig, read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient
 from atoll.client.private_file import write_private
@@ -40,8 +48,9 @@ atoll register … --cluster-name edge --kubeconfig edge.yaml --context edge --c
 @click.option("--token", default="", help="The token that the plane's administrator made.")
 @click.option(
     "--discovery-token-ca-cert-hash",
-    "hashes",
+    "pins",
     multiple=True,
+    callback=listed,
     metavar="sha256:HEX",
     help="Of the plane's certificate authority; with commas between several.",
 )
@@ -51,38 +60,18 @@ atoll register … --cluster-name edge --kubeconfig edge.yaml --context edge --c
     is_flag=True,
     help="Do without the hash, and believe whoever knows the token.",
 )
-@click.option(
+@duration_option(
     "--discovery-timeout",
-    type=Span(bare=True),
-    default="5s",
-    show_default=True,
-    metavar="DURATION",
-    help="How long to wait for the plane to sign for the token.",
+    "5s",
+    "How long to wait for the plane to sign for the token.",
+    bare=True,
 )
 @click.option("--cluster-name", help="Its name in the plane [default: that in the kubeconfig].")
-@click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    help="Where the cluster is described [default: $KUBECONFIG, else ~/.kube/config].",
-)
-@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
-@click.option(
-    "-n",
-    "--namespace",
-    default=names.SYSTEM_NAMESPACE,
-    show_default=True,
-    help="Where the agent lives in the cluster.",
-)
-@click.option(
-    "--cluster-namespace",
-    default=names.CLUSTER_NAMESPACE,
-    show_default=True,
-    help="Where the agent's Secrets are in the plane.",
-)
+@kubeconfig_options("cluster")
+@agent_namespace_option
+@cluster_namespace_option("Where the agent's Secrets are in the plane.")
 @place_options
-@click.option(
-    "--proxy-server-address", default="", metavar="URL", help="Through which others reach it."
-)
+@proxy_option
 @click.option(
     "--cert-expiration-seconds",
     type=click.IntRange(min=600),
@@ -106,7 +95,7 @@ atoll register … --cluster-name edge --kubeconfig edge.yaml --context edge --c
 def register(
     address: str,
     token: str,
-    hashes: tuple[str, ...],
+    pins: tuple[str, ...],
     kubeconfig: str | None,
     context: str | None,
     *,
@@ -114,9 +103,8 @@ def register(
     is_unpinned: bool,
     dry_run: bool,
     agent_kubeconfig: str | None,
-    **said: object,
+    **said: Any,
 ) -> None:
-    pins = tuple(each.strip() for each in ",".join(hashes).split(",") if each.strip())
     if not token:
         attempt = "--token, as `atoll token create` in the plane prints it"
         raise CommandFailed("a token is needed", "", attempt, code=USAGE)
@@ -124,7 +112,7 @@ def register(
         why = "without it an impostor could answer"
         attempt = "--discovery-token-ca-cert-hash, as `atoll token create` prints it"
         raise CommandFailed("a hash is needed", why, attempt, code=USAGE)
-    invitation = Invitation(address, token, pins, float(str(said["discovery_timeout"])))
+    invitation = Invitation(address, token, pins, said["discovery_timeout"])
     theirs = read_kubeconfigs(kubeconfig or usual_files(os.environ))
     name = cluster_name or _usual_name(theirs, context)
     member = PlainClient(theirs.endpoint(context, os.environ))
@@ -133,9 +121,9 @@ def register(
     in_cluster += [f"--{key}={value}" for key, value in described.items()]
     registration = Registration(
         name,
-        Housing(str(said["namespace"]), str(said["image"]), tuple(in_cluster)),
-        str(said["cluster_namespace"]),
-        int(str(said["cert_expiration_seconds"])),
+        Housing(said["namespace"], said["image"], tuple(in_cluster)),
+        said["cluster_namespace"],
+        said["cert_expiration_seconds"],
     )
     try:
         if dry_run:
@@ -159,19 +147,17 @@ def _usual_name(kubeconfig: Kubeconfig, context: str | None) -> str:
     return str(entry.fields.get("cluster") or "") if entry is not None else ""
 
 
-def _description(said: dict[str, object]) -> dict[str, str]:
-    zones = said["cluster_zones"]
-    assert isinstance(zones, tuple)
+def _description(said: dict[str, Any]) -> dict[str, str]:
     told = {
-        "cluster-provider": str(said["cluster_provider"]),
-        "cluster-region": str(said["cluster_region"]),
-        "cluster-zones": ",".join(map(str, zones)),
-        "proxy-server-address": str(said["proxy_server_address"]),
+        "cluster-provider": said["cluster_provider"],
+        "cluster-region": said["cluster_region"],
+        "cluster-zones": ",".join(said["cluster_zones"]),
+        "proxy-server-address": said["proxy_server_address"],
     }
     if said["cluster_namespace"] != names.CLUSTER_NAMESPACE:
-        told["cluster-namespace"] = str(said["cluster_namespace"])
+        told["cluster-namespace"] = said["cluster_namespace"]
     if said["namespace"] != names.SYSTEM_NAMESPACE:
-        told["karmada-kubeconfig-namespace"] = str(said["namespace"])
+        told["karmada-kubeconfig-namespace"] = said["namespace"]
     return {key: value for key, value in told.items() if value}
 
 

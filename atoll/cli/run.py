@@ -7,11 +7,16 @@ import click
 
 from atoll.cli.agent import named_or_own
 from atoll.cli.choosing import check_gates
-from atoll.cli.estimating import estimator_options
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.cli.log_options import log_options
-from atoll.cli.timing import Span, times_options
-from atoll.cli.tracing_options import tracing_options
+from atoll.cli.options import (
+    duration_option,
+    estimator_options,
+    gates_option,
+    log_options,
+    namespace_option,
+    times_options,
+    tracing_options,
+)
 from atoll.client.endpoint import Endpoint
 from atoll.config import EstimatorChoice, LogChoice, Times, TracingChoice
 from atoll.hosting.leading import USUAL_LEASE_TIMES, LeaseTimes
@@ -46,56 +51,36 @@ _PORT = 8443
     type=click.IntRange(1, 65535),
     help=f"Listen here [default: that of --serve-at, else {_PORT}].",
 )
-@click.option(
+@namespace_option(
     "--namespace",
-    default="atoll-system",
-    show_default=True,
-    help="Where it keeps what is its own: certificates, and who leads.",
+    usual="atoll-system",
+    about="Where it keeps what is its own: certificates, and who leads.",
 )
 @click.option(
     "--leader-elect/--no-leader-elect",
     default=True,
     help="Whether others may run too, of whom one leads [default: they may].",
 )
-@click.option(
+@duration_option(
     "--lease-duration",
-    type=Span(lasting=True),
-    default=f"{USUAL_LEASE_TIMES.duration_s:g}s",
-    show_default=True,
-    metavar="DURATION",
-    help="How long one who leads and is not heard of any more is waited for.",
+    f"{USUAL_LEASE_TIMES.duration_s:g}s",
+    "How long one who leads and is not heard of any more is waited for.",
+    lasting=True,
 )
-@click.option(
+@duration_option(
     "--renew-deadline",
-    type=Span(lasting=True),
-    default=f"{USUAL_LEASE_TIMES.renew_deadline_s:g}s",
-    show_default=True,
-    metavar="DURATION",
-    help="How long one who leads tries to say so again before it gives up.",
+    f"{USUAL_LEASE_TIMES.renew_deadline_s:g}s",
+    "How long one who leads tries to say so again before it gives up.",
+    lasting=True,
 )
-@click.option(
-    "--retry-period",
-    type=Span(lasting=True),
-    default=f"{USUAL_LEASE_TIMES.retry_s:g}s",
-    show_default=True,
-    metavar="DURATION",
-    help="How often.",
-)
-@click.option(
+@duration_option("--retry-period", f"{USUAL_LEASE_TIMES.retry_s:g}s", "How often.", lasting=True)
+@duration_option(
     "--shutdown-delay",
-    type=Span(),
-    default="5s",
-    show_default=True,
-    metavar="DURATION",
-    help="How long one that is told to end, and is no longer ready, still serves: others learn of"
-    " it meanwhile.",
+    "5s",
+    "How long one that is told to end, and is no longer ready, still serves: others learn of it"
+    " meanwhile.",
 )
-@click.option(
-    "--feature-gates",
-    metavar="NAME=true,...",
-    default="",
-    help="Open or close feature gates, by Karmada's names.",
-)
+@gates_option("Open or close feature gates, by Karmada's names.")
 @times_options
 @log_options
 @tracing_options("atoll")

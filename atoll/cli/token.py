@@ -5,11 +5,11 @@ from urllib.parse import urlsplit
 import click
 
 from atoll.cli.failing import CommandFailed
+from atoll.cli.options import duration_option, listed
 from atoll.cli.output import show_table
 from atoll.cli.printing import seconds, show
 from atoll.cli.reaching import Plane, plane_options
 from atoll.cli.tables import Column
-from atoll.cli.timing import Span
 from atoll.effects import system_now
 from atoll.members import tokens
 from atoll.members.tokens import GROUP, USAGES, Token
@@ -37,17 +37,14 @@ def token() -> None:
 
 
 @token.command(help="Make a token and print it, or the whole command that uses it.")
-@click.option(
-    "--ttl",
-    type=Span(),
-    metavar="DURATION",
-    default="24h",
-    show_default=True,
-    help="How long it is good for; 0: until it is deleted.",
-)
+@duration_option("--ttl", "24h", "How long it is good for; 0: until it is deleted.")
 @click.option("--description", default="", help="What it is for.")
-@click.option("--groups", multiple=True, default=[GROUP], help="To which its bearer belongs.")
-@click.option("--usages", multiple=True, default=USAGES, help="What it may be used for.")
+@click.option(
+    "--groups", multiple=True, callback=listed, default=[GROUP], help="To which its bearer belongs."
+)
+@click.option(
+    "--usages", multiple=True, callback=listed, default=USAGES, help="What it may be used for."
+)
 @click.option(
     "--print-register-command", is_flag=True, help="Print the command that registers a cluster."
 )
@@ -67,8 +64,8 @@ def create(
         plane.client,
         system_now(),
         ttl,
-        usages=_split(usages),
-        groups=_split(groups),
+        usages=usages,
+        groups=groups,
         description=description,
     )
     show(command.format(token=made) if command else str(made))
@@ -86,10 +83,6 @@ def list_(plane: Plane) -> None:
 def delete(plane: Plane, written: tuple[str, ...]) -> None:
     for each in written:
         show(f'bootstrap token "{tokens.delete(plane.client, each)}" deleted')
-
-
-def _split(listed: tuple[str, ...]) -> list[str]:
-    return [each.strip() for each in ",".join(listed).split(",") if each.strip()]
 
 
 def _row(each: Token) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ import click
 from atoll.cli.amounts import count_of
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.install import ON_PLANE, plane_reached, reached
+from atoll.cli.options import Span, kubeconfig_options, namespace_option
 from atoll.cli.printing import show, tell
-from atoll.cli.timing import Span
 from atoll.client.kubeconfig import usual_files
 from atoll.client.plain import PlainClient
 from atoll.hosting import removing
@@ -36,13 +36,8 @@ atoll uninstall --kubeconfig ~/.kube/host --purge --yes
 
 
 @click.command(help=_HELP)
-@click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    help="Where the host is described [default: $KUBECONFIG, else ~/.kube/config].",
-)
-@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
-@click.option("-n", "--namespace", default=NAMESPACE, show_default=True, help="Where it runs.")
+@kubeconfig_options("host")
+@namespace_option("-n", "--namespace", usual=NAMESPACE, about="Where it runs.")
 @click.option(
     "--plane-kubeconfig",
     metavar="FILE",

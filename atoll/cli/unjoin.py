@@ -5,10 +5,10 @@ import time
 import click
 
 from atoll.cli.completing import complete_clusters
+from atoll.cli.options import cluster_namespace_option
 from atoll.cli.parting import confirm, parting_options, tell_parting, way_to
 from atoll.cli.printing import show
 from atoll.cli.reaching import Plane, plane_options
-from atoll.dialects.karmada import names
 from atoll.members import unjoining
 from atoll.members.unjoining import Wish
 
@@ -36,12 +36,7 @@ atoll unjoin prod --force
     metavar="CONTEXT",
     help="Its context [default: the one called NAME, else the current one].",
 )
-@click.option(
-    "--cluster-namespace",
-    default=names.CLUSTER_NAMESPACE,
-    show_default=True,
-    help="Where its account and Secrets are.",
-)
+@cluster_namespace_option("Where its account and Secrets are.")
 @parting_options("the plane")
 @plane_options
 def unjoin(

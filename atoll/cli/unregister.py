@@ -6,10 +6,10 @@ import click
 
 from atoll.cli.choosing import chosen
 from atoll.cli.completing import complete_clusters
+from atoll.cli.options import agent_namespace_option, cluster_namespace_option
 from atoll.cli.parting import confirm, parting_options, tell_parting, way_to
 from atoll.cli.printing import show
 from atoll.cli.reaching import Plane, plane_options
-from atoll.dialects.karmada import names
 from atoll.effects import system_now
 from atoll.members import unregistering
 from atoll.members.unjoining import Wish
@@ -35,19 +35,8 @@ atoll unregister edge --force
 @click.option(
     "--cluster-context", metavar="CONTEXT", help="Its context [default: the current one]."
 )
-@click.option(
-    "-n",
-    "--namespace",
-    default=names.SYSTEM_NAMESPACE,
-    show_default=True,
-    help="Where the agent lives in the cluster.",
-)
-@click.option(
-    "--cluster-namespace",
-    default=names.CLUSTER_NAMESPACE,
-    show_default=True,
-    help="Where its Secrets are in the plane.",
-)
+@agent_namespace_option
+@cluster_namespace_option("Where its Secrets are in the plane.")
 @parting_options("the agent and the plane")
 @plane_options
 def unregister(

@@ -16,24 +16,23 @@ from pathlib import Path
 import click
 
 import atoll
-from atoll.cli.auditing import audit_options
 from atoll.cli.choosing import chosen, data_dir_option
-from atoll.cli.estimating import estimator_options
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, running
-from atoll.cli.limiting import request_options
-from atoll.cli.log_options import log_options
+from atoll.cli.options import (
+    audit_options,
+    estimator_options,
+    gates_option,
+    log_options,
+    request_options,
+    times_options,
+    tracing_options,
+)
 from atoll.cli.printing import show, tell
 from atoll.cli.readiness import say_ready
 from atoll.cli.serving import Order, program
-from atoll.cli.timing import times_options
-from atoll.cli.tracing_options import tracing_options
 from atoll.config import (
-    NO_AUDIT,
-    NO_ESTIMATORS,
-    USUAL_LOGGING,
-    USUAL_REQUESTS,
-    USUAL_TIMES,
+    NO_TRACING,
     AuditChoice,
     Config,
     EstimatorChoice,
@@ -59,12 +58,7 @@ GATES_MAX = 16
     metavar="PRESET|FILE",
     help="Bring simulated member clusters, kept from then on; see: atoll fleet list",
 )
-@click.option(
-    "--feature-gates",
-    metavar="NAME=true,...",
-    default="",
-    help="Open or close feature gates, by Karmada's names, as long as this server runs.",
-)
+@gates_option("Open or close feature gates, by Karmada's names, as long as this server runs.")
 @times_options
 @estimator_options
 @audit_options
@@ -150,11 +144,10 @@ def _say_running(config: Config, note: Note) -> None:
             f'without the fleet "{config.fleet}"',
             command(config, "down"),
         )
-    usual = config.times == USUAL_TIMES and config.estimators == NO_ESTIMATORS
-    usual = usual and config.audit == NO_AUDIT and config.requests == USUAL_REQUESTS
-    usual = usual and config.gates is None and config.logs == USUAL_LOGGING
-    usual = usual and not config.tracing.is_said
-    if config.feature_gates or not usual:
+    # What OpenTelemetry's variables say is the same for the one that runs.
+    asked = config if config.tracing.is_said else replace(config, tracing=NO_TRACING)
+    usual = Config(config.data_dir, config.host, config.port, config.is_default, config.fleet)
+    if asked != usual:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
             "so its feature gates, times, estimators, log, traces, audit, limits and gates cannot"

@@ -7,7 +7,7 @@ import click
 import pytest
 from running import Shell
 
-from atoll.cli.auditing import audit_options
+from atoll.cli.options import audit_options
 from atoll.config import AuditChoice
 
 POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n"

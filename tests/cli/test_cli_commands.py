@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from running import Shell
 
 from atoll import __version__
-from atoll.cli.timing import flag, times_options
+from atoll.cli.options import flag, times_options
 from atoll.config import Config, Times, read_config
 
 SPANS = st.floats(min_value=0.001, max_value=100_000)

@@ -7,7 +7,7 @@ import click
 import pytest
 from running import Shell
 
-from atoll.cli.estimating import estimator_options
+from atoll.cli.options import estimator_options
 from atoll.config import EstimatorChoice
 
 HERE = Path(__file__).resolve()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from running import Shell
 
 from atoll.cli import logs
-from atoll.cli.log_options import FORMS
+from atoll.cli.options import LOG_FORMATS as FORMS
 from atoll.model.action import Ref
 
 NAMES = st.sampled_from(["cluster", "err", "msg", "level", "binding"])

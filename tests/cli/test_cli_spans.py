@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from atoll.cli.timing import Span
+from atoll.cli.options import Span
 
 
 @pytest.mark.parametrize(
