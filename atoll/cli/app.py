@@ -11,8 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from atoll import __version__
-from atoll.cli.ending import exit_code
-from atoll.cli.failing import INTERRUPTED
+from atoll.cli.failing import INTERRUPTED, exit_code
 from atoll.cli.printing import tell, tell_error
 
 # In the order in which a user meets them.
@@ -25,11 +24,11 @@ COMMANDS = {
     "get": "atoll.cli.get",
     "why": "atoll.cli.why",
     "join": "atoll.cli.join",
-    "unjoin": "atoll.cli.unjoin",
+    "unjoin": "atoll.cli.leaving",
     "token": "atoll.cli.token",
     "register": "atoll.cli.register",
     "agent": "atoll.cli.agent",
-    "unregister": "atoll.cli.unregister",
+    "unregister": "atoll.cli.leaving",
     "cordon": "atoll.cli.taint",
     "uncordon": "atoll.cli.taint",
     "taint": "atoll.cli.taint",

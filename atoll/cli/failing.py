@@ -3,9 +3,13 @@
 0 done   1 error   2 wrong usage   124 out of time   130 interrupted
 """
 
+import os
 import shlex
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from atoll.cli.printing import CannotWrite, tell_error
 from atoll.config import Config
 from atoll.errors import AtollError
 
@@ -41,3 +45,24 @@ def unusable(config: Config, error: OSError) -> CommandFailed:
         f"{where}: {reason}" if Path(where) != config.data_dir else reason,
         "atoll up --data-dir DIR, with a directory that you may write to",
     )
+
+
+def exit_code(work: Callable[[], int]) -> int:
+    """Do it, tell the user why it could not be done, and give the code to end with."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever called us, who so wants to hear nothing
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
+    try:
+        return work()
+    except CommandFailed as error:
+        tell_error(str(error))
+        return error.code
+    except BrokenPipeError:
+        # Whoever read our output has enough. Python must not try to flush it at exit.
+        sys.stdout = None
+        return ERROR
+    except AtollError as error:
+        if isinstance(error, CannotWrite):
+            sys.stdout = None  # as above
+        tell_error(str(error))
+        return ERROR

@@ -7,7 +7,7 @@ from functools import partial
 def main(written: str) -> int:
     """Carry out an order, and give the code to end with."""
     try:
-        from atoll.cli.ending import exit_code
+        from atoll.cli.failing import exit_code
         from atoll.cli.serving import read_order, serve
 
         return exit_code(partial(serve, read_order(written)))

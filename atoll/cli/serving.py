@@ -7,7 +7,7 @@ foreground it tells the user.
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ import atoll
 from atoll.cli.failing import CommandFailed, command, unusable
 from atoll.cli.instance import Note, claim, write_note
 from atoll.cli.notifying import notifying
+from atoll.cli.printing import done, seconds, show, size, tell
 from atoll.config import Config
 from atoll.errors import Damaged, NotDurable
 from atoll.runtime.programs import own_program
@@ -62,8 +63,6 @@ def serve(order: Order) -> int:
 
 
 def _say_ready(order: Order, facts: dict[str, Any]) -> None:
-    from atoll.cli.readiness import say_ready
-
     say_ready(order.config, facts, time.monotonic() - order.begun, stop="Ctrl-C")
 
 
@@ -100,3 +99,29 @@ def _be_server(config: Config, on_ready: Callable[[dict[str, Any]], None]) -> No
     finally:
         config.state_file.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+NAMES_SHOWN = 8
+
+
+def say_ready(config: Config, facts: dict[str, Any], took_s: float, stop: str) -> None:
+    if facts["busyPort"] is not None:
+        tell(f" ! port {facts['busyPort']} is taken by another program; using another one")
+    tell(done("store", facts["found"]))
+    tell(done("api server", facts["url"]))
+    if facts["members"]:
+        count, names = len(facts["members"]), _listed(facts["members"])
+        tell(done("fleet", f"{count} simulated clusters: {names}"))
+    if facts["late"]:
+        tell(f" ! not ready yet: {_listed(facts['late'])}; see: {command(config, 'status')}")
+    memory = size(facts["memoryBytes"])
+    show(f"Ready in {seconds(took_s)} · {memory} · data in {config.data_dir} · stop: {stop}")
+    path = command(config, "kubeconfig path")
+    what = "clusters" if facts["members"] else "namespaces"
+    show(f"Next: export KUBECONFIG=$({path}) && kubectl get {what}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a line; of very many, the first."""
+    rest = len(names) - NAMES_SHOWN
+    return ", ".join([*names[:NAMES_SHOWN], *([f"and {rest} more"] if rest > 0 else [])])

@@ -29,8 +29,7 @@ from atoll.cli.options import (
     tracing_options,
 )
 from atoll.cli.printing import show, tell
-from atoll.cli.readiness import say_ready
-from atoll.cli.serving import Order, program
+from atoll.cli.serving import Order, program, say_ready
 from atoll.config import (
     NO_TRACING,
     AuditChoice,

@@ -265,7 +265,7 @@ def test_short_commands_import_nothing_heavy(words: list[str], shell: Shell) -> 
     ("module", "heavy"),
     [
         pytest.param(
-            "atoll.cli.serving, atoll.cli.readiness, atoll.cli.logs",
+            "atoll.cli.serving, atoll.cli.logs",
             ("click", "cryptography", "asyncio"),
             id="the program of a server",
         ),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from atoll.cli.taints import read_changes
+from atoll.cli.taint import read_changes
 from atoll.errors import UsageError
 
 OLD = [{"key": "a", "value": "1", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]
