@@ -34,12 +34,13 @@ from atoll.main import Plane, run
 from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.runtime.memory import settle_memory
-from atoll.simulated.member import Member, build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.record import Event
 from atoll.store.store import Store
 from bench.arithmetic import percentile
 from bench.propagation import deployment
+from simulation.link import LinkedMember, build
 
 ADMINISTRATOR = Peer("bench", (MASTERS,))
 CLUSTERS = Collection("cluster.karmada.io/v1alpha1", "Cluster", "clusters", namespaced=False)
@@ -87,7 +88,7 @@ class Measured:
 class Arrivals:
     """Tells when all good members have something."""
 
-    def __init__(self, members: Sequence[Member]) -> None:
+    def __init__(self, members: Sequence[LinkedMember]) -> None:
         self._missing: dict[str, int] = {}
         self._all = asyncio.Event()
         self._count = len(members)
@@ -122,12 +123,12 @@ class Scene:
 
     user: ApiClient
     hub: Hub
-    good: list[Member]
-    hanging: list[Member]
-    flapping: list[Member]
+    good: list[LinkedMember]
+    hanging: list[LinkedMember]
+    flapping: list[LinkedMember]
 
     @property
-    def all(self) -> list[Member]:
+    def all(self) -> list[LinkedMember]:
         return [*self.good, *self.hanging, *self.flapping]
 
 
@@ -217,7 +218,7 @@ async def trouble(it: Scene) -> AsyncIterator[None]:
     await _until(lambda: _is_well(it))
 
 
-async def _flap(member: Member, pause_s: float) -> None:
+async def _flap(member: LinkedMember, pause_s: float) -> None:
     while True:
         member.kill()
         await asyncio.sleep(pause_s)

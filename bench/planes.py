@@ -32,13 +32,14 @@ from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, run
 from atoll.model.action import Object
 from atoll.runtime.children import Children
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from bench.processes import usage
 from bench.requests import Written, writes, written
 from simulation.enrolling import enrol
+from simulation.link import build
 
 ADMINISTRATOR = Peer("bench", (MASTERS,))
 PLANE, EVENTS, MEMBERS = "plane", "events", "members"

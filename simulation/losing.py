@@ -22,11 +22,12 @@ from atoll.dialects.karmada import names
 from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Pace
-from atoll.simulated.member import Member, build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
 from simulation.converged import Scene
+from simulation.link import LinkedMember, build
 from simulation.network import Sky
 from simulation.objects import (
     CLUSTERS,
@@ -57,7 +58,7 @@ class Losses:
     """What happened, and that no copy went for nothing."""
 
     world: World
-    members: dict[str, Member]
+    members: dict[str, LinkedMember]
     lost: int = 0
     begun: int = 0
     removed: int = 0

@@ -25,7 +25,7 @@ from atoll.model.action import Object
 from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Pace
-from atoll.simulated.member import Member, build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from atoll.tracing.span import Span
@@ -33,6 +33,7 @@ from atoll.tracing.tracer import Tracer
 from simulation import ordinals
 from simulation.converged import Scene
 from simulation.enrolling import enrol
+from simulation.link import LinkedMember, build
 from simulation.network import Network, Sky
 from simulation.objects import (
     CONFIGMAPS,
@@ -66,7 +67,7 @@ class Pipeline:
 
     world: World
     effects: Effects
-    members: dict[str, Member]
+    members: dict[str, LinkedMember]
     promises: Promises
     log: MemoryLog
     sky: Sky
@@ -122,7 +123,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def _settle_foreigners(members: dict[str, Member]) -> None:
+async def _settle_foreigners(members: dict[str, LinkedMember]) -> None:
     """Give members things that are not ours; one has the name of a template."""
     for name, member in members.items():
         api = ApiClient(member.transport)
@@ -277,7 +278,7 @@ def _reach(it: Pipeline, cluster: Object, _secret: Object | None) -> Transport:
     return _through(it, name, it.members[name].transport)
 
 
-async def _join(it: Pipeline, hub: Hub, member: Member) -> None:
+async def _join(it: Pipeline, hub: Hub, member: LinkedMember) -> None:
     """Let a member in when it is its time."""
     await asyncio.sleep(it.joins[member.name] - _now())
     labels = {"tier": it.effects.chance.of("tiers").choice(TIERS)}

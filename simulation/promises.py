@@ -7,7 +7,7 @@ elsewhere. What the controllers know, and how, is not known here.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -44,7 +44,7 @@ Key = tuple[str, str]  # a kind, and namespace/name
 class Promises:
     """Follows the plane, life after life, and its members."""
 
-    def __init__(self, world: World, members: dict[str, Member]) -> None:
+    def __init__(self, world: World, members: Mapping[str, Member]) -> None:
         self._world = world
         self._members = members
         self._plane: Store | None = None

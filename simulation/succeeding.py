@@ -27,11 +27,12 @@ from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.fleets import Pool
-from atoll.simulated.member import Member, build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.record import Event
 from atoll.store.store import Store
 from simulation.electing import ADMIN, Contender, Road, Tally
+from simulation.link import LinkedMember, build
 from simulation.objects import (
     CLUSTERS,
     DEFAULT,
@@ -71,7 +72,7 @@ class Succession(Tally):
 class Leader(Contender):
     """One who runs all controllers while it leads."""
 
-    members: dict[str, Member] = field(default_factory=dict)
+    members: dict[str, LinkedMember] = field(default_factory=dict)
 
     async def work(self, road: Road, draws: Random, term: Term) -> None:
         self.tally.terms += 1
@@ -143,7 +144,7 @@ async def _change(api: ApiClient, draws: Random, virtual_s: float) -> None:
             await api.replace(DEPLOYMENTS, sized(wire, draws.randint(1, 5)))
 
 
-async def _settle(store: Store, members: dict[str, Member]) -> None:
+async def _settle(store: Store, members: dict[str, LinkedMember]) -> None:
     clock = asyncio.get_running_loop().time
     begun = clock()
     while left := _differences(store, members):
@@ -151,7 +152,7 @@ async def _settle(store: Store, members: dict[str, Member]) -> None:
         await asyncio.sleep(5.0)
 
 
-def _differences(store: Store, members: dict[str, Member]) -> list[str]:
+def _differences(store: Store, members: dict[str, LinkedMember]) -> list[str]:
     return [
         f"{name} in {member.name}"
         for name in WORKLOADS

@@ -6,7 +6,7 @@ often where others are missing.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -58,7 +58,7 @@ class User:
     world: World
     api: ApiClient
     draws: Random
-    members: dict[str, Member]
+    members: Mapping[str, Member]
     promises: Promises
     habits: Habits
 

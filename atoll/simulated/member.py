@@ -14,6 +14,7 @@ from atoll.apiserver.assembly import Assembly, Service, assemble
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.resource import Branch
 from atoll.client.inprocess import InProcess
+from atoll.client.transport import Transport
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.runtime.supervisor import Supervisor
@@ -21,7 +22,6 @@ from atoll.simulated.budgets import Budgets
 from atoll.simulated.commands import PodCommands
 from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Keeper, Pace
-from atoll.simulated.link import Link
 from atoll.simulated.logs import PodLogs
 from atoll.simulated.nodes import FLEET, fleet_nodes
 from atoll.simulated.upsets import fill, find_node, lose_node
@@ -42,7 +42,7 @@ class Member:
     server: Assembly
     keeper: Keeper
     budgets: Budgets
-    transport: Link
+    transport: Transport
     fleet: tuple[Pool, ...]
 
     @property
@@ -56,18 +56,6 @@ class Member:
         await self.server.start()
         await self.keeper.load(fleet_nodes(self.fleet, self.server.api.timestamp()))
         self.budgets.load()
-
-    def kill(self) -> None:
-        """From now on nobody reaches it: requests and watches fail. It goes on by itself."""
-        self.transport.cut()
-
-    def heal(self) -> None:
-        """It is reached again, at full speed."""
-        self.transport.heal()
-
-    def slow(self, seconds: float) -> None:
-        """Every answer takes this much longer."""
-        self.transport.slow(seconds)
 
     async def fill(self, share: float) -> None:
         """Have this share of every node used, by pods made for it; 0 takes those away."""
@@ -101,7 +89,7 @@ def build(
     budgets = Budgets(server.api, keeper.hosts.census)
     store.listen(keeper.follow)
     store.listen(budgets.follow)
-    transport = Link(name, InProcess(server.handle, ADMINISTRATOR), effects.now)
+    transport = InProcess(server.handle, ADMINISTRATOR)
     return Member(name, effects, store, server, keeper, budgets, transport, tuple(fleet))
 
 

@@ -17,10 +17,11 @@ from atoll.control.running import controlling
 from atoll.effects import system_effects
 from atoll.exchange import Request, Response
 from atoll.model.action import Ref
-from atoll.simulated.member import Member, build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.tracing.tracer import Tracer
 from simulation.enrolling import enrol
+from simulation.link import LinkedMember, build
 
 FAR = Ref(CLUSTER, "Cluster", "", "far")
 SILENT = replace(
@@ -48,7 +49,7 @@ class Far:
     """A plane with a Cluster that pulls, the cluster itself, and no agent yet."""
 
     it: Whole
-    member: Member
+    member: LinkedMember
     plane: Transport
 
     def agent(

@@ -13,8 +13,9 @@ from atoll.control.hub import BINDING, WORK
 from atoll.dialects.karmada import names
 from atoll.effects import system_effects
 from atoll.model.action import Ref
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
+from simulation.link import build
 
 Wire = dict[str, Any]
 

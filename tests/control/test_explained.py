@@ -16,8 +16,9 @@ from atoll.dialects.prices import API_VERSION
 from atoll.effects import system_effects
 from atoll.model.action import Ref
 from atoll.model.price import NANO, Price
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
+from simulation.link import build
 
 WEB = Ref(BINDING, "ResourceBinding", "default", "nginx-deployment")
 

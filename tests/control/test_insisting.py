@@ -20,9 +20,11 @@ from atoll.control.insisting import insist
 from atoll.control.running import controlling
 from atoll.exchange import Request, Response
 from atoll.main import build, run
-from atoll.simulated import member as members
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from simulation.enrolling import enrol
+from simulation.link import LinkedMember
+from simulation.link import build as build_member
 from simulation.world import World, simulate
 
 CRDS = Collection(
@@ -124,7 +126,7 @@ async def eventually(holds: Callable[[], object]) -> None:
             await asyncio.sleep(0.5)
 
 
-async def life_of_a_kind(hub: Hub, user: ApiClient, member: members.Member) -> None:
+async def life_of_a_kind(hub: Hub, user: ApiClient, member: LinkedMember) -> None:
     """A kind is defined and sent to a member, and then an object of it."""
     plane = hub.plane
     await eventually(lambda: hub.cluster("m1"))
@@ -144,10 +146,10 @@ async def life_of_a_kind(hub: Hub, user: ApiClient, member: members.Member) -> N
 def test_all_begins_and_goes_on_behind_unsteady_ways(seed: int) -> None:
     async def main(world: World) -> int:
         effects = world.effects("hub")
-        plane, member = build(effects, MemoryLog()), members.build("m1", world.effects("m1"))
+        plane, member = build(effects, MemoryLog()), build_member("m1", world.effects("m1"))
         async with AsyncExitStack() as stack:
             await run(plane, effects, stack)
-            await stack.enter_async_context(members.running(member))
+            await stack.enter_async_context(running(member))
             inside = InProcess(plane.server.handle, ADMINISTRATOR)
             way, there = Unsteady(inside, seed), Unsteady(member.transport, seed + 100)
             hub = await stack.enter_async_context(

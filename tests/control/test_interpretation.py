@@ -16,8 +16,9 @@ from atoll.control.site import Site
 from atoll.effects import system_effects
 from atoll.model.action import Ref
 from atoll.runtime.children import Children
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
+from simulation.link import build
 
 GROUP = "shops.example.io"
 STALL = Ref(f"{GROUP}/v1", "Stall", "default", "fruit")

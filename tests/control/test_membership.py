@@ -18,8 +18,10 @@ from atoll.dialects.kubernetes import conditions
 from atoll.main import build, run
 from atoll.members.ways import endpoint
 from atoll.model.action import Ref
-from atoll.simulated import member as members
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
+from simulation.link import LinkedMember
+from simulation.link import build as build_member
 from simulation.world import World, simulate
 
 CLUSTERS = Collection(CLUSTER, "Cluster", "clusters", namespaced=False)
@@ -107,7 +109,7 @@ def test_the_only_place_of_something_can_be_removed_and_come_back() -> None:
 
 @asynccontextmanager
 async def plane_with(
-    world: World, member: members.Member, ways: list[str]
+    world: World, member: LinkedMember, ways: list[str]
 ) -> AsyncIterator[tuple[Hub, ApiClient]]:
     """A plane that reads Clusters as in production, and notes which ways it takes to a member."""
     effects = world.effects("hub")
@@ -120,7 +122,7 @@ async def plane_with(
 
     async with AsyncExitStack() as stack:
         await run(plane, effects, stack)
-        await stack.enter_async_context(members.running(member))
+        await stack.enter_async_context(running(member))
         inside = InProcess(plane.server.handle, ADMINISTRATOR)
         hub = await stack.enter_async_context(controlling(inside, effects, reach=reach))
         yield hub, ApiClient(inside)
@@ -130,7 +132,7 @@ def lived(tell: Callable[[Hub, ApiClient, list[str]], Awaitable[None]]) -> None:
     """A story of one member, in virtual time."""
 
     async def main(world: World) -> None:
-        member, ways = members.build("m1", world.effects("m1")), list[str]()
+        member, ways = build_member("m1", world.effects("m1")), list[str]()
         async with plane_with(world, member, ways) as (hub, user):
             await tell(hub, user, ways)
 

@@ -16,8 +16,9 @@ from atoll.control.hub import POLICY
 from atoll.effects import system_effects
 from atoll.exchange import Request, Response
 from atoll.model.action import Ref
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
+from simulation.link import build
 
 POLICY_REF = Ref(POLICY, "PropagationPolicy", "default", "nginx")
 APP = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/app-deployment"

@@ -27,8 +27,9 @@ from atoll.dialects.karmada.preemption_notes import GAVE_WAY, PREEMPTS
 from atoll.effects import system_effects
 from atoll.exchange import Request, Response
 from atoll.model.action import Ref
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
+from simulation.link import build
 
 DEPLOYMENT = Ref("apps/v1", "Deployment", "default")
 GATE = "PriorityBasedScheduling=true"

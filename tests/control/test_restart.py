@@ -16,9 +16,10 @@ from whole import plane_over
 from atoll.control.hub import BINDING, WORK
 from atoll.effects import system_effects
 from atoll.model.action import Ref
-from atoll.simulated.member import Member, build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.sqlite import SqliteLog
+from simulation.link import LinkedMember, build
 
 MEMBERS = ("m1", "m2", "m3")
 COUNT = 12
@@ -32,7 +33,7 @@ asyncio.run(live(Path(sys.argv[1])))
 """
 
 
-def members_over(directory: Path) -> dict[str, Member]:
+def members_over(directory: Path) -> dict[str, LinkedMember]:
     effects = system_effects()
     return {name: build(name, effects, log=SqliteLog(directory / f"{name}.db")) for name in MEMBERS}
 
@@ -52,7 +53,7 @@ async def live(directory: Path) -> None:
         await asyncio.Event().wait()
 
 
-def in_members(members: dict[str, Member]) -> dict[tuple[str, str], str]:
+def in_members(members: dict[str, LinkedMember]) -> dict[tuple[str, str], str]:
     """The uid of everything of ours, by cluster and name."""
     found: dict[tuple[str, str], str] = {}
     for name, member in members.items():

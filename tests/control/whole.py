@@ -23,12 +23,13 @@ from atoll.members.ways import Reach
 from atoll.model.action import PLANE, Object, Ref
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.scheduling.setting import Setting
-from atoll.simulated.member import Member, build, running
+from atoll.simulated.member import running
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from atoll.tracing.tracer import Tracer
 from simulation.enrolling import enrol
+from simulation.link import LinkedMember, build
 
 ADMINISTRATOR = Peer("admin", (MASTERS,))
 QUICK = Times(
@@ -39,7 +40,7 @@ QUICK = Times(
 """For tests, so that what becomes of clusters is believed while one looks."""
 
 
-def by_name(members: Mapping[str, Member]) -> Reach:
+def by_name(members: Mapping[str, LinkedMember]) -> Reach:
     """The ways to members in this process, whatever their Clusters say of addresses."""
 
     def reach(cluster: Object, _secret: Object | None) -> Transport:
@@ -51,7 +52,7 @@ def by_name(members: Mapping[str, Member]) -> Reach:
 @dataclass
 class Whole:
     hub: Hub
-    members: dict[str, Member]
+    members: dict[str, LinkedMember]
 
     @property
     def api(self) -> ApiClient:
@@ -115,7 +116,7 @@ async def served(log: Log, effects: Effects) -> AsyncIterator[InProcess]:
 
 @asynccontextmanager
 async def plane_over(
-    members: dict[str, Member],
+    members: dict[str, LinkedMember],
     log: Log,
     effects: Effects,
     gates: str = "",

@@ -25,7 +25,8 @@ from atoll.exchange import Peer, Request, Response
 from atoll.members.columns import Columns
 from atoll.members.following import Observation
 from atoll.members.reading import read_node, read_pod
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
+from simulation.link import build
 
 Object = dict[str, Any]
 RECORDED = json.loads((Path(__file__).parent / "answered.json").read_text())

@@ -13,7 +13,8 @@ from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.housekeeping.accounts import filled, plan
 from atoll.apiserver.housekeeping.bootstrap import BOOTSTRAP_NAMESPACES
 from atoll.effects import Chance, Effects
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
+from simulation.link import build
 
 SIGNING = Signing.by_chance(Chance("a server"))
 ROBOT = Account("here", "robot", "uid-1")

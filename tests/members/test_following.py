@@ -17,8 +17,8 @@ from atoll.exchange import Peer, Request, Response
 from atoll.main import build, run
 from atoll.members.following import NODES, PODS, Observation
 from atoll.runtime.children import Children
-from atoll.simulated.link import Link
 from atoll.store.memory import MemoryLog
+from simulation.link import Link
 
 GONE = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
 

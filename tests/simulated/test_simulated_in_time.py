@@ -9,7 +9,8 @@ from simulated_talk import APPS, BATCH, JSON, ask, job, settled, workload
 from atoll.client.transport import Unreachable, closing
 from atoll.exchange import Request
 from atoll.simulated.keeping import Pace
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
+from simulation.link import build
 from simulation.world import simulate
 
 PATH = f"{APPS}deployments"

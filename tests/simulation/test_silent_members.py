@@ -23,9 +23,10 @@ from atoll.exchange import Peer
 from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
-from atoll.simulated.member import Member, build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from simulation.link import LinkedMember, build
 from simulation.objects import CLUSTERS, DEFAULT, DEPLOYMENTS, POLICIES, template
 from simulation.world import World, simulate
 
@@ -60,7 +61,7 @@ def cluster(name: str) -> dict[str, Any]:
     return {**kind, "metadata": {"name": name}, "spec": {"syncMode": "Push"}}
 
 
-async def flap(member: Member) -> None:
+async def flap(member: LinkedMember) -> None:
     while True:
         member.kill()
         await asyncio.sleep(1.7)
@@ -102,7 +103,7 @@ async def lived(world: World, *, trouble: bool) -> dict[str, float]:
     return found
 
 
-async def applied(user: ApiClient, good: list[Member]) -> dict[str, float]:
+async def applied(user: ApiClient, good: list[LinkedMember]) -> dict[str, float]:
     clock = asyncio.get_running_loop().time
     found: dict[str, float] = {}
     for number in range(APPLIED):

@@ -1,4 +1,4 @@
-"""The way to a member: a transport that can be cut and slowed down, for as long as one likes.
+"""Simulated members whose way can be cut and slowed down, for as long as one likes.
 
 A cut is what a caller sees of a cluster that is gone or unreachable: requests on the way and open
 streams end with Unreachable, and whether a request on the way took effect is not told. The member
@@ -8,11 +8,15 @@ itself goes on behind the cut. Nobody waits for an answer for ever, as over the 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from typing import Any
 
 from atoll.client.transport import Transport, Unreachable, closing
+from atoll.effects import Effects
 from atoll.exchange import Request, Response
+from atoll.simulated import member
+from atoll.simulated.member import Member
 
 ANSWER_WITHIN_S = 60.0
 
@@ -104,3 +108,29 @@ class _Stream:
     async def aclose(self) -> None:
         async with closing(self._inner):
             pass
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedMember(Member):
+    """A member that is reached by a link."""
+
+    transport: Link
+
+    def kill(self) -> None:
+        """From now on nobody reaches it: requests and watches fail. It goes on by itself."""
+        self.transport.cut()
+
+    def heal(self) -> None:
+        """It is reached again, at full speed."""
+        self.transport.heal()
+
+    def slow(self, seconds: float) -> None:
+        """Every answer takes this much longer."""
+        self.transport.slow(seconds)
+
+
+def build(name: str, effects: Effects, **how: Any) -> LinkedMember:
+    """Put a member together, as `atoll.simulated.member` does, with a link as the way to it."""
+    made = member.build(name, effects, **how)
+    parts = {each.name: getattr(made, each.name) for each in fields(made)}
+    return LinkedMember(**{**parts, "transport": Link(name, made.transport, effects.now)})
