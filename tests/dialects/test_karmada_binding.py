@@ -7,7 +7,6 @@ import pytest
 from atoll.dialects.karmada import binding, placement
 from atoll.errors import Invalid
 from atoll.model.amount import Amount
-from atoll.model.assumed import Assumed
 from atoll.model.binding import Binding, Resource, Target
 from atoll.model.demand import Component, Demand, NodeClaim, NodeTerm
 from atoll.model.intent import Intent, Ordinals
@@ -155,16 +154,6 @@ def test_a_neighbour_is_its_groups_and_where_it_runs() -> None:
     assert binding.neighbour(wire) == Neighbour(
         "shop", "db-deployment", 50, "app=x", "", frozenset({"a", "b"})
     )
-
-
-def test_assumed_work_is_a_cluster_and_components() -> None:
-    wire = {
-        "binding": "shop/db-deployment",
-        "cluster": "a",
-        "namespace": "shop",
-        "components": [{"name": "c", "replicas": 2, "replicaRequirements": {}}],
-    }
-    assert binding.assumed(wire) == Assumed("a", (Component("c", 2, Demand(namespace="shop")),))
 
 
 def spec(**fields: Any) -> dict[str, Any]:

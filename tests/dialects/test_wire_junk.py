@@ -139,7 +139,6 @@ READERS: dict[str, tuple[Callable[[Any], object], Any]] = {
     "additions": (lambda wire: placement.decode({}, wire), ADDITIONS),
     "admission": (admission.validate, PLACEMENT),
     "neighbour": (binding.neighbour, BINDING),
-    "assumed": (binding.assumed, BINDING),
     "pod": (pods.demand, POD),
 }
 ALL = READERS | {"binding": (decode_binding, BINDING)}

@@ -4,7 +4,10 @@ import gc
 import json
 import multiprocessing
 import tracemalloc
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from atoll.dialects.kubernetes.nodes import decode_all
+from atoll.dialects.kubernetes.nodes import ENDED, decode
+from atoll.dialects.kubernetes.pods import demand
 from atoll.members.columns import Columns
 from atoll.members.reading import read_node, read_pod
+from atoll.model.node import Node
 from atoll.scheduling.nodes import NodeTable
 
 NODES = ("n1", "n2", "n3")
@@ -122,6 +127,18 @@ AMOUNTS = st.fixed_dictionaries(
 TAINT = {"key": "team", "value": "x", "effect": "NoSchedule"}
 
 
+def whole_nodes(nodes: Iterable[Any], pods: Iterable[Any]) -> Iterator[Node]:
+    """The nodes with what their pods ask of them, added up from the objects themselves."""
+    running = [each for each in pods if each["status"]["phase"] not in ENDED]
+    for wire in nodes:
+        node = decode(wire)
+        mine = [each["spec"] for each in running if each["spec"].get("nodeName") == node.name]
+        asked: Counter[str] = Counter()
+        for spec in mine:
+            asked.update({name: a.in_its_unit(name) for name, a in demand(spec).requests})
+        yield replace(node, pods=len(mine), requested=dict(asked))
+
+
 class ChangingCluster(RuleBasedStateMachine):
     """Nodes and pods come, change and go in any order, and are looked at now and then."""
 
@@ -174,7 +191,7 @@ class ChangingCluster(RuleBasedStateMachine):
 
     @rule()
     def look(self) -> None:
-        fresh = NodeTable.of(decode_all(self.nodes.values(), self.pods.values()))
+        fresh = NodeTable.of(whole_nodes(self.nodes.values(), self.pods.values()))
         assert facts(self.columns.table()) == facts(fresh)
 
     @invariant()

@@ -20,7 +20,6 @@ from atoll.dialects.wire import (
     parts,
     text,
 )
-from atoll.model.assumed import Assumed
 from atoll.model.binding import Binding, Resource, Target
 from atoll.model.neighbour import Neighbour
 from atoll.model.selector import as_integer
@@ -68,12 +67,6 @@ def neighbour(wire: Mapping[str, Any]) -> Neighbour:
         anti_affinity_group=anti_affinity_group,
         targets=frozenset(target.name for target in _targets(spec)),
     )
-
-
-def assumed(wire: Mapping[str, Any]) -> Assumed:
-    """What a recent decision put on a cluster that does not report it yet."""
-    cluster = name(checked(wire, "assumed"), "cluster", "")
-    return Assumed(cluster, demand.components(wire, "", text(wire, "namespace", "")))
 
 
 def _resource(wire: Wire) -> Resource:

@@ -11,10 +11,6 @@ def is_pulled(cluster: Object) -> bool:
     return bool((cluster.get("spec") or {}).get("syncMode") == PULL)
 
 
-def is_leaving(cluster: Object) -> bool:
-    return bool(cluster["metadata"].get("deletionTimestamp"))
-
-
 def secret_of(cluster: Object) -> Ref | None:
     """The Secret with the credentials for a cluster, if it names one."""
     named = (cluster.get("spec") or {}).get("secretRef") or {}

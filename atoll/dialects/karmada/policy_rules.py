@@ -15,7 +15,6 @@ from atoll.dialects.wire import Wire, parts
 from atoll.errors import Invalid
 from atoll.model.action import Object
 
-SELECTORS = "spec.resourceSelectors"
 _GRACIOUS = ("Gracefully", "Graciously")
 _OPERATORS = ("In", "NotIn")
 

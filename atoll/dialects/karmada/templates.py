@@ -5,7 +5,6 @@ object. Knows nothing of other policies: which one wins is the business of `choo
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from atoll.dialects.karmada import names
@@ -18,7 +17,6 @@ POLICY, CLUSTER_POLICY = "PropagationPolicy", "ClusterPropagationPolicy"
 
 _OWN_GROUPS = re.compile(r"(.+\.)?atoll\.io|.+\.karmada\.io")
 _PASSING_GROUPS = ("events.k8s.io", "coordination.k8s.io")
-_API_PARTS_MAX = 3
 _ROOT_CA = "kube-root-ca.crt"
 _CREDENTIALS = "kube-system/extension-apiserver-authentication"
 _KEPT_BY_SERVER = "apf.kubernetes.io/autoupdate-spec"
@@ -33,30 +31,6 @@ class Rules:
     preemption: bool = False
     priority: bool = False
     affinity: bool = False
-
-
-def skipped_namespaces(written: Iterable[str]) -> tuple[re.Pattern[str], ...]:
-    """Patterns of whole names of namespaces from which nothing is propagated."""
-    found = []
-    for each in written:
-        try:
-            found.append(re.compile(each))
-        except re.error as error:
-            problem = f"is no regular expression: {error}"
-            raise Invalid("skipped-propagating-namespaces", each, problem) from error
-    return tuple(found)
-
-
-def skipped_apis(written: str) -> frozenset[str]:
-    """APIs not to propagate: `group;group/version;group/version/Kind,Kind;v1/Kind`."""
-    found: set[str] = set()
-    for token in filter(None, (each.strip() for each in written.split(";"))):
-        start, slash, last = token.rpartition("/")
-        if len(token.split("/")) > _API_PARTS_MAX:
-            problem = "write a group, a group/version or group/version/Kind,Kind"
-            raise Invalid("skipped-propagating-apis", token, problem)
-        found.update(start + slash + each.strip() for each in last.split(","))
-    return frozenset(found)
 
 
 def is_template(wire: Object, rules: Rules) -> bool:
