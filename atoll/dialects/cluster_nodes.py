@@ -105,7 +105,7 @@ def decode(columns: Columns, alike: NodeTable | None = None) -> NodeTable:
             free={name: _numbers(each, len(rows)) for name, each in sorted(found["free"].items())},
             slots=_numbers(found["slots"], len(rows)),
         )
-        return NodeTable(alike.clusters, alike.starts, room, alike.masks)
+        return NodeTable(room, alike.masks)
 
     return _read(columns.room, _ROOM, with_room)
 
@@ -145,7 +145,7 @@ def _with_traits(found: Any) -> NodeTable:
         free={},
         slots=np.zeros(count, np.int64),
     )
-    return NodeTable(("",), (0, count), rows)
+    return NodeTable(rows)
 
 
 def _text(value: Any) -> str:

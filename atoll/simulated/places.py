@@ -18,8 +18,8 @@ from atoll.model.demand import NodeClaim
 from atoll.model.node import UNSCHEDULABLE, Node
 from atoll.model.taint import Effect, Toleration, first_untolerated
 from atoll.scheduling.columns import Mask, Numbers
-from atoll.scheduling.nodes import NodeTable
 from atoll.scheduling.nodes.claims import affine, claimed, selected, tolerated
+from atoll.scheduling.nodes.table import NodeTable
 from atoll.simulated.plans.moulds import Mould, Needs
 from atoll.simulated.plans.neighbours import Neighbour, Newcomer, ruled_out
 

@@ -21,7 +21,7 @@ from atoll.dialects.kubernetes.pods import demand
 from atoll.members.columns import Columns
 from atoll.members.reading import read_node, read_pod
 from atoll.model.node import Node
-from atoll.scheduling.nodes import NodeTable
+from atoll.scheduling.nodes.table import NodeTable
 
 NODES = ("n1", "n2", "n3")
 PODS = ("p1", "p2", "p3", "p4")

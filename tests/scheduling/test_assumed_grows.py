@@ -12,7 +12,7 @@ from atoll.model.amount import Amount
 from atoll.model.assumed import Assumed, Parts, merged, summed
 from atoll.model.cluster import Grade
 from atoll.model.demand import Component, Demand
-from atoll.scheduling.nodes import NodeTable
+from atoll.scheduling.nodes.table import NodeTable
 from atoll.scheduling.nodes.view import NodeRoom
 from atoll.scheduling.packing import packed
 

@@ -21,7 +21,8 @@ from atoll.model.demand import Demand, NodeClaim, NodeTerm
 from atoll.model.node import Node
 from atoll.model.selector import Operator, Requirement
 from atoll.model.taint import Effect, Taint, Toleration
-from atoll.scheduling.nodes import NodeTable, answers, fits, fits_by_node
+from atoll.scheduling.nodes.fitting import fits, fits_by_node
+from atoll.scheduling.nodes.table import NodeTable
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "blue")
 IN_A = Requirement("zone", Operator.IN, ("a",))
@@ -168,7 +169,6 @@ def test_a_count_beyond_32_bits_is_the_most_that_32_bits_hold() -> None:
     table = NodeTable.of(huge)
     assert fits_by_node(table, None).tolist() == [2**31 - 1] * 3
     assert fits(table, None) == 2**31 - 1
-    assert answers(table, None) == {"": 2**31 - 1}
 
 
 def test_amounts_beyond_64_bits_count_as_the_most_that_kubernetes_knows() -> None:
@@ -176,19 +176,6 @@ def test_amounts_beyond_64_bits_count_as_the_most_that_kubernetes_knows() -> Non
     assert fits(table, make_demand(memory=10**29)) == 1
     assert fits(table, make_demand(memory=2**61)) == 3
     assert fits(table, make_demand(cpu=1)) == 0
-
-
-def test_clusters_answer_each_for_itself_and_without_nodes_with_none() -> None:
-    table = NodeTable.of_clusters(
-        {
-            "west": [make_node("same"), make_node("other")],
-            "empty": [],
-            "east": [make_node("same", allocatable={"cpu": 1000})],
-            "void": (),
-        }
-    )
-    assert answers(table, make_demand(cpu=1000)) == {"east": 1, "empty": 0, "void": 0, "west": 8}
-    assert answers(NodeTable.of_clusters({}), make_demand(cpu=1)) == {}
 
 
 @given(node_lists, demands)
@@ -215,16 +202,6 @@ def test_a_claim_means_the_nodes_that_meet_all_of_it(
         expected = {node.name for node in roomy if plain_claimed(node, each)}
         fit = fits_by_node(table, Demand(claim=each))
         assert {table.rows.names[row] for row in fit.nonzero()[0]} == expected
-
-
-@given(st.dictionaries(st.sampled_from("abc"), node_lists), demands)
-def test_a_fleet_answers_what_each_cluster_answers_alone(
-    fleet: dict[str, list[Node]], demand: Demand | None
-) -> None:
-    table = NodeTable.of_clusters(fleet)
-    alone = {cluster: fits(NodeTable.of(nodes), demand) for cluster, nodes in fleet.items()}
-    assert answers(table, demand) == alone
-    assert {each: fits(table.only(each), demand) for each in fleet} == alone
 
 
 @given(node_lists, demands, st.randoms())

@@ -54,7 +54,7 @@ def test_only_the_room_is_read_where_the_nodes_are_the_same(
 def test_a_table_that_grew_and_shrank_is_published_like_any_other() -> None:
     node = Node(name="a", labels={"zone": "x"}, allocatable={"cpu": 4000}, slots=5)
     tainted = Node(name="b", taints=(Taint("t", Effect.NO_EXECUTE, "v"),), slots=2)
-    table = NodeTable.of([node]).with_nodes([tainted]).without("a").with_nodes([node])
+    table = NodeTable.of([node]).with_nodes([tainted]).with_nodes([], ["a"]).with_nodes([node])
     read = decode(encode(table))
     assert fits_by_node(read, None).tolist() == [5, 0]
     assert read.row("b") == 1

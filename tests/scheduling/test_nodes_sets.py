@@ -2,12 +2,13 @@
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from node_worlds import GPU, RESOURCES, components, make_demand, node_lists, plain_fit
 
 from atoll.model.demand import Component, Demand
 from atoll.model.node import Node
-from atoll.scheduling.nodes import NodeTable, fits, fits_sets, sets_by_cluster
+from atoll.scheduling.nodes.fitting import fits
+from atoll.scheduling.nodes.sets import fits_sets
+from atoll.scheduling.nodes.table import NodeTable
 
 MOST = 2**31 - 1
 
@@ -100,26 +101,7 @@ def test_counting_equals_placing_replica_by_replica(
     nodes: list[Node], parts: list[Component]
 ) -> None:
     most = 100  # more than the slots of all nodes, so it only ends sets that take nothing
-    found = sets_by_cluster(NodeTable.of(nodes), parts, limit=most)
-    assert found == {"": plain_sets(nodes, parts, most)}
-
-
-@given(node_lists, components, st.integers(0, 3))
-def test_a_limit_only_cuts_the_count_short(
-    nodes: list[Node], parts: list[Component], limit: int
-) -> None:
-    table = NodeTable.of(nodes)
-    assert sets_by_cluster(table, parts, limit=limit) == {"": min(fits_sets(table, parts), limit)}
-
-
-@given(st.dictionaries(st.sampled_from("abc"), node_lists), components)
-def test_a_set_lies_within_one_cluster(
-    fleet: dict[str, list[Node]], parts: list[Component]
-) -> None:
-    alone = {each: fits_sets(NodeTable.of(nodes), parts) for each, nodes in fleet.items()}
-    table = NodeTable.of_clusters(fleet)
-    assert sets_by_cluster(table, parts) == alone
-    assert fits_sets(table, parts) == min(sum(alone.values()), MOST)
+    assert min(fits_sets(NodeTable.of(nodes), parts), most) == plain_sets(nodes, parts, most)
 
 
 @given(node_lists, components)

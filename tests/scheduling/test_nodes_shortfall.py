@@ -7,14 +7,9 @@ from atoll.model.demand import Demand, NodeClaim, NodeTerm
 from atoll.model.node import Node
 from atoll.model.selector import Operator, Requirement
 from atoll.model.taint import Effect, Taint
-from atoll.scheduling.nodes import (
-    Cause,
-    NodeTable,
-    Obstacle,
-    fits,
-    fits_by_node,
-    shortfall,
-)
+from atoll.scheduling.nodes.fitting import fits, fits_by_node
+from atoll.scheduling.nodes.shortfall import Cause, Obstacle, shortfall
+from atoll.scheduling.nodes.table import NodeTable
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "blue")
 

@@ -9,9 +9,9 @@ from node_worlds import NAMES, demands, node_lists, nodes
 
 from atoll.model.demand import Demand, NodeClaim
 from atoll.model.node import Node
-from atoll.scheduling.nodes import NodeTable, answers, fits_by_node
+from atoll.scheduling.nodes.fitting import fits, fits_by_node
+from atoll.scheduling.nodes.table import NodeTable
 
-CLUSTERS = st.sampled_from(("east", "west"))
 SOME_DEMAND = demands.filter(lambda demand: demand is not None)
 
 
@@ -20,7 +20,7 @@ def facts(table: NodeTable) -> object:
     rows = table.rows
     labels = {key: [each.values[code] for code in each.codes] for key, each in rows.labels.items()}
     return (
-        *(table.clusters, table.starts, rows.names, rows.slots.tolist()),
+        *(rows.names, rows.slots.tolist()),
         {key: values for key, values in labels.items() if any(values)},
         [rows.taints.values[code] for code in rows.taints.codes],
         {name: each.tolist() for name, each in rows.free.items() if each.any()},
@@ -28,50 +28,39 @@ def facts(table: NodeTable) -> object:
 
 
 class ChangingTable(RuleBasedStateMachine):
-    """Nodes and clusters come, change and go; the demand asked for stays the same."""
+    """Nodes come, change and go; the demand asked for stays the same."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.nodes: dict[str, dict[str, Node]] = {}
-        self.table = NodeTable.of_clusters({})
+        self.nodes: dict[str, Node] = {}
+        self.table = NodeTable.of(())
 
-    @rule(cluster=CLUSTERS, node=nodes, demand=SOME_DEMAND)
-    def put(self, cluster: str, node: Node, demand: Demand) -> None:
-        answers(self.table, demand)  # so that there is something to remember wrongly
-        self.nodes.setdefault(cluster, {})[node.name] = node
-        self.table = self.table.with_nodes([node], cluster=cluster)
-        assert answers(self.table, demand) == answers(self.rebuilt(), demand)
+    @rule(node=nodes, demand=SOME_DEMAND)
+    def put(self, node: Node, demand: Demand) -> None:
+        fits(self.table, demand)  # so that there is something to remember wrongly
+        self.nodes[node.name] = node
+        self.table = self.table.with_nodes([node])
+        assert fits(self.table, demand) == fits(self.rebuilt(), demand)
 
-    @rule(cluster=CLUSTERS, name=st.sampled_from(NAMES))
-    def drop(self, cluster: str, name: str) -> None:
-        self.nodes.get(cluster, {}).pop(name, None)
-        self.table = self.table.without(name, cluster=cluster)
-
-    @rule(cluster=CLUSTERS, listed=node_lists)
-    def relist(self, cluster: str, listed: list[Node]) -> None:
-        self.nodes[cluster] = {node.name: node for node in listed}
-        self.table = self.table.with_cluster(cluster, listed)
-
-    @rule(cluster=CLUSTERS, listed=node_lists, gone=st.sets(st.sampled_from(NAMES)))
-    def change_many(self, cluster: str, listed: list[Node], gone: set[str]) -> None:
-        known = self.nodes.setdefault(cluster, {})
+    @rule(listed=node_lists, gone=st.sets(st.sampled_from(NAMES)))
+    def change_many(self, listed: list[Node], gone: set[str]) -> None:
         for name in gone:
-            known.pop(name, None)
-        known |= {node.name: node for node in listed}
-        self.table = self.table.with_nodes(listed, gone, cluster=cluster)
+            self.nodes.pop(name, None)
+        self.nodes |= {node.name: node for node in listed}
+        self.table = self.table.with_nodes(listed, gone)
 
-    @rule(cluster=CLUSTERS, listed=node_lists, demand=SOME_DEMAND)
-    def fill(self, cluster: str, listed: list[Node], demand: Demand) -> None:
-        answers(self.table, demand)
-        known = self.nodes.get(cluster, {})
+    @rule(listed=node_lists, demand=SOME_DEMAND)
+    def fill(self, listed: list[Node], demand: Demand) -> None:
+        fits(self.table, demand)
+        known = self.nodes
         for name, each in {node.name: node for node in listed if node.name in known}.items():
             same = {"labels": known[name].labels, "taints": known[name].taints}
             known[name] = replace(each, unschedulable=known[name].unschedulable, **same)
-        self.table = self.table.with_free(listed, cluster=cluster)
-        assert answers(self.table, demand) == answers(self.rebuilt(), demand)
+        self.table = self.table.with_free(listed)
+        assert fits(self.table, demand) == fits(self.rebuilt(), demand)
 
     def rebuilt(self) -> NodeTable:
-        return NodeTable.of_clusters({each: has.values() for each, has in self.nodes.items()})
+        return NodeTable.of(self.nodes.values())
 
     @invariant()
     def equals_one_built_anew(self) -> None:
@@ -89,8 +78,7 @@ def test_a_change_leaves_the_table_it_was_made_from_alone(
     table = NodeTable.of(given_nodes)
     before = facts(table)
     table.with_nodes([node])
-    table.without(node.name)
-    table.with_cluster("", [node])
+    table.with_nodes([], [node.name])
     table.with_free([node])
     assert facts(table) == before
 
@@ -111,16 +99,16 @@ def test_values_of_nodes_long_gone_are_not_kept() -> None:
     table = NodeTable.of([Node(name="stays", labels={"host": "stays"})])
     for number in range(500):
         name = f"n{number}"
-        table = table.with_nodes([Node(name=name, labels={"host": name})]).without(name)
+        table = table.with_nodes([Node(name=name, labels={"host": name})])
+        table = table.with_nodes([], [name])
     assert len(table.rows.labels["host"].values) < 50
 
 
 def test_keys_that_only_nodes_long_gone_had_are_not_kept() -> None:
     table = NodeTable.of([Node(name="stays", labels={"host": "stays"})])
     for number in range(50):
-        table = table.with_nodes([Node(name="guest", labels={f"mine-{number}": ""})]).without(
-            "guest"
-        )
+        table = table.with_nodes([Node(name="guest", labels={f"mine-{number}": ""})])
+        table = table.with_nodes([], ["guest"])
     assert list(table.rows.labels) == ["host"]
 
 
@@ -129,7 +117,6 @@ def test_of_two_nodes_with_one_name_the_last_counts() -> None:
     assert table.rows.slots.tolist() == [7]
     assert table.row("one") == 0
     assert table.row("two") is None
-    assert table.row("one", cluster="elsewhere") is None
 
 
 def test_columns_take_a_bounded_number_of_bytes_per_node() -> None:

@@ -16,7 +16,8 @@ from atoll.scheduling.decision import Decision
 from atoll.scheduling.estimates import OWN_REPORT
 from atoll.scheduling.features import PLANE_USUAL
 from atoll.scheduling.fleet import Fleet
-from atoll.scheduling.nodes import NodeTable, fits
+from atoll.scheduling.nodes.fitting import fits
+from atoll.scheduling.nodes.table import NodeTable
 from atoll.scheduling.nodes.view import NODE_VIEW, NodeRoom, NodeView
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting

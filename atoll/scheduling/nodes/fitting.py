@@ -27,17 +27,6 @@ def fits(table: NodeTable, demand: Demand | None) -> int:
     return min(int(fits_by_node(table, demand).sum()), REPLICAS_MOST)
 
 
-def answers(table: NodeTable, demand: Demand | None) -> dict[str, int]:
-    """How many replicas fit in each cluster of the table."""
-    # A zero at the end gives a last cluster without nodes a row to start at; one in the middle
-    # would be counted as the row it starts at, so it is set to nothing.
-    fit = np.append(fits_by_node(table, demand), 0)
-    starts = np.array(table.starts)
-    sums = np.add.reduceat(fit, starts[:-1]) if table.clusters else fit[:0]
-    sums = np.where(starts[1:] > starts[:-1], np.minimum(sums, REPLICAS_MOST), 0)
-    return dict(zip(table.clusters, sums.tolist(), strict=True))
-
-
 def fits_by_node(table: NodeTable, demand: Demand | None) -> Numbers:
     """How many replicas fit on each node, by row."""
     asked = demand or Demand()

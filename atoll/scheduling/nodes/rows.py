@@ -74,17 +74,6 @@ class NodeRows:
     def __len__(self) -> int:
         return len(self.names)
 
-    def between(self, first: int, last: int) -> "NodeRows":
-        """The rows from the first up to, not including, the last."""
-        part = slice(first, last)
-        return NodeRows(
-            names=self.names[part],
-            labels={key: _part(column, part) for key, column in self.labels.items()},
-            taints=_part(self.taints, part),
-            free={name: column[part] for name, column in self.free.items()},
-            slots=self.slots[part],
-        )
-
     def freed(self, nodes_by_row: Mapping[int, Node]) -> "NodeRows":
         """These rows with other amounts free in some of them; each column is copied once."""
         rows = list(nodes_by_row)
@@ -176,10 +165,6 @@ def _label_columns(labels: list[Mapping[str, str]]) -> dict[str, Interned[str | 
 
 def _absent(count: int) -> Interned[str | None]:
     return Interned(np.zeros(count, np.int32), (None,), {None: 0})
-
-
-def _part(column: Interned[T], part: slice) -> Interned[T]:
-    return Interned(column.codes[part], column.values, column.index)
 
 
 def _ordered(column: Interned[T], order: Rows) -> Interned[T]:

@@ -1,4 +1,4 @@
-"""How many whole sets of a workload's components fit, each set within one cluster.
+"""How many whole sets of a workload's components fit on the nodes of a cluster.
 
 Karmada's rule: set after set, component after component, each component's replicas go to the first
 nodes that take any, until one component cannot be placed. Nodes are taken in the order of their
@@ -13,7 +13,6 @@ import numpy as np
 
 from atoll.model.amount import PODS
 from atoll.model.demand import Component, Demand
-from atoll.scheduling.columns import Numbers
 from atoll.scheduling.nodes.fitting import REPLICAS_MOST, fits_by_node, wants
 from atoll.scheduling.nodes.table import NodeTable
 
@@ -33,52 +32,37 @@ class _Part:
 
 
 def fits_sets(table: NodeTable, components: Sequence[Component]) -> int:
-    """How many whole sets fit on all these nodes."""
-    return min(sum(sets_by_cluster(table, components).values()), REPLICAS_MOST)
-
-
-def sets_by_cluster(
-    table: NodeTable, components: Sequence[Component], *, limit: int = REPLICAS_MOST
-) -> dict[str, int]:
-    """How many whole sets fit in each cluster, counted up to `limit`.
+    """How many whole sets fit on these nodes.
 
     Components without replicas take nothing; if there are no others, any number of sets fits.
     """
     asked = [each for each in components if each.replicas > 0]
-    rows = [np.flatnonzero(fits_by_node(table, each.demand)) for each in asked]
-    # The candidates of each component, cut where a cluster ends.
-    cuts = [np.searchsorted(each, table.starts).tolist() for each in rows]
-    sets = {}
-    for at, cluster in enumerate(table.clusters):
-        within = [each[cut[at] : cut[at + 1]] for each, cut in zip(rows, cuts, strict=True)]
-        if all(map(len, within)):
-            first, last = table.starts[at : at + 2]
-            parts = [_part(*each, first) for each in zip(asked, within, strict=True)]
-            sets[cluster] = _count(parts, _free(table, parts, slice(first, last)), limit)
-        else:
-            sets[cluster] = 0
-    return sets
+    rows = [np.flatnonzero(fits_by_node(table, each.demand)).tolist() for each in asked]
+    if not all(rows):
+        return 0
+    parts = [_part(*each) for each in zip(asked, rows, strict=True)]
+    return _count(parts, _free(table, parts))
 
 
-def _part(component: Component, rows: Numbers, first: int) -> _Part:
+def _part(component: Component, rows: list[int]) -> _Part:
     asked = wants(component.demand or Demand())
-    return _Part(component.replicas, [*asked, (PODS, 1)], (rows - first).tolist())
+    return _Part(component.replicas, [*asked, (PODS, 1)], rows)
 
 
-def _free(table: NodeTable, parts: list[_Part], rows: slice) -> Free:
+def _free(table: NodeTable, parts: list[_Part]) -> Free:
     asked = sorted({resource for part in parts for resource, _ in part.wants})
     slots = table.rows.slots
     columns = {name: slots if name == PODS else table.rows.free[name] for name in asked}
-    return {name: column[rows].tolist() for name, column in columns.items()}
+    return {name: column.tolist() for name, column in columns.items()}
 
 
-def _count(parts: list[_Part], free: Free, limit: int) -> int:
+def _count(parts: list[_Part], free: Free) -> int:
     sets = 0
-    while sets < limit:
+    while sets < REPLICAS_MOST:
         use = _place(parts, free)
         if not use:
-            return sets if use is None else limit
-        again = min(_repeats(use, free), limit - sets - 1)
+            return sets if use is None else REPLICAS_MOST
+        again = min(_repeats(use, free), REPLICAS_MOST - sets - 1)
         _take(use, free, again)
         sets += 1 + again
     return sets

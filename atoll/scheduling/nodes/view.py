@@ -119,4 +119,4 @@ def filled(table: NodeTable, component: Component) -> NodeTable:
         if resource in free:
             free[resource] = free[resource] - placed * wanted
     rows = replace(table.rows, free=free, slots=table.rows.slots - placed)
-    return NodeTable(table.clusters, table.starts, rows, table.masks)
+    return NodeTable(rows, table.masks)
