@@ -121,6 +121,11 @@ def named(field: str, name: str, faults: Callable[[str], Iterable[str]], why: st
     return faulty(field, name, faults(name)) if name else (required(field, why),)
 
 
+def optional(field: str, name: str, faults: Callable[[str], Iterable[str]]) -> Errors:
+    """A name that may be left out, but must be right."""
+    return faulty(field, name, faults(name)) if name else ()
+
+
 def wrong_type(field: str, value: Any, detail: str) -> FieldError:
     return FieldError("FieldValueTypeInvalid", field, value, detail)
 

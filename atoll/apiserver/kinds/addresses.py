@@ -12,7 +12,7 @@ from ipaddress import (
 from atoll.apiserver.fields.error import Errors, faulty
 
 Network = IPv4Network | IPv6Network
-_NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _NO_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 
@@ -39,11 +39,22 @@ def address_faults(written: str) -> list[str]:
     """Why this is no address in an acceptable form."""
     found = address_of(written)
     if found is None:
-        return [_NO_ADDRESS]
+        return [NO_ADDRESS]
     if "." in written and ":" not in written and written != str(found):
         return ["must not have leading 0s"]
     if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
         return ["must not be an IPv4-mapped IPv6 address"]
+    return []
+
+
+def unreachable(address: IPv4Address | IPv6Address) -> list[str]:
+    """Why nobody can be reached at this address."""
+    if address.is_unspecified:
+        return [f"may not be unspecified ({address})"]
+    if address.is_loopback:
+        return ["may not be in the loopback range (127.0.0.0/8, ::1/128)"]
+    if address.is_link_local:
+        return ["may not be in the link-local range (169.254.0.0/16, fe80::/10)"]
     return []
 
 

@@ -11,6 +11,7 @@ from atoll.apiserver.fields.error import (
     faulty,
     forbidden,
     invalid,
+    named,
     not_supported,
     required,
 )
@@ -24,7 +25,7 @@ from atoll.apiserver.kinds.admission_rules import (
 )
 from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.reading import Object, each, given, grown, items, part, parts, text
-from atoll.apiserver.kinds.rules import one_of
+from atoll.apiserver.kinds.rules import chosen, if_given, in_each, needed, one_of, unique
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import (
     path_segment_faults,
@@ -67,8 +68,7 @@ def _default_constraints(match: Object | None) -> None:
 def _policy_errors(spec: Object) -> Errors:
     """What validating and mutating policies have in common."""
     yield from one_of(spec, "spec", "failurePolicy", FAILURE_POLICIES)
-    if (kind := given(spec, "paramKind")) is not None:
-        yield from _param_kind_errors(kind, "spec.paramKind")
+    yield from if_given(spec, "spec", "paramKind", _param_kind_errors)
     match = given(spec, "matchConstraints")
     if match is None:
         yield required("spec.matchConstraints")
@@ -138,8 +138,7 @@ def _validating_errors(policy: Object) -> Errors:
         absent = ("spec.validations", "spec.auditAnnotations")
         yield from (required(field, _AT_LEAST_ONE) for field in absent)
         return
-    for validation, where in each(validations, "spec.validations"):
-        yield from _validation_errors(validation, where)
+    yield from in_each(spec, "spec", "validations", _validation_errors)
     if len(annotations) > _ANNOTATIONS_MAX:
         why = f"must not have more than {_ANNOTATIONS_MAX} auditAnnotations"
         yield invalid("spec.auditAnnotations", annotations, why)
@@ -150,9 +149,7 @@ def _validating_errors(policy: Object) -> Errors:
         yield from faulty(f"{where}.key", full, qualified_faults(full))
         if not text(annotation, "valueExpression").strip():
             yield required(f"{where}.valueExpression", "valueExpression is not specified")
-        if key in keys:
-            yield duplicate(f"{where}.key", key)
-        keys.add(key)
+        yield from unique(keys, key, f"{where}.key")
 
 
 def _validation_errors(validation: Object, path: str) -> Errors:
@@ -179,10 +176,12 @@ def _mutating_errors(policy: Object) -> Errors:
         yield required("spec.mutations", "mutations must contain at least one item")
     for mutation, where in each(mutations, "spec.mutations"):
         yield from _mutation_errors(mutation, where)
-    if not text(spec, "reinvocationPolicy"):
-        yield required("spec.reinvocationPolicy")
-        return
-    yield from one_of(spec, "spec", "reinvocationPolicy", REINVOCATION_POLICIES)
+    yield from _said(spec, "spec", "reinvocationPolicy", REINVOCATION_POLICIES)
+
+
+def _said(obj: Object, path: str, key: str, allowed: tuple[str, ...]) -> Errors:
+    """A choice that has to be made."""
+    return chosen(obj, path, key, allowed) if text(obj, key) else needed(obj, path, key)
 
 
 def _operation_errors(spec: Object, match: str) -> Errors:
@@ -201,11 +200,8 @@ _MUTATIONS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatc
 
 def _mutation_errors(mutation: Object, path: str) -> Errors:
     patch_type = text(mutation, "patchType")
-    if not patch_type:
-        yield required(f"{path}.patchType")
-        return
     if patch_type not in _MUTATIONS:
-        yield not_supported(f"{path}.patchType", patch_type, tuple(_MUTATIONS))
+        yield from _said(mutation, path, "patchType", tuple(_MUTATIONS))
         return
     for kind, key in _MUTATIONS.items():
         said = given(mutation, key)
@@ -221,17 +217,9 @@ def _mutation_errors(mutation: Object, path: str) -> Errors:
 def _binding_errors(binding: Object) -> Errors:
     """What bindings of both sorts have in common."""
     spec = part(binding, "spec")
-    name, reference = text(spec, "policyName"), given(spec, "paramRef")
-    where = "spec.policyName"
-    if name:
-        yield from faulty(where, name, subdomain_faults(name))
-    if not name:
-        yield required(where)
-    if reference is not None:
-        yield from _reference_errors(reference, "spec.paramRef")
-    match = given(spec, "matchResources")
-    if match is not None:
-        yield from match_errors(match, "spec.matchResources")
+    yield from named("spec.policyName", text(spec, "policyName"), subdomain_faults)
+    yield from if_given(spec, "spec", "paramRef", _reference_errors)
+    yield from if_given(spec, "spec", "matchResources", match_errors)
 
 
 def _reference_errors(reference: Object, path: str) -> Errors:
@@ -245,10 +233,7 @@ def _reference_errors(reference: Object, path: str) -> Errors:
             yield forbidden(f"{path}.selector", _EITHER)
     if not name and selector is None:
         yield required(path, "one of name or selector must be specified")
-    if not text(reference, "parameterNotFoundAction"):
-        yield required(f"{path}.parameterNotFoundAction")
-        return
-    yield from one_of(reference, path, "parameterNotFoundAction", _NOT_FOUND_ACTIONS)
+    yield from _said(reference, path, "parameterNotFoundAction", _NOT_FOUND_ACTIONS)
 
 
 def _validating_binding_errors(binding: Object) -> Errors:

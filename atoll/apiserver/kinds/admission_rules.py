@@ -9,13 +9,13 @@ from atoll.apiserver.fields.error import (
     duplicate,
     faulty,
     invalid,
-    not_supported,
+    named,
     required,
     too_many,
 )
 from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
-from atoll.apiserver.kinds.rules import one_of
+from atoll.apiserver.kinds.rules import all_of, one_of, unique
 from atoll.dialects.kubernetes.names import path_segment_faults, qualified_faults
 
 FAILURE_POLICIES = ("Fail", "Ignore")
@@ -63,13 +63,8 @@ def _name_errors(names: list[str], path: str) -> Errors:
 
 def rule_errors(rule: Object, path: str) -> Errors:
     """What is wrong with one rule: operations, groups, versions, resources and scope."""
-    operations = items(rule, "operations")
-    yield from _alone_errors(operations, f"{path}.operations", "operations")
-    yield from (
-        not_supported(f"{path}.operations[{index}]", operation, OPERATIONS)
-        for index, operation in enumerate(operations)
-        if operation not in OPERATIONS
-    )
+    yield from _alone_errors(items(rule, "operations"), f"{path}.operations", "operations")
+    yield from all_of(rule, path, "operations", OPERATIONS)
     yield from _alone_errors(items(rule, "apiGroups"), f"{path}.apiGroups", "API groups")
     versions = items(rule, "apiVersions")
     yield from _alone_errors(versions, f"{path}.apiVersions", "API versions")
@@ -130,10 +125,5 @@ def condition_errors(conditions: list[Object], path: str) -> Errors:
         name = text(condition, "name")
         if not text(condition, "expression").strip():
             yield required(f"{where}.expression")
-        if not name:
-            yield required(f"{where}.name")
-            continue
-        yield from faulty(f"{where}.name", name, qualified_faults(name))
-        if name in names:
-            yield duplicate(f"{where}.name", name)
-        names.add(name)
+        yield from named(f"{where}.name", name, qualified_faults)
+        yield from unique(names, name, f"{where}.name") if name else ()

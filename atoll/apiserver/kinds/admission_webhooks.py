@@ -5,14 +5,7 @@ Who is called when, and how, is the business of `webhooks`.
 
 from urllib.parse import urlsplit
 
-from atoll.apiserver.fields.error import (
-    Errors,
-    duplicate,
-    faulty,
-    invalid,
-    not_supported,
-    required,
-)
+from atoll.apiserver.fields.error import Errors, faulty, invalid, required
 from atoll.apiserver.kinds.admission_rules import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
@@ -23,8 +16,8 @@ from atoll.apiserver.kinds.admission_rules import (
     rule_errors,
 )
 from atoll.apiserver.kinds.labels import selector_errors
-from atoll.apiserver.kinds.reading import Object, at, each, given, items, part, parts, text
-from atoll.apiserver.kinds.rules import PORT_RANGE, one_of
+from atoll.apiserver.kinds.reading import Object, each, given, items, part, parts, text
+from atoll.apiserver.kinds.rules import PORT_RANGE, in_each, in_range, needed, one_of, unique
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
 
@@ -82,12 +75,9 @@ def _url_errors(written: str, where: str) -> Errors:
 
 
 def _service_errors(service: Object, where: str) -> Errors:
-    yield from (
-        required(f"{where}.{key}") for key in ("name", "namespace") if not text(service, key)
-    )
-    port = at(service, "port")
-    if isinstance(port, int) and not 1 <= port <= 65535:
-        yield invalid(f"{where}.port", port, f"port is not valid: {PORT_RANGE}")
+    yield from needed(service, where, "name", "namespace")
+    why = f"port is not valid: {PORT_RANGE}"
+    yield from in_range(service, where, "port", why, 1, most=65535)
     yield from _path_errors(text(service, "path"), f"{where}.path")
 
 
@@ -117,8 +107,8 @@ def _default_validating(configuration: Object) -> None:
 
 
 def _default_mutating(configuration: Object) -> None:
+    _default_validating(configuration)
     for webhook in parts(configuration, "webhooks"):
-        _default(webhook)
         if webhook.get("reinvocationPolicy") is None:
             webhook["reinvocationPolicy"] = "Never"
 
@@ -141,22 +131,19 @@ def _errors(configuration: Object) -> Errors:
         absent = f"must specify one of {', '.join(REVIEW_VERSIONS)}"
         yield from review_version_errors(versions, f"{where}.admissionReviewVersions", absent)
         name = text(webhook, "name")
-        if name and name in names:
-            yield duplicate(f"{where}.name", name)
-        names.add(name)
+        yield from unique(names, name, f"{where}.name") if name else ()
 
 
 def _webhook_errors(webhook: Object, path: str) -> Errors:
     yield from _name_errors(text(webhook, "name"), f"{path}.name")
-    for rule, where in each(parts(webhook, "rules"), f"{path}.rules"):
-        yield from rule_errors(rule, where)
+    yield from in_each(webhook, path, "rules", rule_errors)
     yield from one_of(webhook, path, "failurePolicy", FAILURE_POLICIES)
     yield from one_of(webhook, path, "matchPolicy", MATCH_POLICIES)
-    yield from _effect_errors(webhook, f"{path}.sideEffects")
-    seconds = at(webhook, "timeoutSeconds")
-    if isinstance(seconds, int) and not 1 <= seconds <= 30:
-        why = "the timeout value must be between 1 and 30 seconds"
-        yield invalid(f"{path}.timeoutSeconds", seconds, why)
+    if webhook.get("sideEffects") is None:
+        yield required(f"{path}.sideEffects", f"must specify one of {', '.join(_SIDE_EFFECTS)}")
+    yield from one_of(webhook, path, "sideEffects", _SIDE_EFFECTS)
+    why = "the timeout value must be between 1 and 30 seconds"
+    yield from in_range(webhook, path, "timeoutSeconds", why, 1, most=30)
     for selector in ("namespaceSelector", "objectSelector"):
         yield from selector_errors(part(webhook, selector), f"{path}.{selector}")
     yield from one_of(webhook, path, "reinvocationPolicy", REINVOCATION_POLICIES)
@@ -184,13 +171,6 @@ def _name_errors(name: str, where: str) -> Errors:
         why = "should be a domain with at least three segments separated by dots"
         return [invalid(where, name, why)]
     return []
-
-
-def _effect_errors(webhook: Object, where: str) -> Errors:
-    effects = webhook.get("sideEffects")
-    if effects is None:
-        return [required(where, f"must specify one of {', '.join(_SIDE_EFFECTS)}")]
-    return [] if effects in _SIDE_EFFECTS else [not_supported(where, effects, _SIDE_EFFECTS)]
 
 
 VALIDATING = Strategy(

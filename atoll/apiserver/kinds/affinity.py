@@ -9,10 +9,12 @@ from atoll.apiserver.fields.error import (
     forbidden,
     invalid,
     not_supported,
+    optional,
     required,
 )
 from atoll.apiserver.kinds.labels import requirement_errors, selector_errors
-from atoll.apiserver.kinds.reading import Object, each, given, items, part, parts, text
+from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.rules import if_given, in_each, one_of
 from atoll.dialects.kubernetes.names import label_faults, label_value_faults, qualified_faults
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -22,19 +24,13 @@ _INCLUSION = ("Honor", "Ignore")
 
 
 def affinity_errors(affinity: Object, where: str) -> Errors:
-    nodes = given(affinity, "nodeAffinity")
-    if nodes is not None:
-        yield from _node_errors(nodes, f"{where}.nodeAffinity")
+    yield from if_given(affinity, where, "nodeAffinity", _node_errors)
     for kind in ("podAffinity", "podAntiAffinity"):
-        pods = given(affinity, kind)
-        if pods is not None:
-            yield from _pod_errors(pods, f"{where}.{kind}")
+        yield from if_given(affinity, where, kind, _pod_errors)
 
 
 def _node_errors(nodes: Object, where: str) -> Errors:
-    needed = given(nodes, _REQUIRED)
-    if needed is not None:
-        yield from node_selector_errors(needed, f"{where}.{_REQUIRED}")
+    yield from if_given(nodes, where, _REQUIRED, node_selector_errors)
     for wish, place in each(parts(nodes, _PREFERRED), f"{where}.{_PREFERRED}"):
         yield from _weight_errors(wish, place)
         yield from _term_errors(part(wish, "preference"), f"{place}.preference")
@@ -42,16 +38,15 @@ def _node_errors(nodes: Object, where: str) -> Errors:
 
 def node_selector_errors(selector: Object, where: str) -> Errors:
     """Nodes that some term of several selects."""
-    terms, place = parts(selector, "nodeSelectorTerms"), f"{where}.nodeSelectorTerms"
-    if not terms:
-        return [required(place, "must have at least one node selector term")]
-    return [error for term, spot in each(terms, place) for error in _term_errors(term, spot)]
+    if not parts(selector, "nodeSelectorTerms"):
+        why = "must have at least one node selector term"
+        return [required(f"{where}.nodeSelectorTerms", why)]
+    return in_each(selector, where, "nodeSelectorTerms", _term_errors)
 
 
 def _term_errors(term: Object, where: str) -> Errors:
     for kind in ("matchExpressions", "matchFields"):
-        for expression, place in each(parts(term, kind), f"{where}.{kind}"):
-            yield from _expression_errors(expression, place)
+        yield from in_each(term, where, kind, _expression_errors)
 
 
 def _expression_errors(expression: Object, where: str) -> Errors:
@@ -80,8 +75,7 @@ def _weight_errors(wish: Object, where: str) -> Errors:
 
 
 def _pod_errors(pods: Object, where: str) -> Errors:
-    for term, place in each(parts(pods, _REQUIRED), f"{where}.{_REQUIRED}"):
-        yield from _near_errors(term, place)
+    yield from in_each(pods, where, _REQUIRED, _near_errors)
     for wish, place in each(parts(pods, _PREFERRED), f"{where}.{_PREFERRED}"):
         yield from _weight_errors(wish, place)
         yield from _near_errors(part(wish, "podAffinityTerm"), f"{place}.podAffinityTerm")
@@ -91,8 +85,7 @@ def _near_errors(term: Object, where: str) -> Errors:
     yield from selector_errors(part(term, "labelSelector"), f"{where}.labelSelector")
     yield from selector_errors(part(term, "namespaceSelector"), f"{where}.namespaceSelector")
     for name in items(term, "namespaces"):
-        faults = label_faults(str(name))
-        yield from faulty(f"{where}.namespace", name, faults)
+        yield from faulty(f"{where}.namespace", name, label_faults(str(name)))
     key, place = text(term, "topologyKey"), f"{where}.topologyKey"
     if not key:
         yield required(place, "can not be empty")
@@ -132,9 +125,7 @@ def _refinement_errors(constraint: Object, where: str) -> Errors:
             why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
             yield invalid(place, domains, why)
     for key in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        policy = constraint.get(key)
-        if policy is not None and policy not in _INCLUSION:
-            yield not_supported(f"{where}.{key}", policy, _INCLUSION)
+        yield from one_of(constraint, where, key, _INCLUSION)
     yield from selector_errors(part(constraint, "labelSelector"), f"{where}.labelSelector")
 
 
@@ -147,14 +138,13 @@ _EMPTY_KEY = (
 
 def toleration_errors(tolerations: list[Object], path: str) -> Errors:
     for toleration, where in each(tolerations, path):
-        yield from _errors(toleration, where)
+        yield from _toleration_errors(toleration, where)
 
 
-def _errors(toleration: Object, where: str) -> Errors:
+def _toleration_errors(toleration: Object, where: str) -> Errors:
     key, operator = text(toleration, "key"), text(toleration, "operator")
     value, effect = text(toleration, "value"), text(toleration, "effect")
-    faults = qualified_faults(key) if key else []
-    yield from faulty(f"{where}.key", key, faults)
+    yield from optional(f"{where}.key", key, qualified_faults)
     place = f"{where}.operator"
     if not key and operator != "Exists":
         yield invalid(place, operator, _EMPTY_KEY)

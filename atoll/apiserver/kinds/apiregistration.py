@@ -7,16 +7,10 @@ answer, and how they are asked, is the business of `aggregation`.
 import binascii
 from base64 import b64decode
 
-from atoll.apiserver.fields.error import (
-    Errors,
-    faulty,
-    invalid,
-    not_supported,
-    required,
-)
+from atoll.apiserver.fields.error import Errors, faulty, invalid, optional, required
 from atoll.apiserver.kinds.columns.cells import AGE, NAME
 from atoll.apiserver.kinds.reading import Object, at, each, fill, given, grown, number, parts, text
-from atoll.apiserver.kinds.rules import port_errors
+from atoll.apiserver.kinds.rules import chosen, needed, port_errors
 from atoll.apiserver.objects.conditions import condition
 from atoll.apiserver.resource import Column, Strategy
 from atoll.dialects.kubernetes.names import (
@@ -28,8 +22,6 @@ from atoll.dialects.kubernetes.names import (
 GROUP = "apiregistration.k8s.io"
 
 _STATUSES = ("True", "False", "Unknown")
-_GROUP_PRIORITY_MAX = 20_000
-_VERSION_PRIORITY_MAX = 1000
 
 
 def _default_service(service: Object) -> None:
@@ -40,28 +32,21 @@ def _default_service(service: Object) -> None:
 
 def _service_errors(service: Object) -> Errors:
     spec = given(service, "spec") or {}
-    name, group, version = (
-        text(service, "metadata", "name"),
-        text(spec, "group"),
-        text(spec, "version"),
-    )
+    name, group = text(service, "metadata", "name"), text(spec, "group")
+    version = text(spec, "version")
     if name != f"{version}.{group}" and not path_segment_faults(name):
         why = f'must be `spec.version+"."+spec.group`: "{version}.{group}"'
         yield invalid("metadata.name", name, why)
     if not group and version != "v1":
         yield required("spec.group", "only v1 may have an empty group and it better be legacy kube")
-    faults = subdomain_faults(group) if group else []
-    yield from faulty("spec.group", group, faults)
+    yield from optional("spec.group", group, subdomain_faults)
     yield from faulty("spec.version", version, rfc1035_faults(version))
     yield from _priority_errors(spec)
     yield from _backend_errors(spec)
 
 
 def _priority_errors(spec: Object) -> Errors:
-    limits = {
-        "groupPriorityMinimum": _GROUP_PRIORITY_MAX,
-        "versionPriority": _VERSION_PRIORITY_MAX,
-    }
+    limits = {"groupPriorityMinimum": 20_000, "versionPriority": 1000}
     return [
         invalid(f"spec.{key}", number(spec, key), f"must be positive and less than {most}")
         for key, most in limits.items()
@@ -80,9 +65,7 @@ def _backend_errors(spec: Object) -> Errors:
             why = "local APIServices may not have insecureSkipTLSVerify"
             yield invalid("spec.insecureSkipTLSVerify", careless, why)
         return
-    yield from (
-        required(f"spec.service.{key}") for key in ("namespace", "name") if not text(service, key)
-    )
+    yield from needed(service, "spec.service", "namespace", "name")
     for error in port_errors(service.get("port"), "spec.service.port"):
         yield invalid(error.field, error.value, f"port is not valid: {error.detail}")
     if careless and bundle:
@@ -98,11 +81,8 @@ def _length(encoded: str) -> int:
 
 
 def _status_errors(service: Object) -> Errors:
-    return [
-        not_supported(f"{where}.status", text(one, "status"), _STATUSES)
-        for one, where in each(parts(service, "status", "conditions"), "status.conditions")
-        if text(one, "status") not in _STATUSES
-    ]
+    for one, where in each(parts(service, "status", "conditions"), "status.conditions"):
+        yield from chosen({"status": text(one, "status")}, where, "status", _STATUSES)
 
 
 def _begin(service: Object) -> None:

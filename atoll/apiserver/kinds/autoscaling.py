@@ -3,19 +3,28 @@
 Version 1 is another form of the same objects: see `autoscaling_v1`.
 """
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from atoll.apiserver.fields.error import (
     Errors,
-    faulty,
     forbidden,
     invalid,
+    named,
     not_supported,
     required,
 )
-from atoll.apiserver.kinds.reading import Object, each, fill, given, grown, items, part, parts, text
-from atoll.apiserver.kinds.rules import named_errors, not_negative
+from atoll.apiserver.kinds.reading import Object, fill, given, grown, items, part, parts, text
+from atoll.apiserver.kinds.rules import (
+    Check,
+    chosen,
+    if_given,
+    in_each,
+    in_range,
+    named_errors,
+    not_negative,
+    one_of,
+)
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, path_segment_faults
 from atoll.model.quantity import parse
@@ -80,8 +89,7 @@ def autoscaler_errors(autoscaler: Object) -> Errors:
         yield invalid(where, most, "must be greater than or equal to `minReplicas`")
     target = part(spec, "scaleTargetRef")
     yield from _reference_errors(target, "spec.scaleTargetRef", of_a_group=True)
-    for metric, place in each(parts(spec, "metrics"), "spec.metrics"):
-        yield from _metric_errors(metric, place)
+    yield from in_each(spec, "spec", "metrics", _metric_errors)
     if least == 0 and not {"Object", "External"} & {
         text(metric, "type") for metric in parts(spec, "metrics")
     }:
@@ -91,9 +99,7 @@ def autoscaler_errors(autoscaler: Object) -> Errors:
         )
         yield forbidden("spec.metrics", why)
     for key in ("scaleUp", "scaleDown"):
-        rules = given(spec, "behavior", key)
-        if rules is not None:
-            yield from _scaling_errors(rules, f"spec.behavior.{key}")
+        yield from if_given(part(spec, "behavior"), "spec.behavior", key, _scaling_errors)
 
 
 def _reference_errors(reference: Object, where: str, *, of_a_group: bool) -> Errors:
@@ -137,15 +143,18 @@ def _object_errors(source: Object, where: str) -> Errors:
 
 
 def _external_errors(source: Object, where: str) -> Errors:
-    target = part(source, "target")
     yield from _named_metric_errors(source, where)
-    whole, each_pod = target.get("value"), target.get("averageValue")
-    if whole is None and each_pod is None:
-        why = "must set either a target value for metric or a per-pod target"
-        yield required(f"{where}.target.averageValue", why)
-    if whole is not None and each_pod is not None:
-        why = "may not set both a target value for metric and a per-pod target"
-        yield forbidden(f"{where}.target.value", why)
+    both = "a target value for metric", "a per-pod target"
+    yield from _either(part(source, "target"), f"{where}.target", "averageValue", "value", both)
+
+
+def _either(target: Object, where: str, first: str, second: str, both: tuple[str, str]) -> Errors:
+    """One of two aims must be set, and not the other: what lacks is told of the first."""
+    there = [key for key in (first, second) if target.get(key) is not None]
+    if not there:
+        yield required(f"{where}.{first}", f"must set either {both[0]} or {both[1]}")
+    if len(there) == 2:
+        yield forbidden(f"{where}.{second}", f"may not set both {both[0]} and {both[1]}")
 
 
 def _pods_errors(source: Object, where: str) -> Errors:
@@ -155,40 +164,21 @@ def _pods_errors(source: Object, where: str) -> Errors:
         yield required(f"{where}.target.averageValue", why)
 
 
-def _resource_errors(source: Object, where: str) -> Errors:
+def _resource_errors(source: Object, where: str, *, of_container: bool = False) -> Errors:
     if not text(source, "name"):
         yield required(f"{where}.name", "must specify a resource name")
-    yield from _amount_errors(part(source, "target"), f"{where}.target")
-
-
-def _container_errors(source: Object, where: str) -> Errors:
-    container = text(source, "container")
-    if not text(source, "name"):
-        yield required(f"{where}.name", "must specify a resource name")
-    if container:
-        place = f"{where}.container"
-        yield from faulty(place, container, label_faults(container))
-    else:
-        yield required(f"{where}.container", "must specify a container")
-    yield from _amount_errors(part(source, "target"), f"{where}.target")
-
-
-def _amount_errors(target: Object, where: str) -> Errors:
+    if of_container:
+        name, why = text(source, "container"), "must specify a container"
+        yield from named(f"{where}.container", name, label_faults, why)
+    target, where = part(source, "target"), f"{where}.target"
     yield from _target_errors(target, where)
-    share, amount = target.get("averageUtilization"), target.get("averageValue")
-    if share is None and amount is None:
-        why = "must set either a target raw value or a target utilization"
-        yield required(f"{where}.averageUtilization", why)
-    if share is not None and amount is not None:
-        why = "may not set both a target raw value and a target utilization"
-        yield forbidden(f"{where}.averageValue", why)
+    both = "a target raw value", "a target utilization"
+    yield from _either(target, where, "averageUtilization", "averageValue", both)
 
 
 def _named_metric_errors(source: Object, where: str) -> Errors:
     name, place = text(source, "metric", "name"), f"{where}.metric.name"
-    yield from faulty(place, name, path_segment_faults(name))
-    if not name:
-        yield required(place, "must specify a metric name")
+    yield from named(place, name, path_segment_faults, "must specify a metric name")
     yield from _target_errors(part(source, "target"), f"{where}.target")
 
 
@@ -202,42 +192,34 @@ def _target_errors(target: Object, where: str) -> Errors:
         amount = parse(target.get(key))
         if amount is not None and amount <= 0:
             yield invalid(f"{where}.{key}", target[key], "must be positive")
-    share = target.get("averageUtilization")
-    if isinstance(share, int) and share < 1:
-        yield invalid(f"{where}.averageUtilization", share, "must be greater than 0")
+    yield from in_range(target, where, "averageUtilization", "must be greater than 0", 1)
 
 
 # In the order in which they are looked at: of several sources only the first is checked.
-_CHECKS: dict[str, Callable[[Object, str], Errors]] = {
+_CHECKS: dict[str, Check] = {
     "object": _object_errors,
     "external": _external_errors,
     "pods": _pods_errors,
     "resource": _resource_errors,
-    "containerResource": _container_errors,
+    "containerResource": partial(_resource_errors, of_container=True),
 }
 
 
 def _scaling_errors(rules: Object, where: str) -> Errors:
-    window, place = rules.get("stabilizationWindowSeconds"), f"{where}.stabilizationWindowSeconds"
-    if isinstance(window, int) and window < 0:
-        yield invalid(place, window, "must be greater than or equal to zero")
-    if isinstance(window, int) and window > _WINDOW_MAX:
-        yield invalid(place, window, f"must be less than or equal to {_WINDOW_MAX}")
-    select = rules.get("selectPolicy")
-    if select is not None and select not in _SELECT_POLICIES:
-        yield not_supported(f"{where}.selectPolicy", select, _SELECT_POLICIES)
-    policies = parts(rules, "policies")
-    if not policies:
+    window = rules.get("stabilizationWindowSeconds") or 0
+    if not 0 <= window <= _WINDOW_MAX:
+        least = "greater than or equal to zero"
+        why = least if window < 0 else f"less than or equal to {_WINDOW_MAX}"
+        yield invalid(f"{where}.stabilizationWindowSeconds", window, f"must be {why}")
+    yield from one_of(rules, where, "selectPolicy", _SELECT_POLICIES)
+    if not parts(rules, "policies"):
         yield required(f"{where}.policies", "must specify at least one Policy")
-    for policy, place in each(policies, f"{where}.policies"):
-        yield from _policy_errors(policy, place)
+    yield from in_each(rules, where, "policies", _policy_errors)
 
 
 def _policy_errors(policy: Object, where: str) -> Errors:
-    kind = text(policy, "type")
     value, period = policy.get("value") or 0, policy.get("periodSeconds") or 0
-    if kind not in _POLICY_TYPES:
-        yield not_supported(f"{where}.type", kind, _POLICY_TYPES)
+    yield from chosen({"type": text(policy, "type")}, where, "type", _POLICY_TYPES)
     if value <= 0:
         yield invalid(f"{where}.value", value, "must be greater than zero")
     place = f"{where}.periodSeconds"

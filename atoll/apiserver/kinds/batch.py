@@ -3,10 +3,8 @@
 from atoll.apiserver.fields.error import (
     OMITTED,
     Errors,
-    FieldError,
     duplicate,
     invalid,
-    not_supported,
     required,
 )
 from atoll.apiserver.kinds.labels import selector_errors, selector_of
@@ -19,13 +17,15 @@ from atoll.apiserver.kinds.reading import (
     fill,
     given,
     grown,
+    items,
     number,
     part,
     parts,
     text,
 )
 from atoll.apiserver.kinds.rules import (
-    IMMUTABLE,
+    MISMATCH,
+    chosen,
     not_negative,
     one_of,
     prefixed_path_errors,
@@ -94,10 +94,8 @@ def _job_errors(job: Object) -> Errors:
     yield from job_spec_errors(spec, "spec")
     if not isinstance(spec.get("selector"), dict):
         labels = part(spec, "template", "metadata").get("labels")
-        why = "`selector` does not match template `labels`"
-        mismatch = invalid("spec.template.metadata.labels", labels, why)
         yield required("spec.selector")
-        yield mismatch
+        yield invalid("spec.template.metadata.labels", labels, MISMATCH)
         return
     yield from _selector_errors(job, part(spec, "selector"))
 
@@ -114,8 +112,7 @@ def _selector_errors(job: Object, selector: Object) -> Errors:
             return
     labels = part(spec, "template", "metadata", "labels")
     if not errors and not selector_of(selector).matches(labels):
-        why = "`selector` does not match template `labels`"
-        yield invalid("spec.template.metadata.labels", labels, why)
+        yield invalid("spec.template.metadata.labels", labels, MISMATCH)
 
 
 def job_spec_errors(spec: Object, path: str) -> Errors:
@@ -167,8 +164,7 @@ def _policy_errors(spec: Object, path: str) -> Errors:
         action = text(rule, "action")
         if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
             yield invalid(f"{where}.action", action, "requires the backoffLimitPerIndex to be set")
-        elif action not in _FAILURE_ACTIONS:
-            yield not_supported(f"{where}.action", action, _FAILURE_ACTIONS)
+        yield from chosen(rule, where, "action", _FAILURE_ACTIONS)
         yield from _failure_errors(rule, where, names)
     success = spec.get("successPolicy")
     if success is not None and spec.get("completionMode") != "Indexed":
@@ -186,26 +182,22 @@ def _failure_errors(rule: Object, where: str, names: set[str]) -> Errors:
     codes, conditions = given(rule, "onExitCodes"), parts(rule, "onPodConditions")
     if codes is not None:
         yield from _codes_errors(codes, f"{where}.onExitCodes", names)
-    if codes is not None and conditions:
-        why = "specifying both OnExitCodes and OnPodConditions is not supported"
-        yield FieldError("FieldValueInvalid", where, OMITTED, why)
-    if codes is None and not conditions:
-        why = "specifying one of OnExitCodes and OnPodConditions is required"
-        yield FieldError("FieldValueInvalid", where, OMITTED, why)
+        if conditions:
+            why = "specifying both OnExitCodes and OnPodConditions is not supported"
+            yield invalid(where, OMITTED, why)
+    elif not conditions:
+        yield invalid(
+            where, OMITTED, "specifying one of OnExitCodes and OnPodConditions is required"
+        )
 
 
 def _codes_errors(codes: Object, where: str, names: set[str]) -> Errors:
-    operator, container, values = (
-        codes.get("operator"),
-        codes.get("containerName"),
-        codes.get("values"),
-    )
-    if operator not in _CODE_OPERATORS:
-        yield not_supported(f"{where}.operator", operator, _CODE_OPERATORS)
+    operator, container = codes.get("operator"), codes.get("containerName")
+    yield from chosen(codes, where, "operator", _CODE_OPERATORS)
     if container is not None and container not in names:
         why = "must be one of the container or initContainer names in the pod template"
         yield invalid(f"{where}.containerName", container, why)
-    listed = values if isinstance(values, list) else []
+    listed = items(codes, "values")
     if not listed:
         yield invalid(f"{where}.values", listed, "at least one value is required")
     for index, code in enumerate(listed):
@@ -229,14 +221,10 @@ def _job_update_errors(new: Object, old: Object) -> Errors:
     if part(new, "spec").get("completionMode") != "Indexed":
         yield from unchanged(new, old, "spec", "completions")
     yield from unchanged(new, old, "spec", "selector")
-    template = part(new, "spec", "template")
-    if not _may_move(old) and template != part(old, "spec", "template"):
-        yield invalid("spec.template", template, IMMUTABLE)
-    yield from (
-        error
-        for key in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy")
-        for error in unchanged(new, old, "spec", key)
-    )
+    if not _may_move(old):
+        yield from unchanged(new, old, "spec", "template")
+    for key in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"):
+        yield from unchanged(new, old, "spec", key)
 
 
 def _may_move(job: Object) -> bool:

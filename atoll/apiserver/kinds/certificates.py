@@ -17,7 +17,7 @@ from atoll.apiserver.fields.error import (
     required,
 )
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
-from atoll.apiserver.kinds.rules import unchanged
+from atoll.apiserver.kinds.rules import chosen, in_range, needed, unchanged
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
 
@@ -96,10 +96,8 @@ def _errors(csr: Object) -> Errors:
         elif usage in usages[:index]:
             yield duplicate(f"spec.usages[{index}]", usage)
     yield from _signer_errors(text(spec, "signerName"))
-    seconds = spec.get("expirationSeconds")
-    if isinstance(seconds, int) and seconds < _SHORTEST_S:
-        why = "may not specify a duration less than 600 seconds (10 minutes)"
-        yield invalid("spec.expirationSeconds", seconds, why)
+    why = "may not specify a duration less than 600 seconds (10 minutes)"
+    yield from in_range(spec, "spec", "expirationSeconds", why, _SHORTEST_S)
     yield from _status_errors(csr)
 
 
@@ -130,15 +128,12 @@ def _status_errors(csr: Object) -> Errors:
         yield invalid("status.certificate", "<certificate data>", why)
     conditions = parts(csr, "status", "conditions")
     for condition, where in each(conditions, "status.conditions"):
-        if not condition.get("type"):
-            yield required(f"{where}.type")
-        status = condition.get("status")
-        if not status:
-            yield required(f"{where}.status")
-        elif status not in _STATUSES:
-            yield not_supported(f"{where}.status", status, _STATUSES)
-        elif condition.get("type") in (APPROVED, DENIED, FAILED) and status != "True":
-            yield not_supported(f"{where}.status", status, ("True",))
+        yield from needed(condition, where, "type", "status")
+        if not condition.get("status"):
+            continue
+        decides = condition.get("type") in (APPROVED, DENIED, FAILED)
+        known = condition["status"] in _STATUSES
+        yield from chosen(condition, where, "status", ("True",) if decides and known else _STATUSES)
     if has_condition(csr, APPROVED) and has_condition(csr, DENIED):
         why = "Approved and Denied conditions are mutually exclusive"
         decided = [c["type"] for c in conditions if c.get("type") in (APPROVED, DENIED)]

@@ -1,8 +1,15 @@
 """The plain kinds: namespaces, configuration, accounts and nodes of core/v1, and Leases."""
 
-from atoll.apiserver.fields.error import Errors, FieldError, faulty, invalid, not_supported
+from atoll.apiserver.fields.error import Errors, FieldError, faulty, invalid
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, part, parts, text
-from atoll.apiserver.kinds.rules import are_config_keys, frozen_data, key_errors, not_negative
+from atoll.apiserver.kinds.rules import (
+    are_config_keys,
+    chosen,
+    frozen_data,
+    in_range,
+    key_errors,
+    not_negative,
+)
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, qualified_faults
 
@@ -78,9 +85,7 @@ def _node_errors(node: Object) -> Errors:
     for taint, where in each(parts(node, "spec", "taints"), "metadata.taints"):
         key = text(taint, "key")
         yield from faulty(f"{where}.key", key, qualified_faults(key))
-        if taint.get("effect") not in _TAINT_EFFECTS:
-            effect = taint.get("effect") or ""
-            yield not_supported(f"{where}.effect", effect, _TAINT_EFFECTS)
+        yield from chosen({"effect": text(taint, "effect")}, where, "effect", _TAINT_EFFECTS)
 
 
 NAMESPACE = Strategy(
@@ -106,9 +111,7 @@ NODE = Strategy(
 
 def _lease_errors(lease: Object) -> Errors:
     spec = part(lease, "spec")
-    duration = spec.get("leaseDurationSeconds")
-    if isinstance(duration, int) and duration <= 0:
-        yield invalid("spec.leaseDurationSeconds", duration, "must be greater than 0")
+    yield from in_range(spec, "spec", "leaseDurationSeconds", "must be greater than 0", 1)
     yield from not_negative(spec, "spec", "leaseTransitions")
 
 

@@ -14,11 +14,20 @@ from atoll.apiserver.fields.error import (
 )
 from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, items, part, parts, text
-from atoll.apiserver.kinds.rules import IMMUTABLE, fixed, not_negative, unchanged
+from atoll.apiserver.kinds.rules import (
+    IMMUTABLE,
+    amount_errors,
+    chosen,
+    fixed,
+    in_range,
+    needed,
+    not_negative,
+    unchanged,
+    unique,
+)
 from atoll.apiserver.kinds.storage import provisioner_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults, subdomain_faults
-from atoll.model.quantity import parse
 
 _LIFECYCLES = ("Persistent", "Ephemeral")
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
@@ -44,9 +53,7 @@ def _default_driver(driver: Object) -> None:
 
 def _driver_errors(driver: Object) -> Errors:
     spec = part(driver, "spec")
-    policy = spec.get("fsGroupPolicy")
-    if policy not in _GROUP_POLICIES:
-        yield not_supported("spec.fsGroupPolicy", policy, _GROUP_POLICIES)
+    yield from chosen(spec, "spec", "fsGroupPolicy", _GROUP_POLICIES)
     requests = parts(spec, "tokenRequests")
     audiences: set[str] = set()
     for request, where in each(requests, "spec.tokenRequests"):
@@ -56,10 +63,8 @@ def _driver_errors(driver: Object) -> Errors:
         for mode in items(spec, "volumeLifecycleModes")
         if mode not in _LIFECYCLES
     )
-    period = spec.get("nodeAllocatableUpdatePeriodSeconds")
-    if isinstance(period, int) and period < 10:
-        why = "must be greater than or equal to 10 seconds"
-        yield invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, why)
+    why = "must be greater than or equal to 10 seconds"
+    yield from in_range(spec, "spec", "nodeAllocatableUpdatePeriodSeconds", why, 10)
     secret = spec.get("serviceAccountTokenInSecrets")
     if secret is not None and not requests:
         why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
@@ -68,15 +73,17 @@ def _driver_errors(driver: Object) -> Errors:
 
 def _token_errors(request: Object, where: str, audiences: set[str]) -> Errors:
     audience, seconds = text(request, "audience"), request.get("expirationSeconds")
-    if audience in audiences:
-        return [duplicate(f"{where}.audience", audience)]
-    audiences.add(audience)
+    twice = unique(audiences, audience, f"{where}.audience")
+    return twice or token_life_errors(seconds, where)
+
+
+def token_life_errors(seconds: int | None, where: str) -> Errors:
+    """How long a token may live that is asked for in an object, where that is said."""
     place = f"{where}.expirationSeconds"
-    if isinstance(seconds, int) and seconds < _TOKEN_MIN_S:
-        return [invalid(place, seconds, "may not specify a duration less than 10 minutes")]
-    if isinstance(seconds, int) and seconds > _TOKEN_MAX_S:
-        return [invalid(place, seconds, "may not specify a duration larger than 2^32 seconds")]
-    return []
+    if seconds is not None and seconds < _TOKEN_MIN_S:
+        yield invalid(place, seconds, "may not specify a duration less than 10 minutes")
+    if seconds is not None and seconds > _TOKEN_MAX_S:
+        yield invalid(place, seconds, "may not specify a duration larger than 2^32 seconds")
 
 
 def _driver_update_errors(new: Object, old: Object) -> Errors:
@@ -92,8 +99,7 @@ def driver_name_errors(name: str, where: str) -> Errors:
         yield required(where)
     if len(name) > _DRIVER_MAX:
         yield too_long(where, f"may not be more than {_DRIVER_MAX} bytes")
-    faults = subdomain_faults(name.lower()) if name else []
-    yield from faulty(where, name, faults)
+    yield from faulty(where, name, subdomain_faults(name.lower()) if name else ())
 
 
 def _node_errors(node: Object) -> Errors:
@@ -101,14 +107,11 @@ def _node_errors(node: Object) -> Errors:
     for driver, where in each(parts(node, "spec", "drivers"), "spec.drivers"):
         name, identity = text(driver, "name"), text(driver, "nodeID")
         yield from driver_name_errors(name, f"{where}.name")
-        if not identity:
-            yield required(f"{where}.nodeID")
+        yield from needed(driver, where, "nodeID")
         if len(identity) > _NODE_ID_MAX:
             yield invalid(f"{where}.nodeID", identity, f"must be {_NODE_ID_MAX} characters or less")
         yield from not_negative(part(driver, "allocatable"), f"{where}.allocatable", "count")
-        if name in names:
-            yield duplicate(f"{where}.name", name)
-        names.add(name)
+        yield from unique(names, name, f"{where}.name")
         yield from _topology_errors([str(key) for key in items(driver, "topologyKeys")], where)
 
 
@@ -140,9 +143,7 @@ def _capacity_errors(capacity: Object) -> Errors:
     yield from selector_errors(part(capacity, "nodeTopology"), "nodeTopology")
     name, amount = text(capacity, "storageClassName"), capacity.get("capacity")
     yield from faulty("storageClassName", name, subdomain_faults(name))
-    value = parse(amount)
-    if value is not None and value < 0:
-        yield invalid("capacity", amount, "must be greater than or equal to 0")
+    yield from amount_errors(amount, "capacity")
 
 
 def _attachment_errors(attachment: Object) -> Errors:
@@ -160,9 +161,8 @@ def _attachment_errors(attachment: Object) -> Errors:
         yield required("spec.source.persistentVolumeName", why)
     node = text(spec, "nodeName")
     yield from faulty("spec.nodeName", node, subdomain_faults(node))
-    where = "spec.source.persistentVolumeName"
-    faults = subdomain_faults(name) if isinstance(name, str) else []
-    yield from faulty(where, name, faults)
+    faults = subdomain_faults(name) if isinstance(name, str) else ()
+    yield from faulty("spec.source.persistentVolumeName", name, faults)
 
 
 def _attributes_errors(attributes: Object) -> Errors:

@@ -2,7 +2,6 @@
 
 from atoll.apiserver.fields.error import (
     Errors,
-    duplicate,
     faulty,
     invalid,
     named,
@@ -12,7 +11,7 @@ from atoll.apiserver.fields.error import (
 )
 from atoll.apiserver.kinds.csi import driver_name_errors
 from atoll.apiserver.kinds.reading import Object, each, fill, fill_zero, given, part, parts, text
-from atoll.apiserver.kinds.rules import fixed
+from atoll.apiserver.kinds.rules import fixed, needed, unique
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, subdomain_faults
 
@@ -22,14 +21,7 @@ _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 
 
 def _default_claim(claim: Object) -> None:
-    _default_requests(part(claim, "spec"))
-
-
-def _default_template(template: Object) -> None:
-    _default_requests(part(template, "spec", "spec"))
-
-
-def _default_requests(spec: Object) -> None:
+    spec = part(claim, "spec")
     for request in parts(spec, "devices", "requests"):
         exactly = given(request, "exactly")
         for wish in [*parts(request, "firstAvailable"), *([] if exactly is None else [exactly])]:
@@ -38,30 +30,17 @@ def _default_requests(spec: Object) -> None:
                 fill_zero(wish, count=1)
 
 
-def _claim_errors(claim: Object) -> Errors:
-    return _requests_errors(part(claim, "spec"), "spec")
-
-
-def _template_errors(template: Object) -> Errors:
-    return _requests_errors(part(template, "spec", "spec"), "spec.spec")
-
-
-def _requests_errors(spec: Object, path: str) -> Errors:
-    requests, where = parts(spec, "devices", "requests"), f"{path}.devices.requests"
+def _claim_errors(claim: Object, path: str = "spec") -> Errors:
+    requests, where = parts(claim, "spec", "devices", "requests"), f"{path}.devices.requests"
     if len(requests) > _REQUESTS_MAX:
         yield too_many(where, len(requests), _REQUESTS_MAX)
         return
     names: set[str] = set()
     for request, place in each(requests, where):
-        yield from _name_errors(text(request, "name"), f"{place}.name")
+        name = text(request, "name")
+        yield from named(f"{place}.name", name, label_faults)
         yield from _request_errors(request, place)
-        if text(request, "name") in names:
-            yield duplicate(place, text(request, "name"))
-        names.add(text(request, "name"))
-
-
-def _name_errors(name: str, where: str) -> Errors:
-    return named(where, name, label_faults)
+        yield from unique(names, name, place)
 
 
 def _request_errors(request: Object, where: str) -> Errors:
@@ -80,13 +59,13 @@ def _request_errors(request: Object, where: str) -> Errors:
         yield too_many(f"{where}.firstAvailable", len(first), _FIRST_MAX)
         return
     for wish, place in each(first, f"{where}.firstAvailable"):
-        yield from _name_errors(text(wish, "name"), f"{place}.name")
+        yield from named(f"{place}.name", text(wish, "name"), label_faults)
         yield from _wish_errors(wish, place)
 
 
 def _wish_errors(wish: Object, where: str) -> Errors:
-    name, place = text(wish, "deviceClassName"), f"{where}.deviceClassName"
-    yield from named(place, name, subdomain_faults)
+    name = text(wish, "deviceClassName")
+    yield from named(f"{where}.deviceClassName", name, subdomain_faults)
     yield from _selectors_errors(wish, where)
     mode, count = wish.get("allocationMode"), wish.get("count") or 0
     if mode not in _MODES:
@@ -115,7 +94,7 @@ def _class_errors(device_class: Object) -> Errors:
 def _slice_errors(piece: Object) -> Errors:
     spec = part(piece, "spec")
     yield from driver_name_errors(text(spec, "driver"), "spec.driver")
-    yield from _pool_errors(part(spec, "pool"), "spec.pool")
+    yield from _pool_errors(part(spec, "pool"))
     node = spec.get("nodeName")
     if node == "":
         yield invalid("spec.nodeName", node, "must be either unset or set to a non-empty string")
@@ -135,18 +114,16 @@ def _slice_errors(piece: Object) -> Errors:
     names: set[str] = set()
     for device, where in each(devices, "spec.devices"):
         name = text(device, "name")
-        yield from _name_errors(name, f"{where}.name")
-        if name in names:
-            yield duplicate(where, name)
-        names.add(name)
+        yield from named(f"{where}.name", name, label_faults)
+        yield from unique(names, name, where)
 
 
-def _pool_errors(pool: Object, where: str) -> Errors:
-    name, place = text(pool, "name"), f"{where}.name"
-    if not name:
-        yield required(place)
+def _pool_errors(pool: Object) -> Errors:
+    where = "spec.pool"
+    yield from needed(pool, where, "name")
+    name = text(pool, "name")
     for piece in name.split("/") if name else ():
-        yield from faulty(place, piece, subdomain_faults(piece))
+        yield from faulty(f"{where}.name", piece, subdomain_faults(piece))
     count, generation = pool.get("resourceSliceCount") or 0, pool.get("generation") or 0
     if count <= 0:
         yield invalid(f"{where}.resourceSliceCount", count, "must be greater than zero")
@@ -164,8 +141,8 @@ RESOURCE_CLAIM = Strategy(
 )
 RESOURCE_CLAIM_TEMPLATE = Strategy(
     returns_deleted=True,
-    default=_default_template,
-    errors=_template_errors,
+    default=lambda template: _default_claim(part(template, "spec")),
+    errors=lambda template: _claim_errors(part(template, "spec"), "spec.spec"),
     update_errors=fixed(["spec"]),
 )
 RESOURCE_SLICE = Strategy(

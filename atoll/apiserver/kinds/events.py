@@ -5,6 +5,7 @@ The two differ in the names of fields; `to_core` and `from_core` are inverse to 
 
 from atoll.apiserver.fields.error import Errors, FieldError, faulty, invalid, required
 from atoll.apiserver.kinds.reading import Object, text
+from atoll.apiserver.kinds.rules import needed
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults
 
@@ -88,11 +89,9 @@ def _new_errors(event: Object) -> Errors:
 
 def _reporter_errors(event: Object) -> Errors:
     controller = text(event, "reportingController")
-    if not controller:
-        yield required("reportingController")
+    yield from needed(event, "", "reportingController")
     yield from faulty("reportingController", controller, qualified_faults(controller))
-    keys = ("reportingInstance", "action", "reason")
-    yield from (required(key) for key in keys if not text(event, key))
+    yield from needed(event, "", "reportingInstance", "action", "reason")
 
 
 def _selectable(about: str, reporter: str) -> dict[str, tuple[str, ...]]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from atoll.apiserver.fields.error import (
     Errors,
-    duplicate,
     faulty,
     forbidden,
     invalid,
     named,
     not_supported,
+    optional,
     required,
 )
 from atoll.apiserver.kinds.reading import (
@@ -28,6 +28,7 @@ from atoll.apiserver.kinds.reading import (
     parts,
     text,
 )
+from atoll.apiserver.kinds.rules import if_given, in_each, in_range, needed, unique
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, subdomain_faults
 
@@ -67,31 +68,22 @@ def _schema_errors(schema: Object) -> Errors:
     if method is not None and method.get("type") not in _METHODS:
         shown = {"Type": method.get("type", "")}
         yield not_supported("spec.distinguisherMethod.type", shown, _METHODS)
-    level, where = (
-        text(spec, "priorityLevelConfiguration", "name"),
-        "spec.priorityLevelConfiguration",
-    )
-    yield from named(f"{where}.name", level, subdomain_faults, "must reference a priority level")
-    for rule, place in each(parts(spec, "rules"), "spec.rules"):
-        yield from _rule_errors(rule, place)
+    level, why = text(spec, "priorityLevelConfiguration", "name"), "must reference a priority level"
+    yield from named("spec.priorityLevelConfiguration.name", level, subdomain_faults, why)
+    yield from in_each(spec, "spec", "rules", _rule_errors)
 
 
 def _rule_errors(rule: Object, where: str) -> Errors:
     subjects = parts(rule, "subjects")
     if not subjects:
         yield required(f"{where}.subjects", "subjects must contain at least one value")
-    for subject, place in each(subjects, f"{where}.subjects"):
-        yield from _subject_errors(subject, place)
+    yield from in_each(rule, where, "subjects", _subject_errors)
     resources, urls = parts(rule, "resourceRules"), parts(rule, "nonResourceRules")
     if not resources and not urls:
         why = "at least one of resourceRules and nonResourceRules has to be non-empty"
         yield required(where, why)
-    for resource, place in each(resources, f"{where}.resourceRules"):
-        yield from _verbs_errors(resource, place)
-        yield from _resource_errors(resource, place)
-    for url, place in each(urls, f"{where}.nonResourceRules"):
-        yield from _verbs_errors(url, place)
-        yield from _urls_errors(url, place)
+    yield from in_each(rule, where, "resourceRules", _resource_errors)
+    yield from in_each(rule, where, "nonResourceRules", _urls_errors)
 
 
 def _subject_errors(subject: Object, where: str) -> Errors:
@@ -114,16 +106,11 @@ def _subject_own_errors(subject: Object | None, kind: str, where: str) -> Errors
     if subject is None:
         yield required(where, f"{_SUBJECTS[kind]} is required when subject kind is '{kind}'")
         return
-    name = text(subject, "name")
-    if not name:
-        yield required(f"{where}.name")
-    elif kind == "ServiceAccount" and name != "*":
-        yield from faulty(f"{where}.name", name, subdomain_faults(name))
+    yield from needed(subject, where, "name")
     if kind == "ServiceAccount":
-        namespace, place = text(subject, "namespace"), f"{where}.namespace"
-        yield from named(
-            place, namespace, label_faults, "must specify namespace for service account"
-        )
+        name, why = text(subject, "name"), "must specify namespace for service account"
+        yield from optional(f"{where}.name", name, subdomain_faults) if name != "*" else ()
+        yield from named(f"{where}.namespace", text(subject, "namespace"), label_faults, why)
 
 
 def _verbs_errors(rule: Object, where: str) -> Errors:
@@ -142,6 +129,7 @@ def _alone(listed: list[Any], where: str, things: str) -> Errors:
 
 
 def _resource_errors(rule: Object, where: str) -> Errors:
+    yield from _verbs_errors(rule, where)
     for key, thing in (("apiGroups", "api group"), ("resources", "resource")):
         listed, place = items(rule, key), f"{where}.{key}"
         if listed:
@@ -157,23 +145,21 @@ def _resource_errors(rule: Object, where: str) -> Errors:
     else:
         intro = "each member of this list must be '*' or a DNS-1123 label; "
         for index, namespace in enumerate(namespaces):
-            yield from (
-                invalid(f"{place}[{index}]", namespace, intro + reason)
-                for reason in label_faults(str(namespace))
-            )
+            faults = (intro + fault for fault in label_faults(str(namespace)))
+            yield from faulty(f"{place}[{index}]", namespace, faults)
 
 
 def _urls_errors(rule: Object, where: str) -> Errors:
+    yield from _verbs_errors(rule, where)
     urls, place = items(rule, "nonResourceURLs"), f"{where}.nonResourceURLs"
     if not urls:
-        return [required(place, "nonResourceURLs must contain at least one value")]
+        yield required(place, "nonResourceURLs must contain at least one value")
     if "*" in urls:
-        return _alone(urls, place, "non-resource URLs")
-    return [
-        invalid(f"{place}[{index}]", url, why)
-        for index, url in enumerate(urls)
-        if (why := _url_fault(str(url)))
-    ]
+        yield from _alone(urls, place, "non-resource URLs")
+        return
+    for index, url in enumerate(urls):
+        if why := _url_fault(str(url)):
+            yield invalid(f"{place}[{index}]", url, why)
 
 
 def _url_fault(url: str) -> str:
@@ -191,14 +177,10 @@ def _url_fault(url: str) -> str:
 
 
 def _conditions_errors(obj: Object) -> Errors:
-    seen = set()
+    seen: set[str] = set()
     for condition, where in each(parts(obj, "status", "conditions"), "status.conditions"):
-        kind = text(condition, "type")
-        if kind in seen:
-            yield duplicate(f"{where}.type", kind)
-        seen.add(kind)
-        if not kind:
-            yield required(f"{where}.type")
+        yield from unique(seen, text(condition, "type"), f"{where}.type")
+        yield from needed(condition, where, "type")
 
 
 def _default_level(level: Object) -> None:
@@ -221,15 +203,14 @@ def _level_errors(level: Object) -> Errors:
     if kind == "Exempt":
         if limited is not None:
             yield forbidden("spec.limited", "must be nil if the type is not Limited")
-        if exempt is not None:
-            yield from _shares_errors(exempt, "spec.exempt")
+        yield from if_given(spec, "spec", "exempt", _shares_errors)
     elif kind == "Limited":
         if exempt is not None:
             yield forbidden("spec.exempt", "must be nil if the type is Limited")
         if limited is None:
             yield required("spec.limited", "must not be empty when type is Limited")
         else:
-            yield from _limited_errors(limited, "spec.limited")
+            yield from _limited_errors(limited)
     elif kind:
         yield not_supported("spec.type", kind, _LEVELS)
     else:
@@ -237,36 +218,43 @@ def _level_errors(level: Object) -> Errors:
 
 
 def _shares_errors(shares: Object, where: str) -> Errors:
-    nominal, lendable = shares.get("nominalConcurrencyShares"), shares.get("lendablePercent")
-    if isinstance(nominal, int) and nominal < 0:
-        why = "must be a non-negative integer"
-        yield invalid(f"{where}.nominalConcurrencyShares", nominal, why)
-    if isinstance(lendable, int) and not 0 <= lendable <= 100:
-        yield invalid(f"{where}.lendablePercent", lendable, "must be between 0 and 100, inclusive")
+    yield from _nominal_errors(shares, where)
+    yield from _lendable_errors(shares, where)
 
 
-def _limited_errors(limited: Object, where: str) -> Errors:
-    shares = list(_shares_errors(limited, where))
-    response, place = part(limited, "limitResponse"), f"{where}.limitResponse"
-    kind, queuing, found = text(response, "type"), given(response, "queuing"), []
+def _nominal_errors(shares: Object, where: str) -> Errors:
+    return in_range(shares, where, "nominalConcurrencyShares", "must be a non-negative integer")
+
+
+def _lendable_errors(shares: Object, where: str) -> Errors:
+    return in_range(
+        shares, where, "lendablePercent", "must be between 0 and 100, inclusive", most=100
+    )
+
+
+def _limited_errors(limited: Object) -> Errors:
+    where = "spec.limited"
+    yield from _nominal_errors(limited, where)
+    yield from _response_errors(part(limited, "limitResponse"), f"{where}.limitResponse")
+    yield from _lendable_errors(limited, where)
+    why = "if specified, must be a non-negative integer"
+    yield from in_range(limited, where, "borrowingLimitPercent", why)
+
+
+def _response_errors(response: Object, where: str) -> Errors:
+    kind, queuing = text(response, "type"), given(response, "queuing")
     if kind == "Reject" and queuing is not None:
         why = "must be nil if limited.limitResponse.type is not Limited"
-        found.append(forbidden(f"{place}.queuing", why))
+        yield forbidden(f"{where}.queuing", why)
     elif kind == "Queue" and queuing is None:
         why = "must not be empty if limited.limitResponse.type is Limited"
-        found.append(required(f"{place}.queuing", why))
+        yield required(f"{where}.queuing", why)
     elif kind == "Queue" and queuing is not None:
-        found += _queuing_errors(queuing, f"{place}.queuing")
+        yield from _queuing_errors(queuing, f"{where}.queuing")
     elif not kind:
-        found.append(required(f"{place}.type"))
+        yield required(f"{where}.type")
     elif kind not in _RESPONSES:
-        found.append(not_supported(f"{place}.type", kind, _RESPONSES))
-    borrowing = limited.get("borrowingLimitPercent")
-    if isinstance(borrowing, int) and borrowing < 0:
-        why = "if specified, must be a non-negative integer"
-        shares.append(invalid(f"{where}.borrowingLimitPercent", borrowing, why))
-    nominal = [error for error in shares if error.field.endswith("nominalConcurrencyShares")]
-    return nominal + found + [error for error in shares if error not in nominal]
+        yield not_supported(f"{where}.type", kind, _RESPONSES)
 
 
 def _queuing_errors(queuing: Object, where: str) -> Errors:

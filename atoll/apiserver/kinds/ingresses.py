@@ -7,14 +7,18 @@ from atoll.apiserver.fields.error import (
     invalid,
     named,
     not_supported,
+    optional,
     required,
     too_long,
 )
 from atoll.apiserver.kinds.addresses import is_address
-from atoll.apiserver.kinds.reading import Object, each, fill, given, items, part, parts, text
+from atoll.apiserver.kinds.reading import Object, fill, given, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     api_group_errors,
+    chosen,
     fixed,
+    if_given,
+    in_each,
     named_errors,
     port_errors,
     port_name_errors,
@@ -36,16 +40,12 @@ def _ingress_errors(ingress: Object) -> Errors:
     if not rules and backend is None:
         why = "either `defaultBackend` or `rules` must be specified"
         yield invalid("spec", items(spec, "rules") or None, why)
-    if backend is not None:
-        yield from _backend_errors(backend, "spec.defaultBackend")
-    for rule, where in each(rules, "spec.rules"):
-        yield from _rule_errors(rule, where)
-    for tls, where in each(parts(spec, "tls"), "spec.tls"):
-        yield from _tls_errors(tls, where)
+    yield from if_given(spec, "spec", "defaultBackend", _backend_errors)
+    yield from in_each(spec, "spec", "rules", _rule_errors)
+    yield from in_each(spec, "spec", "tls", _tls_errors)
     name = spec.get("ingressClassName")
     if name is not None:
-        where = "spec.ingressClassName"
-        yield from faulty(where, name, subdomain_faults(name))
+        yield from faulty("spec.ingressClassName", name, subdomain_faults(name))
 
 
 def _rule_errors(rule: Object, where: str) -> Errors:
@@ -54,14 +54,13 @@ def _rule_errors(rule: Object, where: str) -> Errors:
         if is_address(host):
             yield invalid(f"{where}.host", host, "must be a DNS name, not an IP address")
         yield from _host_errors(host, f"{where}.host")
-    http = given(rule, "http")
-    if http is None:
-        return
-    paths = parts(http, "paths")
-    if not paths:
-        yield required(f"{where}.http.paths")
-    for path, place in each(paths, f"{where}.http.paths"):
-        yield from _path_errors(path, place)
+    yield from if_given(rule, where, "http", _paths_errors)
+
+
+def _paths_errors(http: Object, where: str) -> Errors:
+    if not parts(http, "paths"):
+        yield required(f"{where}.paths")
+    yield from in_each(http, where, "paths", _path_errors)
 
 
 def _host_errors(host: str, where: str) -> Errors:
@@ -116,10 +115,7 @@ def _service_errors(service: Object, where: str) -> Errors:
 def _tls_errors(tls: Object, where: str) -> Errors:
     for index, host in enumerate(items(tls, "hosts")):
         yield from _host_errors(str(host), f"{where}.hosts[{index}]")
-    secret = text(tls, "secretName")
-    if secret:
-        place = f"{where}.secretName"
-        yield from faulty(place, secret, subdomain_faults(secret))
+    yield from optional(f"{where}.secretName", text(tls, "secretName"), subdomain_faults)
 
 
 def _default_class(ingress_class: Object) -> None:
@@ -129,14 +125,11 @@ def _default_class(ingress_class: Object) -> None:
 
 
 def _class_errors(ingress_class: Object) -> Errors:
-    controller = text(ingress_class, "spec", "controller")
-    where = "spec.controller"
+    controller, where = text(ingress_class, "spec", "controller"), "spec.controller"
     if len(controller) > _CONTROLLER_MAX:
         yield too_long(where, f"may not be more than {_CONTROLLER_MAX} bytes")
     yield from prefixed_path_errors(controller, where)
-    parameters = given(ingress_class, "spec", "parameters")
-    if parameters is not None:
-        yield from _parameters_errors(parameters, "spec.parameters")
+    yield from if_given(part(ingress_class, "spec"), "spec", "parameters", _parameters_errors)
 
 
 def _parameters_errors(parameters: Object, where: str) -> Errors:
@@ -144,9 +137,8 @@ def _parameters_errors(parameters: Object, where: str) -> Errors:
     yield from named_errors(parameters, where, "kind", "name")
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     place = f"{where}.namespace"
-    if scope not in _SCOPES:
-        yield not_supported(f"{where}.scope", scope, _SCOPES)
-    elif scope == "Cluster" and namespace is not None:
+    yield from chosen(parameters, where, "scope", _SCOPES)
+    if scope == "Cluster" and namespace is not None:
         yield forbidden(place, "`parameters.scope` is set to 'Cluster'")
     elif scope == "Namespace" and namespace is None:
         yield required(place, "`parameters.scope` is set to 'Namespace'")

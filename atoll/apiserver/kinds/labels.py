@@ -64,15 +64,12 @@ def label_errors(labels: Object, path: str) -> Errors:
     if are_labels(labels):
         return
     for key, value in sorted(labels.items()):
-        wrong_key, wrong_value = qualified_faults(key), label_value_faults(str(value))
-        yield from faulty(path, key, wrong_key)
-        yield from faulty(path, value, wrong_value)
+        yield from faulty(path, key, qualified_faults(key))
+        yield from faulty(path, value, label_value_faults(str(value)))
 
 
 def selector_errors(written: Object, path: str) -> Errors:
     yield from label_errors(part(written, "matchLabels"), f"{path}.matchLabels")
-    if not written.get("matchExpressions"):
-        return
     for expression, where in each(parts(written, "matchExpressions"), f"{path}.matchExpressions"):
         yield from _expression_errors(expression, where)
 
@@ -94,5 +91,4 @@ def requirement_errors(expression: Object, where: str) -> Errors:
     key = text(expression, "key")
     yield from faulty(f"{where}.key", key, qualified_faults(key))
     for index, value in enumerate(items(expression, "values")):
-        reasons = label_value_faults(str(value))
-        yield from faulty(f"{where}.values[{index}]", value, reasons)
+        yield from faulty(f"{where}.values[{index}]", value, label_value_faults(str(value)))

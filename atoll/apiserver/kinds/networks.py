@@ -2,14 +2,7 @@
 
 from typing import Any
 
-from atoll.apiserver.fields.error import (
-    Errors,
-    faulty,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-)
+from atoll.apiserver.fields.error import Errors, forbidden, invalid, optional, required
 from atoll.apiserver.kinds.addresses import (
     canonical_address_faults,
     canonical_network_errors,
@@ -20,8 +13,12 @@ from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.reading import Object, each, fill, given, grown, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     IMMUTABLE,
+    all_of,
     fixed,
+    if_given,
+    in_each,
     named_errors,
+    one_of,
     port_errors,
     port_name_errors,
 )
@@ -48,26 +45,18 @@ def _policy_errors(policy: Object) -> Errors:
     yield from selector_errors(part(spec, "podSelector"), "spec.podSelector")
     for way, peers in _WAYS:
         for rule, where in each(parts(spec, way), f"spec.{way}"):
-            for port, place in each(parts(rule, "ports"), f"{where}.ports"):
-                yield from _port_errors(port, place)
-            for peer, place in each(parts(rule, peers), f"{where}.{peers}"):
-                yield from _peer_errors(peer, place)
+            yield from in_each(rule, where, "ports", _port_errors)
+            yield from in_each(rule, where, peers, _peer_errors)
     types = items(spec, "policyTypes")
     if len(types) > len(_POLICY_TYPES):
         yield invalid("spec.policyTypes", types, "may not specify more than two policyTypes")
         return
-    yield from (
-        not_supported(f"spec.policyTypes[{index}]", kind, _POLICY_TYPES)
-        for index, kind in enumerate(types)
-        if kind not in _POLICY_TYPES
-    )
+    yield from all_of(spec, "spec", "policyTypes", _POLICY_TYPES)
 
 
 def _port_errors(port: Object, where: str) -> Errors:
-    protocol, number, last = port.get("protocol"), port.get("port"), port.get("endPort")
-    if protocol is not None and protocol not in _PROTOCOLS:
-        yield not_supported(f"{where}.protocol", protocol, _PROTOCOLS)
-    place = f"{where}.endPort"
+    number, last, place = port.get("port"), port.get("endPort"), f"{where}.endPort"
+    yield from one_of(port, where, "protocol", _PROTOCOLS)
     if number is None:
         if last is not None:
             yield invalid(place, last, "may not be specified when `port` is not specified")
@@ -83,18 +72,14 @@ def _port_errors(port: Object, where: str) -> Errors:
 
 
 def _peer_errors(peer: Object, where: str) -> Errors:
-    given_kinds = 0
-    for key in ("podSelector", "namespaceSelector"):
-        selector = given(peer, key)
-        if selector is not None:
-            given_kinds += 1
-            yield from selector_errors(selector, f"{where}.{key}")
-    block = given(peer, "ipBlock")
-    if block is not None:
-        yield from _block_errors(block, f"{where}.ipBlock")
-        if given_kinds:
-            yield forbidden(where, "may not specify both ipBlock and another peer")
-    elif not given_kinds:
+    selectors = ("podSelector", "namespaceSelector")
+    for key in selectors:
+        yield from if_given(peer, where, key, selector_errors)
+    yield from if_given(peer, where, "ipBlock", _block_errors)
+    selects, blocks = any(given(peer, key) is not None for key in selectors), given(peer, "ipBlock")
+    if blocks is not None and selects:
+        yield forbidden(where, "may not specify both ipBlock and another peer")
+    if blocks is None and not selects:
         yield required(where, "must specify a peer")
 
 
@@ -125,12 +110,9 @@ def _address_errors(address: Object) -> Errors:
     if parent is None:
         yield required(where)
         return
-    group, namespace = text(parent, "group"), text(parent, "namespace")
-    faults = subdomain_faults(group) if group else []
-    yield from faulty(f"{where}.group", group, faults)
+    yield from optional(f"{where}.group", text(parent, "group"), subdomain_faults)
     yield from named_errors(parent, where, "resource", "name")
-    faults = path_segment_faults(namespace) if namespace else []
-    yield from faulty(f"{where}.namespace", namespace, faults)
+    yield from optional(f"{where}.namespace", text(parent, "namespace"), path_segment_faults)
 
 
 def _range_errors(service_range: Object) -> Errors:

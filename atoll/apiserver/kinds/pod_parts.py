@@ -6,9 +6,10 @@ wrong with the change. A guest is a container that joins a running pod (ephemera
 
 from typing import Any
 
-from atoll.apiserver.fields.error import Errors, FieldError, duplicate, forbidden, invalid, required
+from atoll.apiserver.fields.error import Errors, FieldError, forbidden, invalid
 from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.reading import Object, each, part, parts, text
+from atoll.apiserver.kinds.rules import needed, unique
 from atoll.apiserver.objects.metadata import metadata
 
 _LISTS = ("containers", "initContainers")
@@ -111,13 +112,9 @@ def guest_errors(new: Object, old: Object) -> Errors:
     hosts = set(taken)
     for guest, where in each(parts(spec, _GUESTS), f"spec.{_GUESTS}"):
         name, host = text(guest, "name"), text(guest, "targetContainerName")
-        if not name:
-            yield required(f"{where}.name")
-        elif name in taken:
-            yield duplicate(f"{where}.name", name)
-        taken.add(name)
-        if not text(guest, "image"):
-            yield required(f"{where}.image")
+        yield from needed(guest, where, "name")
+        yield from unique(taken, name, f"{where}.name") if name else ()
+        yield from needed(guest, where, "image")
         if host and host not in hosts:
             yield FieldError("FieldValueNotFound", f"{where}.targetContainerName", host, "")
         why = "cannot be set for an Ephemeral Container"

@@ -13,19 +13,25 @@ from atoll.apiserver.fields.error import (
     Errors,
     FieldError,
     duplicate,
-    faulty,
     forbidden,
     invalid,
     named,
-    not_supported,
     required,
 )
 from atoll.apiserver.kinds.amounts import resources_errors
 from atoll.apiserver.kinds.podsecurity import container_security_errors
 from atoll.apiserver.kinds.podsettings import settings_errors
 from atoll.apiserver.kinds.probes import probes_errors
-from atoll.apiserver.kinds.reading import Object, each, given, items, part, parts, text
-from atoll.apiserver.kinds.rules import one_of, port_errors, port_name_errors
+from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.rules import (
+    chosen,
+    if_given,
+    in_each,
+    one_of,
+    port_errors,
+    port_name_errors,
+    unique,
+)
 from atoll.apiserver.kinds.variables import are_plain, sources_errors, variable_errors
 from atoll.apiserver.kinds.volumerules import mounts_errors, source_errors
 from atoll.dialects.kubernetes.names import label_faults
@@ -59,12 +65,8 @@ def _volumes_errors(spec: Object, path: str) -> tuple[list[FieldError], dict[str
     names: dict[str, bool] = {}
     for volume, where in each(parts(spec, "volumes"), path):
         name = text(volume, "name")
-        found = list(source_errors(volume, where))
-        if not name:
-            found.append(required(f"{where}.name"))
-        elif reasons := label_faults(name):
-            found += faulty(f"{where}.name", name, reasons)
-        elif name in names:
+        found = [*source_errors(volume, where), *named(f"{where}.name", name, label_faults)]
+        if name in names:
             found.append(duplicate(f"{where}.name", name))
         if not found:
             names[name] = "persistentVolumeClaim" in volume or "ephemeral" in volume
@@ -116,10 +118,7 @@ def _is_right(written: bytes) -> bool:
 
 def _name_twice_errors(container: Object, where: str, names: set[str]) -> Errors:
     name = text(container, "name")
-    if name and name in names:
-        return [duplicate(f"{where}.name", name)]
-    names.add(name)
-    return []
+    return unique(names, name, f"{where}.name") if name else []
 
 
 def _container_errors(container: Object, where: str, volumes: dict[str, bool]) -> Errors:
@@ -130,28 +129,23 @@ def _container_errors(container: Object, where: str, volumes: dict[str, bool]) -
     yield from one_of(container, where, "terminationMessagePolicy", _MESSAGE_POLICIES)
     if container.get("ports"):
         yield from _ports_errors(container, f"{where}.ports")
-    for variable, place in each(parts(container, "env"), f"{where}.env"):
-        yield from variable_errors(variable, place)
+    yield from in_each(container, where, "env", variable_errors)
     if container.get("envFrom"):
         yield from sources_errors(parts(container, "envFrom"), f"{where}.envFrom")
     if container.get("volumeMounts") or container.get("volumeDevices"):
         yield from mounts_errors(container, where, volumes)
     yield from one_of(container, where, "imagePullPolicy", _PULL_POLICIES)
     yield from resources_errors(part(container, "resources"), f"{where}.resources")
-    security = given(container, "securityContext")
-    if security is not None:
-        yield from container_security_errors(security, f"{where}.securityContext")
+    yield from if_given(container, where, "securityContext", container_security_errors)
 
 
 def _ports_errors(container: Object, path: str) -> Errors:
     names: set[str] = set()
     for port, where in each(parts(container, "ports"), path):
         name, number = text(port, "name"), port.get("containerPort")
-        faults = list(port_name_errors(name, f"{where}.name")) if name else []
-        if name and not faults and name in names:
-            faults.append(duplicate(f"{where}.name", name))
-        names.add(name)
-        yield from faults
+        if name:
+            faults = list(port_name_errors(name, f"{where}.name"))
+            yield from faults or unique(names, name, f"{where}.name")
         if not number:
             yield required(f"{where}.containerPort")
         else:
@@ -185,10 +179,9 @@ def _host_network_errors(spec: Object, path: str) -> Errors:
 
 def restart_policy_errors(spec: Object) -> Errors:
     """What is wrong with the restart policy of a template whose pods are to last."""
-    policy, allowed = spec.get("restartPolicy"), ("Always",)
-    if policy in allowed or policy not in RESTART_POLICIES:  # the latter is told already
+    if spec.get("restartPolicy") not in RESTART_POLICIES:  # which is told already
         return []
-    return [not_supported("spec.template.spec.restartPolicy", policy, allowed)]
+    return chosen(spec, "spec.template.spec", "restartPolicy", ("Always",))
 
 
 _CHANGEABLE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds")

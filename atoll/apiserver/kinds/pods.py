@@ -11,7 +11,7 @@ from atoll.apiserver.kinds.podrules import (
 )
 from atoll.apiserver.kinds.podspec import default_pod_spec, default_template
 from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
-from atoll.apiserver.kinds.rules import not_negative
+from atoll.apiserver.kinds.rules import MISMATCH, not_negative
 from atoll.apiserver.resource import Scale, Strategy
 
 _SELECTABLE = {
@@ -64,14 +64,6 @@ def template_errors(template: Object, path: str) -> Errors:
         yield forbidden(f"{path}.spec.ephemeralContainers", why)
 
 
-def _default_podtemplate(obj: Object) -> None:
-    default_template(obj, "template")
-
-
-def _podtemplate_errors(obj: Object) -> Errors:
-    return template_errors(part(obj, "template"), "template")
-
-
 def _default_controller(controller: Object) -> None:
     """The labels of its template stand in for its selector and for labels of its own."""
     spec = grown(controller, "spec")
@@ -101,8 +93,7 @@ def _controller_errors(controller: Object) -> Errors:
         return
     labels = part(template, "metadata", "labels")
     if selector and any(labels.get(key) != value for key, value in selector.items()):
-        why = "`selector` does not match template `labels`"
-        yield invalid("spec.template.metadata.labels", labels, why)
+        yield invalid("spec.template.metadata.labels", labels, MISMATCH)
     yield from template_errors(template, "spec.template")
     yield from restart_policy_errors(part(template, "spec"))
 
@@ -123,8 +114,8 @@ POD = Strategy(
 POD_TEMPLATE = Strategy(
     tracks_generation=True,
     returns_deleted=True,
-    default=_default_podtemplate,
-    errors=_podtemplate_errors,
+    default=lambda obj: default_template(obj, "template"),
+    errors=lambda obj: template_errors(part(obj, "template"), "template"),
 )
 REPLICATION_CONTROLLER = Strategy(
     tracks_generation=True,

@@ -2,12 +2,13 @@
 
 import re
 
-from atoll.apiserver.fields.error import Errors, invalid, not_supported, required
-from atoll.apiserver.kinds.reading import Object, each, given, items, parts, text
+from atoll.apiserver.fields.error import Errors, invalid, named, not_supported, required
+from atoll.apiserver.kinds.reading import Object, each, items, parts, text
+from atoll.apiserver.kinds.rules import if_given, in_range, one_of
 
 _ID_MAX = 2147483647
 _ID_WHY = f"must be between 0 and {_ID_MAX}, inclusive"
-_SECCOMP = ("Localhost", "RuntimeDefault", "Unconfined")
+_PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _GROUP_CHANGES = ("Always", "OnRootMismatch")
 _PROC_MOUNTS = ("Default", "Unmasked")
 _SYSCTL_PATTERN = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -21,78 +22,53 @@ def pod_security_errors(context: Object, where: str) -> Errors:
         if not 0 <= group <= _ID_MAX:
             yield invalid(f"{where}.supplementalGroups[{index}]", group, _ID_WHY)
     for setting, place in each(parts(context, "sysctls"), f"{where}.sysctls"):
-        name = text(setting, "name")
-        if not name:
-            yield required(f"{place}.name")
-        elif len(name) > 253 or not _SYSCTL.fullmatch(name):
-            yield invalid(f"{place}.name", name, _SYSCTL_WHY)
-    change = context.get("fsGroupChangePolicy")
-    if change is not None and change not in _GROUP_CHANGES:
-        yield not_supported(f"{where}.fsGroupChangePolicy", change, _GROUP_CHANGES)
-    yield from _profile_errors(context, where)
+        yield from named(f"{place}.name", text(setting, "name"), _sysctl_faults)
+    yield from one_of(context, where, "fsGroupChangePolicy", _GROUP_CHANGES)
+    yield from if_given(context, where, "seccompProfile", _seccomp_errors)
+    yield from if_given(context, where, "appArmorProfile", _apparmor_errors)
+
+
+def _sysctl_faults(name: str) -> list[str]:
+    return [] if len(name) <= 253 and _SYSCTL.fullmatch(name) else [_SYSCTL_WHY]
 
 
 def container_security_errors(context: Object, where: str) -> Errors:
     yield from _id_errors(context, where, "runAsUser", "runAsGroup")
-    mount = context.get("procMount")
-    if mount is not None and mount not in _PROC_MOUNTS:
-        yield not_supported(f"{where}.procMount", mount, _PROC_MOUNTS)
-    yield from _seccomp_errors(context, where)
+    yield from one_of(context, where, "procMount", _PROC_MOUNTS)
+    yield from if_given(context, where, "seccompProfile", _seccomp_errors)
     if context.get("allowPrivilegeEscalation") is False:
         limit = "cannot set `allowPrivilegeEscalation` to false and"
         if context.get("privileged"):
             yield invalid(where, _go(context), f"{limit} `privileged` to true")
         if "CAP_SYS_ADMIN" in items(context, "capabilities", "add"):
             yield invalid(where, _go(context), f"{limit} `capabilities.Add` CAP_SYS_ADMIN")
-    yield from _apparmor_errors(context, where)
+    yield from if_given(context, where, "appArmorProfile", _apparmor_errors)
 
 
 def _id_errors(context: Object, where: str, *keys: str) -> Errors:
-    return [
-        invalid(f"{where}.{key}", context[key], _ID_WHY)
-        for key in keys
-        if isinstance(context.get(key), int) and not 0 <= context[key] <= _ID_MAX
-    ]
+    for key in keys:
+        yield from in_range(context, where, key, _ID_WHY, most=_ID_MAX)
 
 
-def _profile_errors(context: Object, where: str) -> Errors:
-    yield from _seccomp_errors(context, where)
-    yield from _apparmor_errors(context, where)
+def _seccomp_errors(profile: Object, where: str) -> Errors:
+    if not text(profile, "type"):
+        return [required(f"{where}.type", "type is required when seccompProfile is set")]
+    return _profile_errors(profile, where, "seccomp")
 
 
-def _seccomp_errors(context: Object, where: str) -> Errors:
-    profile = given(context, "seccompProfile")
-    if profile is None:
-        return []
-    place, kind = f"{where}.seccompProfile", text(profile, "type")
-    if kind not in _SECCOMP:
-        known = kind or None
-        if known is None:
-            return [required(f"{place}.type", "type is required when seccompProfile is set")]
-        return [not_supported(f"{place}.type", kind, _SECCOMP)]
-    local = profile.get("localhostProfile")
+def _apparmor_errors(profile: Object, where: str) -> Errors:
+    return _profile_errors(profile, where, "AppArmor")
+
+
+def _profile_errors(profile: Object, where: str, sort: str) -> Errors:
+    kind, local = text(profile, "type"), profile.get("localhostProfile")
+    if kind not in _PROFILES:
+        return [not_supported(f"{where}.type", kind, _PROFILES)]
     if kind == "Localhost" and local is None:
-        return [required(f"{place}.localhostProfile", "must be set when seccomp type is Localhost")]
+        return [required(f"{where}.localhostProfile", f"must be set when {sort} type is Localhost")]
     if kind != "Localhost" and local is not None:
-        why = "can only be set when seccomp type is Localhost"
-        return [invalid(f"{place}.localhostProfile", local, why)]
-    return []
-
-
-def _apparmor_errors(context: Object, where: str) -> Errors:
-    profile = given(context, "appArmorProfile")
-    if profile is None:
-        return []
-    place, kind = f"{where}.appArmorProfile", text(profile, "type")
-    local = profile.get("localhostProfile")
-    if kind == "Localhost" and local is None:
-        why = "must be set when AppArmor type is Localhost"
-        return [required(f"{place}.localhostProfile", why)]
-    if kind in ("RuntimeDefault", "Unconfined") and local is not None:
-        why = "can only be set when AppArmor type is Localhost"
-        return [invalid(f"{place}.localhostProfile", local, why)]
-    if kind not in _SECCOMP:
-        return [not_supported(f"{place}.type", kind, _SECCOMP)]
+        why = f"can only be set when {sort} type is Localhost"
+        return [invalid(f"{where}.localhostProfile", local, why)]
     return []
 
 

@@ -4,17 +4,10 @@ Each rule belongs to one field and is asked only where that field is given.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from atoll.apiserver.fields.error import (
-    Errors,
-    FieldError,
-    faulty,
-    invalid,
-    not_supported,
-    required,
-)
+from atoll.apiserver.fields.error import Errors, faulty, invalid, not_supported, required
 from atoll.apiserver.kinds.addresses import address_errors
 from atoll.apiserver.kinds.affinity import affinity_errors, spread_errors, toleration_errors
 from atoll.apiserver.kinds.labels import label_errors
@@ -34,7 +27,7 @@ _SEARCH_WHY = (
 )
 _NAMESERVERS_MAX = 3
 
-Rule = Callable[[Any, str, Object], Iterable[FieldError]]
+Rule = Callable[[Any, str], Errors]
 
 
 def settings_errors(spec: Object, path: str) -> Errors:
@@ -42,31 +35,20 @@ def settings_errors(spec: Object, path: str) -> Errors:
     for key, rule in _RULES:
         value = spec.get(key)
         if value or value == 0:
-            yield from rule(value, f"{path}.{key}", spec)
+            yield from rule(spec if key in _OF_THE_WHOLE else value, f"{path}.{key}")
 
 
-def _labels(selector: Any, where: str, _: Object) -> Errors:
-    return label_errors(selector, where)
-
-
-def _security(context: Any, where: str, _: Object) -> Errors:
-    return pod_security_errors(context, where)
-
-
-def _shared_processes(shared: Any, where: str, spec: Object) -> Errors:
+def _shared_processes(spec: Object, where: str) -> Errors:
+    shared = spec["shareProcessNamespace"]
     if not shared or not spec.get("hostPID"):
         return []
     place = f"{where.rpartition('.')[0]}.securityContext.shareProcessNamespace"
     return [invalid(place, shared, "ShareProcessNamespace and HostPID cannot both be enabled")]
 
 
-def _affinity(affinity: Any, where: str, _: Object) -> Errors:
-    return affinity_errors(affinity, where)
-
-
-def _resolver_policy(policy: Any, where: str, spec: Object) -> Errors:
+def _resolver_policy(spec: Object, where: str) -> Errors:
     """A pod that is resolved by nobody must say by whom it is."""
-    if policy != "None":
+    if spec["dnsPolicy"] != "None":
         return []
     place = where.removesuffix("dnsPolicy") + "dnsConfig"
     if not isinstance(spec.get("dnsConfig"), dict):
@@ -77,7 +59,7 @@ def _resolver_policy(policy: Any, where: str, spec: Object) -> Errors:
     return []
 
 
-def _resolver(config: Any, where: str, _: Object) -> Errors:
+def _resolver(config: Object, where: str) -> Errors:
     servers = items(config, "nameservers")
     if len(servers) > _NAMESERVERS_MAX:
         why = f"must not have more than {_NAMESERVERS_MAX} nameservers"
@@ -88,77 +70,71 @@ def _resolver(config: Any, where: str, _: Object) -> Errors:
         if search != "." and not _SEARCH.fullmatch(str(search).removesuffix(".")):
             place, shown = f"{where}.searches[{index}]", str(search).removesuffix(".")
             yield invalid(place, shown, _SEARCH_WHY)
-    yield from (
-        required(place, "must not be empty")
-        for option, place in each(parts(config, "options"), f"{where}.options")
-        if not text(option, "name")
-    )
+    for option, place in each(parts(config, "options"), f"{where}.options"):
+        if not text(option, "name"):
+            yield required(place, "must not be empty")
 
 
-def _readiness_gates(_: Any, where: str, spec: Object) -> Errors:
-    return [
-        invalid(f"{place}.conditionType", kind, reason)
-        for gate, place in each(parts(spec, "readinessGates"), where)
-        for kind in [text(gate, "conditionType")]
-        for reason in qualified_faults(kind)
-    ]
+def _readiness_gates(gates: Any, where: str) -> Errors:
+    for gate, place in each(parts(gates), where):
+        kind = text(gate, "conditionType")
+        yield from faulty(f"{place}.conditionType", kind, qualified_faults(kind))
 
 
-def _scheduling_gates(_: Any, where: str, spec: Object) -> Errors:
-    return [
-        invalid(place, name, reason)
-        for gate, place in each(parts(spec, "schedulingGates"), where)
-        for name in [text(gate, "name")]
-        for reason in qualified_faults(name)
-    ]
+def _scheduling_gates(gates: Any, where: str) -> Errors:
+    for gate, place in each(parts(gates), where):
+        name = text(gate, "name")
+        yield from faulty(place, name, qualified_faults(name))
 
 
-def _spread(_: Any, where: str, spec: Object) -> Errors:
-    return spread_errors(parts(spec, "topologySpreadConstraints"), where)
+def _spread(constraints: Any, where: str) -> Errors:
+    return spread_errors(parts(constraints), where)
 
 
-def _subdomain(name: Any, where: str, _: Object) -> Errors:
+def _subdomain(name: Any, where: str) -> Errors:
     return faulty(where, name, subdomain_faults(str(name)))
 
 
-def _label(name: Any, where: str, _: Object) -> Errors:
+def _label(name: Any, where: str) -> Errors:
     return faulty(where, name, label_faults(str(name)))
 
 
-def _deadline(seconds: Any, where: str, _: Object) -> Errors:
+def _deadline(seconds: Any, where: str) -> Errors:
     if isinstance(seconds, int) and not 1 <= seconds <= _DEADLINE_MAX:
         return [invalid(where, seconds, f"must be between 1 and {_DEADLINE_MAX}, inclusive")]
     return []
 
 
-def _tolerations(_: Any, where: str, spec: Object) -> Errors:
-    return toleration_errors(parts(spec, "tolerations"), where)
+def _tolerations(tolerations: Any, where: str) -> Errors:
+    return toleration_errors(parts(tolerations), where)
 
 
-def _host_aliases(_: Any, where: str, spec: Object) -> Errors:
-    for alias, place in each(parts(spec, "hostAliases"), where):
+def _host_aliases(aliases: Any, where: str) -> Errors:
+    for alias, place in each(parts(aliases), where):
         yield from address_errors(text(alias, "ip"), f"{place}.ip")
         for index, host in enumerate(items(alias, "hostnames")):
-            yield from _subdomain(host, f"{place}.hostnames[{index}]", spec)
+            yield from _subdomain(host, f"{place}.hostnames[{index}]")
 
 
-def _preemption(policy: Any, where: str, _: Object) -> Errors:
+def _preemption(policy: Any, where: str) -> Errors:
     return [] if policy in _PREEMPTION else [not_supported(where, policy, _PREEMPTION)]
 
 
-def _system(system: Any, where: str, _: Object) -> Errors:
+def _system(system: Any, where: str) -> Errors:
     name = text(system, "name")
     if not name:
         return [required(f"{where}.name", "cannot be empty")]
     return [] if name in _SYSTEMS else [not_supported(where, name, _SYSTEMS)]
 
 
+# Rules that look at other fields too are given the whole spec.
+_OF_THE_WHOLE = frozenset(["shareProcessNamespace", "dnsPolicy"])
 # In the order in which Kubernetes looks at them.
 _RULES: tuple[tuple[str, Rule], ...] = (
-    ("nodeSelector", _labels),
-    ("securityContext", _security),
+    ("nodeSelector", label_errors),
+    ("securityContext", pod_security_errors),
     ("shareProcessNamespace", _shared_processes),
-    ("affinity", _affinity),
+    ("affinity", affinity_errors),
     ("dnsPolicy", _resolver_policy),
     ("dnsConfig", _resolver),
     ("readinessGates", _readiness_gates),

@@ -1,19 +1,21 @@
 """Probes and hooks of containers: what is asked of them, when, and how often."""
 
-from collections.abc import Callable
-
-from atoll.apiserver.fields.error import (
-    Errors,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
+from atoll.apiserver.fields.error import Errors, forbidden, invalid, required
+from atoll.apiserver.kinds.reading import Object, given, items
+from atoll.apiserver.kinds.rules import (
+    Check,
+    chosen,
+    if_given,
+    in_range,
+    needed,
+    not_negative,
+    port_errors,
+    port_name_errors,
 )
-from atoll.apiserver.kinds.reading import Object, given, items, text
-from atoll.apiserver.kinds.rules import not_negative, port_errors, port_name_errors
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _WATCHED = frozenset(["lifecycle", *_PROBES])
+_GRACE = "terminationGracePeriodSeconds"
 _SCHEMES = ("HTTP", "HTTPS")
 _NUMBERS = (
     "initialDelaySeconds",
@@ -29,39 +31,26 @@ def probes_errors(container: Object, where: str, *, restarted: bool) -> Errors:
     if _WATCHED.isdisjoint(container):  # as nearly always
         return
     why = "may not be set for init containers without restartPolicy=Always"
-    lifecycle = given(container, "lifecycle")
-    if lifecycle is not None:
-        place = f"{where}.lifecycle"
-        if restarted:
-            yield from _hooks_errors(lifecycle, place)
+    for kind in ("lifecycle", *_PROBES):
+        if given(container, kind) is not None and not restarted:
+            yield forbidden(f"{where}.{kind}", why)
         else:
-            yield forbidden(place, why)
-    for kind in _PROBES:
-        probe = given(container, kind)
-        if probe is not None:
-            place = f"{where}.{kind}"
-            if restarted:
-                yield from _probe_errors(probe, kind, place)
-            else:
-                yield forbidden(place, why)
+            check = _hooks_errors if kind == "lifecycle" else _probe_errors
+            yield from if_given(container, where, kind, check)
 
 
 def _hooks_errors(lifecycle: Object, where: str) -> Errors:
     for moment in ("postStart", "preStop"):
-        handler = given(lifecycle, moment)
-        if handler is not None:
-            yield from _handler_errors(handler, f"{where}.{moment}")
+        yield from if_given(lifecycle, where, moment, _handler_errors)
 
 
-def _probe_errors(probe: Object, kind: str, where: str) -> Errors:
+def _probe_errors(probe: Object, where: str) -> Errors:
     yield from _handler_errors(probe, where)
     yield from not_negative(probe, where, *_NUMBERS)
-    grace, place = probe.get("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds"
-    if isinstance(grace, int) and grace <= 0:
-        yield invalid(f"{where}.{place}", grace, "must be greater than 0")
-    if kind == "readinessProbe":
-        if grace is not None:
-            yield invalid(f"{where}.{place}", grace, "must not be set for readinessProbes")
+    yield from in_range(probe, where, _GRACE, "must be greater than 0", 1)
+    if where.endswith("readinessProbe"):
+        if (grace := probe.get(_GRACE)) is not None:
+            yield invalid(f"{where}.{_GRACE}", grace, "must not be set for readinessProbes")
     elif probe.get("successThreshold") != 1:
         threshold = probe.get("successThreshold", 0)
         yield invalid(f"{where}.successThreshold", threshold, "must be 1")
@@ -84,29 +73,21 @@ def _command_errors(action: Object, where: str) -> Errors:
 
 
 def _request_errors(action: Object, where: str) -> Errors:
-    if not text(action, "path"):
-        yield required(f"{where}.path")
+    yield from needed(action, where, "path")
     yield from _port_errors(action, where)
-    scheme = action.get("scheme")
-    if scheme not in _SCHEMES:
-        yield not_supported(f"{where}.scheme", scheme, _SCHEMES)
+    yield from chosen(action, where, "scheme", _SCHEMES)
 
 
 def _port_errors(action: Object, where: str) -> Errors:
     port = action.get("port", 0)
-    if isinstance(port, str):
-        return port_name_errors(port, f"{where}.port")
-    return port_errors(port, f"{where}.port")
+    check = port_name_errors if isinstance(port, str) else port_errors
+    return check(port, f"{where}.port")
 
 
-def _sleep_errors(_: Object, _where: str) -> Errors:
-    return []
-
-
-_HANDLERS: dict[str, Callable[[Object, str], Errors]] = {
+_HANDLERS: dict[str, Check] = {
     "exec": _command_errors,
     "httpGet": _request_errors,
     "tcpSocket": _port_errors,
     "grpc": _port_errors,
-    "sleep": _sleep_errors,
+    "sleep": lambda _, _where: [],
 }

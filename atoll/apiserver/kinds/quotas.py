@@ -1,8 +1,8 @@
 """ResourceQuota and LimitRange: how much a namespace may use, and how much each thing in it."""
 
-from atoll.apiserver.fields.error import Errors, duplicate, faulty, forbidden, invalid, required
+from atoll.apiserver.fields.error import Errors, faulty, forbidden, invalid, required
 from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
-from atoll.apiserver.kinds.rules import IMMUTABLE
+from atoll.apiserver.kinds.rules import IMMUTABLE, amount_errors, unique
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.model.quantity import parse
@@ -58,9 +58,7 @@ def _quota_errors(quota: Object) -> Errors:
         where = f"spec.hard[{name}]"
         if "/" not in name and name not in _QUOTA_NAMES and not name.startswith(_QUOTA_PREFIXES):
             yield from faulty(where, name, _NOT_A_QUOTA)
-        value = parse(amount)
-        if value is not None and value < 0:
-            yield invalid(where, amount, "must be greater than or equal to 0")
+        yield from amount_errors(amount, where)
     yield from _scopes_errors(quota, hard)
     yield from _selector_errors(quota, hard)
 
@@ -132,14 +130,11 @@ def _default_limits(limits: Object) -> None:
 
 
 def _limits_errors(limits: Object) -> Errors:
-    seen = set()
+    seen: set[str] = set()
     for limit, where in each(parts(limits, "spec", "limits"), "spec.limits"):
         kind = text(limit, "type")
-        faults = qualified_faults(kind)
-        yield from faulty(f"{where}.type", kind, faults)
-        if kind in seen:
-            yield duplicate(f"{where}.type", kind)
-        seen.add(kind)
+        yield from faulty(f"{where}.type", kind, qualified_faults(kind))
+        yield from unique(seen, kind, f"{where}.type")
         yield from _type_errors(limit, kind, where)
         yield from _limit_errors(limit, where)
 
@@ -168,30 +163,18 @@ def _limit_errors(limit: Object, where: str) -> Errors:
     if limit.get("type") == "Pod":
         default = request = {}
     pairs = (
-        ("min", low, low, high, "min value {0} is greater than max value {1}"),
-        (
-            "defaultRequest",
-            request,
-            low,
-            request,
-            "min value {0} is greater than default request value {1}",
-        ),
-        (
-            "defaultRequest",
-            request,
-            request,
-            default,
-            "default request value {0} is greater than default limit value {1}",
-        ),
-        ("default", low, low, default, "min value {0} is greater than default value {1}"),
-        ("default", high, default, high, "default value {0} is greater than max value {1}"),
+        ("min", low, (low, "min"), (high, "max")),
+        ("defaultRequest", request, (low, "min"), (request, "default request")),
+        ("defaultRequest", request, (request, "default request"), (default, "default limit")),
+        ("default", low, (low, "min"), (default, "default")),
+        ("default", high, (default, "default"), (high, "max")),
     )
-    for field, shown, smaller, larger, why in pairs:
+    for field, shown, (smaller, less), (larger, more) in pairs:
         for name in sorted(smaller):
             below, above = parse(smaller[name]), parse(larger.get(name))
             if below is not None and above is not None and below > above:
-                detail = why.format(smaller[name], larger[name])
-                yield invalid(f"{where}.{field}[{name}]", shown[name], detail)
+                why = f"{less} value {smaller[name]} is greater than {more} value {larger[name]}"
+                yield invalid(f"{where}.{field}[{name}]", shown[name], why)
     for name, ratio in sorted(part(limit, "maxLimitRequestRatio").items()):
         value = parse(ratio)
         if value is not None and value < 1:

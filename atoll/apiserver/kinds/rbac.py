@@ -1,7 +1,10 @@
 """The kinds of rbac.authorization.k8s.io/v1: roles and their bindings."""
 
-from atoll.apiserver.fields.error import Errors, faulty, invalid, not_supported, required
+from functools import partial
+
+from atoll.apiserver.fields.error import Errors, invalid, named, not_supported, optional, required
 from atoll.apiserver.kinds.reading import Object, each, fill, grown, items, part, parts, text
+from atoll.apiserver.kinds.rules import chosen, needed
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
 
@@ -19,15 +22,7 @@ def _default_binding(binding: Object) -> None:
             fill(subject, apiGroup=GROUP)
 
 
-def _role_errors(role: Object) -> Errors:
-    return _rules_errors(role, namespaced=True)
-
-
-def _cluster_role_errors(role: Object) -> Errors:
-    return _rules_errors(role, namespaced=False)
-
-
-def _rules_errors(role: Object, *, namespaced: bool) -> Errors:
+def _role_errors(role: Object, *, namespaced: bool) -> Errors:
     for rule, where in each(parts(role, "rules"), "rules"):
         yield from _rule_errors(rule, where, namespaced=namespaced)
 
@@ -51,41 +46,26 @@ def _rule_errors(rule: Object, where: str, *, namespaced: bool) -> Errors:
         yield required(f"{where}.resources", "resource rules must supply at least one resource")
 
 
-def _binding_errors(binding: Object) -> Errors:
-    return _reference_errors(binding, ("Role", "ClusterRole"), namespaced=True)
-
-
-def _cluster_binding_errors(binding: Object) -> Errors:
-    return _reference_errors(binding, ("ClusterRole",), namespaced=False)
-
-
-def _reference_errors(binding: Object, kinds: tuple[str, ...], *, namespaced: bool) -> Errors:
-    role = part(binding, "roleRef")
-    if role.get("apiGroup") != GROUP:
-        yield not_supported("roleRef.apiGroup", role.get("apiGroup", ""), (GROUP,))
-    if role.get("kind") not in kinds:
-        yield not_supported("roleRef.kind", role.get("kind", ""), kinds)
-    name = text(role, "name")
-    if not name:
-        yield required("roleRef.name")
-    yield from faulty("roleRef.name", name, path_segment_faults(name))
+def _binding_errors(binding: Object, *, namespaced: bool) -> Errors:
+    role = {"apiGroup": "", "kind": "", **part(binding, "roleRef")}
+    yield from chosen(role, "roleRef", "apiGroup", (GROUP,))
+    kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
+    yield from chosen(role, "roleRef", "kind", kinds)
+    yield from named("roleRef.name", text(role, "name"), path_segment_faults)
     for subject, where in each(parts(binding, "subjects"), "subjects"):
         yield from _subject_errors(subject, where, namespaced=namespaced)
 
 
 def _subject_errors(subject: Object, where: str, *, namespaced: bool) -> Errors:
     name, group = text(subject, "name"), text(subject, "apiGroup")
-    if not name:
-        yield required(f"{where}.name")
+    yield from needed(subject, where, "name")
     match subject.get("kind"):
         case "ServiceAccount":
-            yield from (
-                invalid(f"{where}.name", name, why) for why in subdomain_faults(name) if name
-            )
+            yield from optional(f"{where}.name", name, subdomain_faults)
             if group:
                 yield not_supported(f"{where}.apiGroup", group, ("",))
-            if not namespaced and not text(subject, "namespace"):
-                yield required(f"{where}.namespace")
+            if not namespaced:
+                yield from needed(subject, where, "namespace")
         case "User" | "Group":
             if group != GROUP:
                 yield not_supported(f"{where}.apiGroup", group, (GROUP,))
@@ -107,7 +87,7 @@ def _strategy_of_roles(*, namespaced: bool) -> Strategy:
         creates_on_update=True,
         name_errors=path_segment_faults,
         default=_default_role,
-        errors=_role_errors if namespaced else _cluster_role_errors,
+        errors=partial(_role_errors, namespaced=namespaced),
     )
 
 
@@ -116,7 +96,7 @@ def _strategy_of_bindings(*, namespaced: bool) -> Strategy:
         creates_on_update=True,
         name_errors=path_segment_faults,
         default=_default_binding,
-        errors=_binding_errors if namespaced else _cluster_binding_errors,
+        errors=partial(_binding_errors, namespaced=namespaced),
         update_errors=_role_unchanged,
     )
 

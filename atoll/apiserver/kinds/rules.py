@@ -6,6 +6,7 @@ from typing import Any
 
 from atoll.apiserver.fields.error import (
     Errors,
+    duplicate,
     faulty,
     forbidden,
     invalid,
@@ -13,8 +14,9 @@ from atoll.apiserver.fields.error import (
     not_supported,
     required,
 )
-from atoll.apiserver.kinds.reading import Object, at, text
+from atoll.apiserver.kinds.reading import Object, at, each, given, items, parts, text
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
+from atoll.model.quantity import parse
 
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 # All keys in one look, with what none of them may have between them.
@@ -34,23 +36,80 @@ _LETTER = re.compile("[a-z]")
 NOT_NEGATIVE = "must be greater than or equal to 0"
 PORT_RANGE = "must be between 1 and 65535, inclusive"
 IMMUTABLE = "field is immutable"
+MISMATCH = "`selector` does not match template `labels`"
+
+# What is wrong with an object, which stands at a path.
+Check = Callable[[Object, str], Errors]
 
 
 def not_negative(obj: Object, path: str, *keys: str) -> Errors:
     """Each of these numbers, where given, must be 0 or more."""
-    return [
-        invalid(f"{path}.{key}", obj[key], NOT_NEGATIVE)
-        for key in keys
-        if isinstance(obj.get(key), int) and obj[key] < 0
-    ]
+    return [error for key in keys for error in in_range(obj, path, key, NOT_NEGATIVE)]
+
+
+def in_range(
+    obj: Object, path: str, key: str, why: str, least: int = 0, *, most: int | None = None
+) -> Errors:
+    """This number, where given, may be neither less nor more."""
+    value = obj.get(key)
+    if not isinstance(value, int) or (value >= least and (most is None or value <= most)):
+        return []
+    return [invalid(_below(path, key), value, why)]
+
+
+def _below(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def amount_errors(amount: Any, where: str) -> Errors:
+    """A quantity, where given, must be 0 or more."""
+    value = parse(amount)
+    return [] if value is None or value >= 0 else [invalid(where, amount, NOT_NEGATIVE)]
 
 
 def one_of(obj: Object, path: str, key: str, allowed: Sequence[str]) -> Errors:
     """This field, where given, must be one of these."""
+    return [] if obj.get(key) is None else chosen(obj, path, key, allowed)
+
+
+def chosen(obj: Object, path: str, key: str, allowed: Sequence[str]) -> Errors:
+    """This field must be given, and be one of these."""
     value = obj.get(key)
-    if value is None or value in allowed:
-        return []
-    return [not_supported(f"{path}.{key}", value, allowed)]
+    return [] if value in allowed else [not_supported(_below(path, key), value, allowed)]
+
+
+def needed(obj: Object, path: str, *keys: str) -> Errors:
+    """Each of these texts must be there."""
+    return [required(_below(path, key)) for key in keys if not text(obj, key)]
+
+
+def unique(seen: set[str], value: str, where: str) -> Errors:
+    """This must not be among what was seen before it, which is added to."""
+    if value in seen:
+        return [duplicate(where, value)]
+    seen.add(value)
+    return []
+
+
+def if_given(obj: Object, path: str, key: str, check: Check) -> Errors:
+    """What is wrong with the object in this field, if there is one."""
+    there = given(obj, key)
+    return [] if there is None else check(there, f"{path}.{key}")
+
+
+def in_each(obj: Object, path: str, key: str, check: Check) -> Errors:
+    """What is wrong with the objects in the list in this field."""
+    for one, where in each(parts(obj, key), f"{path}.{key}"):
+        yield from check(one, where)
+
+
+def all_of(obj: Object, path: str, key: str, allowed: Sequence[str]) -> Errors:
+    """Each of what is listed in this field must be one of these."""
+    return [
+        not_supported(f"{path}.{key}[{index}]", value, allowed)
+        for index, value in enumerate(items(obj, key))
+        if value not in allowed
+    ]
 
 
 def port_errors(port: Any, where: str) -> Errors:
@@ -160,16 +219,13 @@ _PATH = re.compile(_PATH_PATTERN)
 def named_errors(reference: Object, where: str, *keys: str) -> Errors:
     """Each of these must be given, and be fit to stand in a path."""
     for key in keys:
-        value, place = text(reference, key), f"{where}.{key}"
-        yield from named(place, value, path_segment_faults)
+        yield from named(f"{where}.{key}", text(reference, key), path_segment_faults)
 
 
 def api_group_errors(reference: Object, where: str) -> Errors:
     """The group of what is pointed to, where it is given."""
     group = reference.get("apiGroup")
-    if group is None:
-        return []
-    return faulty(f"{where}.apiGroup", group, subdomain_faults(group))
+    return [] if group is None else faulty(f"{where}.apiGroup", group, subdomain_faults(group))
 
 
 def prefixed_path_errors(path: str, where: str) -> Errors:

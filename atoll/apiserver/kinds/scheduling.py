@@ -2,12 +2,20 @@
 
 Which pods go first, what runs their containers, and how many of them may be missing."""
 
-from atoll.apiserver.fields.error import Errors, duplicate, forbidden, invalid, named, not_supported
+from atoll.apiserver.fields.error import Errors, duplicate, forbidden, invalid, named
 from atoll.apiserver.kinds.affinity import toleration_errors
 from atoll.apiserver.kinds.amounts import amounts_errors
 from atoll.apiserver.kinds.labels import label_errors, selector_errors
 from atoll.apiserver.kinds.reading import Object, each, fill, number, part, parts, text
-from atoll.apiserver.kinds.rules import above_all, fixed, not_negative, share_errors, unchanged
+from atoll.apiserver.kinds.rules import (
+    above_all,
+    chosen,
+    fixed,
+    not_negative,
+    one_of,
+    share_errors,
+    unchanged,
+)
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults
 
@@ -32,9 +40,7 @@ def _priority_errors(priority: Object) -> Errors:
             yield forbidden("metadata.name", why)
     elif value > HIGHEST:
         yield forbidden("value", f"maximum allowed value of a user defined priority is {HIGHEST}")
-    policy = priority.get("preemptionPolicy")
-    if policy not in _POLICIES:
-        yield not_supported("preemptionPolicy", policy, _POLICIES)
+    yield from chosen(priority, "", "preemptionPolicy", _POLICIES)
 
 
 def _priority_update_errors(new: Object, old: Object) -> Errors:
@@ -64,20 +70,13 @@ def _budget_errors(budget: Object) -> Errors:
         yield from share_errors(share, f"spec.{key}")
         yield from above_all(share, f"spec.{key}")
     yield from selector_errors(part(spec, "selector"), "spec.selector")
-    policy = spec.get("unhealthyPodEvictionPolicy")
-    if policy is not None and policy not in _EVICTION_POLICIES:
-        where = "spec.unhealthyPodEvictionPolicy"
-        yield not_supported(where, policy, _EVICTION_POLICIES)
+    yield from one_of(spec, "spec", "unhealthyPodEvictionPolicy", _EVICTION_POLICIES)
 
 
 def _go(spec: Object) -> Object:
     """A budget as Kubernetes shows it in messages: by the names inside the program."""
-    return {
-        "MinAvailable": spec.get("minAvailable"),
-        "Selector": spec.get("selector"),
-        "MaxUnavailable": spec.get("maxUnavailable"),
-        "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
-    }
+    names = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
+    return {name[0].upper() + name[1:]: spec.get(name) for name in names}
 
 
 def _status_errors(budget: Object) -> Errors:
@@ -94,8 +93,7 @@ POD_DISRUPTION_BUDGET = Strategy(
 
 
 def _class_errors(runtime: Object) -> Errors:
-    handler = text(runtime, "handler")
-    yield from named("handler", handler, label_faults)
+    yield from named("handler", text(runtime, "handler"), label_faults)
     yield from amounts_errors(part(runtime, "overhead", "podFixed"), "overhead.limits")
     scheduling = part(runtime, "scheduling")
     yield from label_errors(part(scheduling, "nodeSelector"), "scheduling.nodeSelector")

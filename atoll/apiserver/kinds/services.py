@@ -12,7 +12,7 @@ from atoll.apiserver.fields.error import (
     faulty,
     forbidden,
     invalid,
-    not_supported,
+    named,
     required,
 )
 from atoll.apiserver.kinds.addresses import (
@@ -20,6 +20,7 @@ from atoll.apiserver.kinds.addresses import (
     address_faults,
     address_of,
     network_errors,
+    unreachable,
 )
 from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.reading import (
@@ -33,7 +34,7 @@ from atoll.apiserver.kinds.reading import (
     parts,
     text,
 )
-from atoll.apiserver.kinds.rules import port_errors, port_name_errors
+from atoll.apiserver.kinds.rules import chosen, one_of, port_errors, port_name_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, qualified_faults, subdomain_faults
 
@@ -144,15 +145,12 @@ def _service_errors(service: Object) -> Errors:
     for port, where in each(ports, "spec.ports"):
         yield from _port_errors(port, where, names, alone=len(ports) == 1)
     yield from label_errors(part(spec, "selector"), "spec.selector")
-    if spec.get("sessionAffinity") not in ("ClientIP", "None"):
-        affinity = spec.get("sessionAffinity")
-        yield not_supported("spec.sessionAffinity", affinity, ("ClientIP", "None"))
-    elif spec["sessionAffinity"] == "ClientIP":
+    yield from chosen(spec, "spec", "sessionAffinity", ("ClientIP", "None"))
+    if spec.get("sessionAffinity") == "ClientIP":
         yield from _stickiness_errors(spec)
     for index, address in enumerate(items(spec, "externalIPs")):
         yield from _external_errors(str(address), f"spec.externalIPs[{index}]")
-    if kind not in _TYPES:
-        yield not_supported("spec.type", kind, _TYPES)
+    yield from chosen(spec, "spec", "type", _TYPES)
     if kind == "ClusterIP":
         why = "may not be used when `type` is 'ClusterIP'"
         for port, where in each(ports, "spec.ports"):
@@ -160,9 +158,7 @@ def _service_errors(service: Object) -> Errors:
                 yield forbidden(f"{where}.nodePort", why)
     yield from _ports_twice(ports)
     yield from _source_range_errors(spec, kind)
-    policy = spec.get("internalTrafficPolicy")
-    if policy is not None and policy not in _POLICIES:
-        yield not_supported("spec.internalTrafficPolicy", policy, _POLICIES)
+    yield from one_of(spec, "spec", "internalTrafficPolicy", _POLICIES)
     yield from _outside_policy_errors(spec, kind)
 
 
@@ -176,11 +172,7 @@ def _type_errors(spec: Object, kind: str) -> Errors:
         if items(spec, "clusterIPs") or spec.get("clusterIP"):
             yield forbidden("spec.clusterIPs", "may not be set for ExternalName services")
         name = text(spec, "externalName").removesuffix(".")
-        if name:
-            faults = subdomain_faults(name)
-            yield from faulty("spec.externalName", name, faults)
-        else:
-            yield required("spec.externalName")
+        yield from named("spec.externalName", name, subdomain_faults)
 
 
 def _stickiness_errors(spec: Object) -> Errors:
@@ -193,17 +185,7 @@ def _stickiness_errors(spec: Object) -> Errors:
 
 def _external_errors(address: str, where: str) -> Errors:
     faults, found = address_faults(address), address_of(address)
-    if faults or found is None:
-        return faulty(where, address, faults)
-    if found.is_unspecified:
-        why = f"may not be unspecified ({address})"
-    elif found.is_loopback:
-        why = "may not be in the loopback range (127.0.0.0/8, ::1/128)"
-    elif found.is_link_local:
-        why = "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
-    else:
-        return []
-    return [invalid(where, address, why)]
+    return faulty(where, address, faults or ([] if found is None else unreachable(found)))
 
 
 def _ports_twice(ports: list[Object]) -> Errors:
@@ -235,13 +217,13 @@ def _source_range_errors(spec: Object, kind: str) -> Errors:
 
 
 def _outside_policy_errors(spec: Object, kind: str) -> Errors:
-    policy, where = text(spec, "externalTrafficPolicy"), "spec.externalTrafficPolicy"
-    reachable = kind in ("NodePort", "LoadBalancer") or bool(items(spec, "externalIPs"))
+    policy = text(spec, "externalTrafficPolicy")
     if not policy:
         return []
-    if not reachable:
-        return [invalid(where, policy, "may only be set for externally-accessible services")]
-    return [] if policy in _POLICIES else [not_supported(where, policy, _POLICIES)]
+    if kind not in ("NodePort", "LoadBalancer") and not items(spec, "externalIPs"):
+        why = "may only be set for externally-accessible services"
+        return [invalid("spec.externalTrafficPolicy", policy, why)]
+    return chosen(spec, "spec", "externalTrafficPolicy", _POLICIES)
 
 
 def _port_errors(port: Object, where: str, names: set[str], *, alone: bool) -> Errors:
@@ -255,14 +237,12 @@ def _port_errors(port: Object, where: str, names: set[str], *, alone: bool) -> E
         yield duplicate(f"{where}.name", name)
     names.add(name)
     yield from port_errors(port.get("port", 0), f"{where}.port")
-    if port.get("protocol") not in _PROTOCOLS:
-        yield not_supported(f"{where}.protocol", port.get("protocol"), _PROTOCOLS)
-    target, speaks = port.get("targetPort"), port.get("appProtocol")
-    if isinstance(target, str):
-        yield from port_name_errors(target, f"{where}.targetPort")
-    else:
-        yield from port_errors(target, f"{where}.targetPort")
-    faults = qualified_faults(speaks) if isinstance(speaks, str) else []
+    yield from chosen(port, where, "protocol", _PROTOCOLS)
+    target: Any = port.get("targetPort")
+    speaks = port.get("appProtocol")
+    check = port_name_errors if isinstance(target, str) else port_errors
+    yield from check(target, f"{where}.targetPort")
+    faults = qualified_faults(speaks) if isinstance(speaks, str) else ()
     yield from faulty(f"{where}.appProtocol", speaks, faults)
 
 

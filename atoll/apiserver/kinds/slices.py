@@ -1,18 +1,11 @@
 """EndpointSlice, the one kind of discovery.k8s.io/v1: who stands behind a Service."""
 
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 
-from atoll.apiserver.fields.error import (
-    Errors,
-    FieldError,
-    duplicate,
-    faulty,
-    invalid,
-    not_supported,
-    required,
-)
+from atoll.apiserver.fields.error import Errors, duplicate, faulty, invalid, required, too_many
+from atoll.apiserver.kinds.addresses import NO_ADDRESS, unreachable
 from atoll.apiserver.kinds.reading import Object, each, fill, items, parts, text
-from atoll.apiserver.kinds.rules import fixed
+from atoll.apiserver.kinds.rules import chosen, fixed
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults
 
@@ -32,10 +25,7 @@ def _default_slice(piece: Object) -> None:
 
 def _slice_errors(piece: Object) -> Errors:
     kind = text(piece, "addressType")
-    if not kind:
-        yield required("addressType")
-    elif kind not in _TYPES:
-        yield not_supported("addressType", kind, _TYPES)
+    yield from chosen(piece, "", "addressType", _TYPES) if kind else [required("addressType")]
     endpoints, ports = parts(piece, "endpoints"), parts(piece, "ports")
     yield from _too_many("endpoints", len(endpoints), _ENDPOINTS_MAX)
     for endpoint, where in each(endpoints, "endpoints"):
@@ -45,9 +35,7 @@ def _slice_errors(piece: Object) -> Errors:
 
 
 def _too_many(where: str, count: int, most: int) -> Errors:
-    if count <= most:
-        return []
-    return [FieldError("FieldValueTooMany", where, count, f"must have at most {most} items")]
+    return [too_many(where, count, most)] if count > most else []
 
 
 def _endpoint_errors(endpoint: Object, where: str, kind: str) -> Errors:
@@ -66,24 +54,12 @@ def _address_errors(address: str, where: str, kind: str) -> Errors:
     try:
         found = ip_address(address)
     except ValueError:
-        why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-        yield invalid(where, address, why)
+        yield invalid(where, address, NO_ADDRESS)
         return
     if f"IPv{found.version}" != kind:
         whole = where.rpartition("[")[0]
         yield invalid(whole, address, f"must be an {kind} address")
-    yield from faulty(where, address, _unfit(found))
-
-
-def _unfit(address: IPv4Address | IPv6Address) -> list[str]:
-    """Why nobody can be reached at this address."""
-    if address.is_unspecified:
-        return [f"may not be unspecified ({address})"]
-    if address.is_loopback:
-        return ["may not be in the loopback range (127.0.0.0/8, ::1/128)"]
-    if address.is_link_local:
-        return ["may not be in the link-local range (169.254.0.0/16, fe80::/10)"]
-    return []
+    yield from faulty(where, address, unreachable(found))
 
 
 def _ports_errors(ports: list[Object]) -> Errors:
@@ -95,8 +71,7 @@ def _ports_errors(ports: list[Object]) -> Errors:
         elif name:
             yield from faulty(f"{where}.name", name, label_faults(name))
         names.add(name)
-        if port.get("protocol") not in _PROTOCOLS:
-            yield not_supported(f"{where}.protocol", port.get("protocol"), _PROTOCOLS)
+        yield from chosen(port, where, "protocol", _PROTOCOLS)
 
 
 ENDPOINT_SLICE = Strategy(

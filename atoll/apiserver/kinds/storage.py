@@ -1,10 +1,18 @@
 """PersistentVolume, PersistentVolumeClaim and StorageClass: how they are written."""
 
-from atoll.apiserver.fields.error import Errors, faulty, forbidden, invalid, not_supported, required
+from atoll.apiserver.fields.error import (
+    Errors,
+    forbidden,
+    invalid,
+    named,
+    not_supported,
+    optional,
+    required,
+)
 from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.podspec import default_claim_spec, default_source
 from atoll.apiserver.kinds.reading import Object, fill, grown, items, part, text
-from atoll.apiserver.kinds.rules import fixed, one_of
+from atoll.apiserver.kinds.rules import chosen, fixed, one_of
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults, subdomain_faults
 from atoll.model.quantity import parse
@@ -83,8 +91,7 @@ def _claim_errors(claim: Object) -> Errors:
             why = "must be greater than zero"
             yield invalid("spec.resources[storage]", requests["storage"], why)
     name = text(spec, "storageClassName")
-    faults = subdomain_faults(name) if name else []
-    yield from faulty("spec.storageClassName", name, faults)
+    yield from optional("spec.storageClassName", name, subdomain_faults)
     yield from one_of(spec, "spec", "volumeMode", _VOLUME_MODES)
 
 
@@ -115,24 +122,15 @@ def _default_class(storage: Object) -> None:
 
 def _class_errors(storage: Object) -> Errors:
     yield from provisioner_errors(text(storage, "provisioner"), "provisioner")
-    for key in sorted(part(storage, "parameters")):
-        if not key:
-            yield invalid("parameters", key, "field can not be empty.")
-    yield from _one_of(storage, "reclaimPolicy", _RECLAIM_POLICIES)
-    yield from _one_of(storage, "volumeBindingMode", _BINDING_MODES)
+    if "" in part(storage, "parameters"):
+        yield invalid("parameters", "", "field can not be empty.")
+    yield from chosen(storage, "", "reclaimPolicy", _RECLAIM_POLICIES)
+    yield from chosen(storage, "", "volumeBindingMode", _BINDING_MODES)
 
 
 def provisioner_errors(name: str, where: str) -> Errors:
     """What provides volumes, by name."""
-    if not name:
-        return [required(where)]
-    lower = name.lower()
-    return faulty(where, lower, qualified_faults(lower))
-
-
-def _one_of(storage: Object, key: str, allowed: tuple[str, ...]) -> Errors:
-    value = storage.get(key)
-    return [] if value in allowed else [not_supported(key, value, allowed)]
+    return named(where, name.lower(), qualified_faults)
 
 
 PERSISTENT_VOLUME = Strategy(

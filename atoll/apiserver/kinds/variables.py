@@ -2,9 +2,17 @@
 
 import re
 
-from atoll.apiserver.fields.error import Errors, faulty, invalid, named, not_supported, required
+from atoll.apiserver.fields.error import (
+    Errors,
+    faulty,
+    invalid,
+    named,
+    not_supported,
+    optional,
+    required,
+)
 from atoll.apiserver.kinds.reading import Object, each, given, text
-from atoll.apiserver.kinds.rules import config_key_faults
+from atoll.apiserver.kinds.rules import Check, config_key_faults
 from atoll.dialects.kubernetes.names import subdomain_faults
 
 _NAME = re.compile("[ -<>-~]+")
@@ -13,7 +21,6 @@ _NAME_WHY = (
     "a valid environment variable name must consist only of printable ASCII characters"
     " other than '='"
 )
-_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _FIELDS = frozenset(
     [
         "metadata.name",
@@ -58,29 +65,23 @@ def are_plain(variables: list[Object]) -> bool:
 
 
 def variable_errors(variable: Object, where: str) -> Errors:
-    name = text(variable, "name")
-    if not name:
-        yield required(f"{where}.name")
-    elif not _NAME.fullmatch(name):
-        yield invalid(f"{where}.name", name, _NAME_WHY)
+    yield from named(f"{where}.name", text(variable, "name"), _name_faults)
     source = given(variable, "valueFrom")
     if source is not None:
         yield from _source_errors(source, f"{where}.valueFrom", text(variable, "value"))
 
 
+def _name_faults(name: str) -> list[str]:
+    return [] if _NAME.fullmatch(name) else [_NAME_WHY]
+
+
 def _source_errors(source: Object, where: str, value: str) -> Errors:
     present = [kind for kind in _SOURCES if given(source, kind) is not None]
     for kind in present:
-        place = f"{where}.{kind}"
-        if kind == "fieldRef":
-            yield from field_errors(source[kind], place)
-        elif kind == "resourceFieldRef":
-            yield from amount_errors(source[kind], place)
-        elif kind != "fileKeyRef":
-            yield from _key_errors(source[kind], place)
+        yield from _SOURCES[kind](source[kind], f"{where}.{kind}")
     if not present:
-        listed = ", ".join(f"`{kind}`" for kind in _SOURCES[:-1])
-        yield invalid(where, "", f"must specify one of: {listed} or `{_SOURCES[-1]}`")
+        *listed, last = (f"`{kind}`" for kind in _SOURCES)
+        yield invalid(where, "", f"must specify one of: {', '.join(listed)} or {last}")
     elif value:
         yield invalid(where, "", "may not be specified when `value` is not empty")
     elif len(present) > 1:
@@ -114,16 +115,22 @@ def _key_errors(reference: Object, where: str) -> Errors:
     yield from named(f"{where}.key", key, config_key_faults)
 
 
+_SOURCES: dict[str, Check] = {
+    "fieldRef": field_errors,
+    "resourceFieldRef": amount_errors,
+    "configMapKeyRef": _key_errors,
+    "secretKeyRef": _key_errors,
+    "fileKeyRef": lambda _, _where: [],
+}
+
+
 def sources_errors(sources: list[Object], path: str) -> Errors:
     """ConfigMaps and Secrets of which every key is a variable."""
     for source, where in each(sources, path):
-        prefix = text(source, "prefix")
-        if prefix and not _NAME.fullmatch(prefix):
-            yield invalid(f"{where}.prefix", prefix, _NAME_WHY)
+        yield from optional(f"{where}.prefix", text(source, "prefix"), _name_faults)
         present = [k for k in ("configMapRef", "secretRef") if given(source, k) is not None]
         for kind in present:
-            name, place = text(source, kind, "name"), f"{where}.{kind}.name"
-            yield from named(place, name, subdomain_faults)
+            yield from named(f"{where}.{kind}.name", text(source, kind, "name"), subdomain_faults)
         if not present:
             yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(present) > 1:

@@ -1,22 +1,16 @@
 """What volumes are made of, and where containers see them: the rules people run into."""
 
 from collections import Counter
-from collections.abc import Callable
 
-from atoll.apiserver.fields.error import (
-    Errors,
-    FieldError,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-)
-from atoll.apiserver.kinds.csi import driver_name_errors
-from atoll.apiserver.kinds.reading import Object, each, given, parts, text
+from atoll.apiserver.fields.error import Errors, FieldError, forbidden, invalid, required
+from atoll.apiserver.kinds.csi import driver_name_errors, token_life_errors
+from atoll.apiserver.kinds.reading import Object, each, given, part, parts, text
+from atoll.apiserver.kinds.rules import Check, in_each, in_range, needed, one_of
 from atoll.apiserver.kinds.variables import amount_errors, field_errors
 from atoll.model.quantity import parse
 
 _MODE_WHY = "must be a number between 0 and 0777 (octal), both inclusive"
+_NO_DEVICE = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
 _HOST_TYPES = (
     "",
     "BlockDevice",
@@ -28,7 +22,6 @@ _HOST_TYPES = (
     "Socket",
 )
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
-_TOKEN_MIN_S, _TOKEN_MAX_S = 600, 2**32
 
 
 def source_errors(volume: Object, where: str) -> Errors:
@@ -45,46 +38,32 @@ def source_errors(volume: Object, where: str) -> Errors:
 
 
 def _host_errors(source: Object, where: str) -> Errors:
-    path, kind = text(source, "path"), source.get("type")
-    if not path:
+    if not (path := text(source, "path")):
         yield required(f"{where}.path")
         return
     yield from _backstep_errors(path, f"{where}.path")
-    if kind is not None and kind not in _HOST_TYPES:
-        yield not_supported(f"{where}.type", kind, _HOST_TYPES)
+    yield from one_of(source, where, "type", _HOST_TYPES)
 
 
-def _files_of(key: str) -> Callable[[Object, str], Errors]:
+def _files_of(key: str) -> Check:
     """The rules of a source of files that is called by this key."""
 
     def check(source: Object, where: str) -> Errors:
-        yield from _named(key)(source, where)
+        yield from needed(source, where, key)
         yield from _mode_errors(source, "defaultMode", where)
-        yield from _items_errors(source, where)
+        yield from in_each(source, where, "items", _item_errors)
 
     return check
 
 
-def _named(key: str) -> Callable[[Object, str], Errors]:
-    def check(source: Object, where: str) -> Errors:
-        return [] if text(source, key) else [required(f"{where}.{key}")]
-
-    return check
-
-
-def _items_errors(source: Object, where: str) -> Errors:
-    for item, place in each(parts(source, "items"), f"{where}.items"):
-        yield from _named("key")(item, place)
-        yield from _named("path")(item, place)
-        yield from _local_errors(text(item, "path"), f"{place}.path")
-        yield from _mode_errors(item, "mode", place)
+def _item_errors(item: Object, where: str) -> Errors:
+    yield from needed(item, where, "key", "path")
+    yield from _local_errors(text(item, "path"), f"{where}.path")
+    yield from _mode_errors(item, "mode", where)
 
 
 def _mode_errors(source: Object, key: str, where: str) -> Errors:
-    mode = source.get(key)
-    if isinstance(mode, int) and not 0 <= mode <= 0o777:
-        return [invalid(f"{where}.{key}", mode, _MODE_WHY)]
-    return []
+    return in_range(source, where, key, _MODE_WHY, most=0o777)
 
 
 def _local_errors(path: str, where: str) -> Errors:
@@ -114,14 +93,9 @@ def _empty_errors(source: Object, where: str) -> Errors:
 
 def _nfs_errors(source: Object, where: str) -> Errors:
     path = text(source, "path")
-    yield from _named("server")(source, where)
-    yield from _named("path")(source, where)
+    yield from needed(source, where, "server", "path")
     if not path.startswith("/"):
         yield invalid(f"{where}.path", path, "must be an absolute path")
-
-
-def _csi_errors(source: Object, where: str) -> Errors:
-    return driver_name_errors(text(source, "driver"), f"{where}.driver")
 
 
 def _downward_errors(source: Object, where: str) -> Errors:
@@ -130,10 +104,8 @@ def _downward_errors(source: Object, where: str) -> Errors:
 
 
 def _fact_errors(item: Object, where: str) -> Errors:
-    path = text(item, "path")
-    if not path:
-        yield required(f"{where}.path")
-    yield from _local_errors(path, f"{where}.path")
+    yield from needed(item, where, "path")
+    yield from _local_errors(text(item, "path"), f"{where}.path")
     field, amount = given(item, "fieldRef"), given(item, "resourceFieldRef")
     if field is not None:
         yield from field_errors(field, f"{where}.fieldRef")
@@ -153,8 +125,8 @@ def _projected_errors(source: Object, where: str) -> Errors:
         kinds = [key for key in one if one[key] is not None]
         for key in ("secret", "configMap"):
             if given(one, key) is not None:
-                yield from _named("name")(one[key], f"{place}.{key}")
-                yield from _items_errors(one[key], f"{place}.{key}")
+                yield from needed(one[key], f"{place}.{key}", "name")
+                yield from in_each(one[key], f"{place}.{key}", "items", _item_errors)
         if given(one, "downwardAPI") is not None:
             for item in parts(one, "downwardAPI", "items"):
                 yield from _fact_errors(item, f"{place}.downwardAPI")
@@ -166,26 +138,21 @@ def _projected_errors(source: Object, where: str) -> Errors:
 
 
 def _token_errors(token: Object, where: str, path_where: str) -> Errors:
-    seconds, path = token.get("expirationSeconds") or 0, text(token, "path")
-    place = f"{where}.expirationSeconds"
-    if seconds < _TOKEN_MIN_S:
-        yield invalid(place, seconds, "may not specify a duration less than 10 minutes")
-    if seconds > _TOKEN_MAX_S:
-        yield invalid(place, seconds, "may not specify a duration larger than 2^32 seconds")
-    if not path:
+    yield from token_life_errors(token.get("expirationSeconds") or 0, where)
+    if path := text(token, "path"):
+        yield from _local_errors(path, path_where)
+    else:
         yield required(path_where)
-        return
-    yield from _local_errors(path, path_where)
 
 
-_SOURCES: dict[str, Callable[[Object, str], Errors]] = {
+_SOURCES: dict[str, Check] = {
     "hostPath": _host_errors,
     "configMap": _files_of("name"),
     "secret": _files_of("secretName"),
-    "persistentVolumeClaim": _named("claimName"),
+    "persistentVolumeClaim": lambda source, where: needed(source, where, "claimName"),
     "emptyDir": _empty_errors,
     "nfs": _nfs_errors,
-    "csi": _csi_errors,
+    "csi": lambda source, where: driver_name_errors(text(source, "driver"), f"{where}.driver"),
     "downwardAPI": _downward_errors,
     "projected": _projected_errors,
 }
@@ -217,12 +184,10 @@ def mounts_errors(container: Object, where: str, volumes: dict[str, bool]) -> Er
 
 def _mount_errors(mount: Object, where: str, volumes: dict[str, bool]) -> Errors:
     name = text(mount, "name")
-    if not name:
-        yield required(f"{where}.name")
+    yield from needed(mount, where, "name")
     if name not in volumes:
         yield FieldError("FieldValueNotFound", f"{where}.name", name, "")
-    if not text(mount, "mountPath"):
-        yield required(f"{where}.mountPath")
+    yield from needed(mount, where, "mountPath")
 
 
 def _refined_errors(mount: Object, where: str, container: Object) -> Errors:
@@ -230,16 +195,11 @@ def _refined_errors(mount: Object, where: str, container: Object) -> Errors:
     for key in ("subPath", "subPathExpr"):
         if text(mount, key):
             yield from descending_errors(text(mount, key), f"{where}.{key}")
-    propagation, place = mount.get("mountPropagation"), f"{where}.mountPropagation"
-    if propagation is None:
-        return
-    if propagation not in _PROPAGATIONS:
-        yield not_supported(place, propagation, _PROPAGATIONS)
-    if propagation == "Bidirectional" and not (given(container, "securityContext") or {}).get(
-        "privileged"
-    ):
+    yield from one_of(mount, where, "mountPropagation", _PROPAGATIONS)
+    privileged = part(container, "securityContext").get("privileged")
+    if mount.get("mountPropagation") == "Bidirectional" and not privileged:
         why = "Bidirectional mount propagation is available only to privileged containers"
-        yield forbidden(place, why)
+        yield forbidden(f"{where}.mountPropagation", why)
 
 
 def _devices_errors(container: Object, path: str, volumes: dict[str, bool]) -> Errors:
@@ -247,18 +207,12 @@ def _devices_errors(container: Object, path: str, volumes: dict[str, bool]) -> E
     points = Counter(mounts.values())
     for device, where in each(parts(container, "volumeDevices"), path):
         name, point = text(device, "name"), text(device, "devicePath")
-        if not name:
-            yield required(f"{where}.name")
+        yield from needed(device, where, "name")
         if volumes.get(name) is False:
-            why = (
-                "can only use volume source type of PersistentVolumeClaim or Ephemeral for block"
-                " mode"
-            )
-            yield invalid(f"{where}.name", name, why)
+            yield invalid(f"{where}.name", name, _NO_DEVICE)
         if name not in volumes:
             yield FieldError("FieldValueNotFound", f"{where}.name", name, "")
-        if not point:
-            yield required(f"{where}.devicePath")
+        yield from needed(device, where, "devicePath")
         if name in mounts:
             yield invalid(f"{where}.name", name, "must not already exist in volumeMounts")
         if points[point] > (mounts.get(name) == point):  # of another volume

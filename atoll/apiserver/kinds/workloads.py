@@ -4,10 +4,10 @@ from typing import Any
 
 from atoll.apiserver.fields.error import (
     Errors,
-    faulty,
     forbidden,
     invalid,
     not_supported,
+    optional,
     required,
 )
 from atoll.apiserver.kinds.labels import selector_errors, selector_of
@@ -16,6 +16,7 @@ from atoll.apiserver.kinds.pods import template_errors
 from atoll.apiserver.kinds.podspec import default_claim_spec, default_template
 from atoll.apiserver.kinds.reading import Object, fill, given, grown, part, parts, text
 from atoll.apiserver.kinds.rules import (
+    MISMATCH,
     above_all,
     fixed,
     is_zero_share,
@@ -33,11 +34,14 @@ _SCALE = Scale(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"
 def _default_deployment(deployment: Object) -> None:
     spec = grown(deployment, "spec")
     fill(spec, replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600)
-    strategy = grown(spec, "strategy")
+    _default_strategy(grown(spec, "strategy"), maxUnavailable="25%", maxSurge="25%")
+    default_template(spec, "template")
+
+
+def _default_strategy(strategy: Object, **rolling: int | str) -> None:
     fill(strategy, type="RollingUpdate")
     if strategy["type"] == "RollingUpdate":
-        fill(grown(strategy, "rollingUpdate"), maxUnavailable="25%", maxSurge="25%")
-    default_template(spec, "template")
+        fill(grown(strategy, "rollingUpdate"), **rolling)
 
 
 def _deployment_errors(deployment: Object) -> Errors:
@@ -91,19 +95,19 @@ def _selector_errors(spec: Object, kind: str) -> Errors:
         yield invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
 
 
-def _template_errors(spec: Object, *, active_deadline_of: str = "", of_none: bool = True) -> Errors:
+def _template_errors(spec: Object, *, active_deadline_of: str) -> Errors:
     """The template must be what the selector selects, and must restart its containers for ever."""
     selector, template = part(spec, "selector"), part(spec, "template")
-    yield from _matching_errors(spec, selector, template, of_none=of_none)
+    yield from _matching_errors(spec, selector, template)
     yield from template_errors(template, "spec.template")
     pod = part(template, "spec")
     yield from restart_policy_errors(pod)
-    if active_deadline_of and pod.get("activeDeadlineSeconds") is not None:
+    if pod.get("activeDeadlineSeconds") is not None:
         why = f"activeDeadlineSeconds in {active_deadline_of} is not Supported"
         yield forbidden("spec.template.spec.activeDeadlineSeconds", why)
 
 
-def _matching_errors(spec: Object, selector: Object, template: Object, *, of_none: bool) -> Errors:
+def _matching_errors(spec: Object, selector: Object, template: Object) -> Errors:
     if isinstance(spec.get("selector"), dict):
         labels: Any = part(template, "metadata", "labels")
         if _is_plainly_matched(selector, labels):
@@ -113,11 +117,8 @@ def _matching_errors(spec: Object, selector: Object, template: Object, *, of_non
         chosen = selector_of(selector)
         if not chosen or chosen.matches(labels):
             return []
-    elif not of_none:
-        return []
-    why = "`selector` does not match template `labels`"
     labels = part(template, "metadata").get("labels")
-    return [invalid("spec.template.metadata.labels", labels, why)]
+    return [invalid("spec.template.metadata.labels", labels, MISMATCH)]
 
 
 def _is_plainly_matched(selector: Object, labels: Object) -> bool:
@@ -144,10 +145,7 @@ def _replicaset_errors(replicaset: Object) -> Errors:
 def _default_statefulset(statefulset: Object) -> None:
     spec = grown(statefulset, "spec")
     fill(spec, podManagementPolicy="OrderedReady", replicas=1, revisionHistoryLimit=10)
-    strategy = grown(spec, "updateStrategy")
-    fill(strategy, type="RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        fill(grown(strategy, "rollingUpdate"), partition=0)
+    _default_strategy(grown(spec, "updateStrategy"), partition=0)
     policy = grown(spec, "persistentVolumeClaimRetentionPolicy")
     fill(policy, whenDeleted="Retain", whenScaled="Retain")
     default_template(spec, "template")
@@ -168,9 +166,7 @@ def _statefulset_errors(statefulset: Object) -> Errors:
         yield from one_of(retention, f"spec.{where}", key, ("Retain", "Delete"))
     yield from not_negative(spec, "spec", "replicas", "minReadySeconds", "revisionHistoryLimit")
     yield from not_negative(part(spec, "ordinals"), "spec.ordinals", "start")
-    service = text(spec, "serviceName")
-    faults = label_faults(service) if service else []
-    yield from faulty("spec.serviceName", service, faults)
+    yield from optional("spec.serviceName", text(spec, "serviceName"), label_faults)
     yield from _selector_errors(spec, "statefulset")
     yield from _template_errors(_with_claims(spec), active_deadline_of="StatefulSet")
 
@@ -231,10 +227,7 @@ def _statefulset_update_errors(new: Object, old: Object) -> Errors:
 def _default_daemonset(daemonset: Object) -> None:
     spec = grown(daemonset, "spec")
     fill(spec, revisionHistoryLimit=10)
-    strategy = grown(spec, "updateStrategy")
-    fill(strategy, type="RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        fill(grown(strategy, "rollingUpdate"), maxUnavailable=1, maxSurge=0)
+    _default_strategy(grown(spec, "updateStrategy"), maxUnavailable=1, maxSurge=0)
     default_template(spec, "template")
 
 
@@ -256,12 +249,8 @@ def _renumber_template(daemonset: Object, old: Object) -> None:
 
 def _daemonset_errors(daemonset: Object) -> Errors:
     spec = part(daemonset, "spec")
-    selector = part(spec, "selector")
-    yield from selector_errors(selector, "spec.selector")
-    if isinstance(spec.get("selector"), dict) and not (
-        part(selector, "matchLabels") or parts(selector, "matchExpressions")
-    ):
-        yield invalid("spec.selector", selector, "empty selector is invalid for daemonset")
+    if isinstance(spec.get("selector"), dict):
+        yield from _selector_errors(spec, "daemonset")
     yield from _template_errors(spec, active_deadline_of="DaemonSet")
     yield from not_negative(spec, "spec", "minReadySeconds")
     strategy = part(spec, "updateStrategy")
@@ -277,10 +266,9 @@ def _daemon_rolling_errors(rolling: Object) -> Errors:
     """On one node, either the old pod stays until the new one runs, or it goes before."""
     path = "spec.updateStrategy.rollingUpdate"
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
-    yield from share_errors(unavailable, f"{path}.maxUnavailable")
-    yield from share_errors(surge, f"{path}.maxSurge")
-    yield from above_all(unavailable, f"{path}.maxUnavailable")
-    yield from above_all(surge, f"{path}.maxSurge")
+    for check in (share_errors, above_all):
+        yield from check(unavailable, f"{path}.maxUnavailable")
+        yield from check(surge, f"{path}.maxSurge")
     none, neither = is_zero_share(unavailable), is_zero_share(surge)
     if none and neither:
         yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
@@ -289,9 +277,7 @@ def _daemon_rolling_errors(rolling: Object) -> Errors:
 
 
 def _revision_errors(revision: Object) -> Errors:
-    number = revision.get("revision")
-    if isinstance(number, int) and number < 0:
-        yield invalid("revision", number, "must be greater than or equal to 0")
+    yield from not_negative(revision, "", "revision")
     if revision.get("data") is None:
         yield required("data", "data is mandatory")
 
