@@ -29,16 +29,9 @@ from atoll.apiserver.kinds import (
     storage,
     workloads,
 )
-from atoll.apiserver.kinds.columns import access, cells
-from atoll.apiserver.kinds.columns import autoscaling as autoscaling_columns
+from atoll.apiserver.kinds.columns import cells
 from atoll.apiserver.kinds.columns import core as core_columns
-from atoll.apiserver.kinds.columns import csi as csi_columns
-from atoll.apiserver.kinds.columns import events as event_columns
-from atoll.apiserver.kinds.columns import flows as flow_columns
 from atoll.apiserver.kinds.columns import networks as network_columns
-from atoll.apiserver.kinds.columns import pods as pod_columns
-from atoll.apiserver.kinds.columns import scheduling as scheduling_columns
-from atoll.apiserver.kinds.columns import slices as slice_columns
 from atoll.apiserver.kinds.columns import storage as storage_columns
 from atoll.apiserver.kinds.columns import workloads as workload_columns
 from atoll.apiserver.kinds.filling import fill_zeros
@@ -64,7 +57,7 @@ _CORE = {
     "Binding": Kind(Strategy(), ()),  # asked for, and never stored: the answer is `verbs.binding`
     "ComponentStatus": Kind(
         Strategy(),
-        flow_columns.COMPONENT_STATUS,
+        core_columns.COMPONENT_STATUS,
         deprecation="v1 ComponentStatus is deprecated in v1.19+",
     ),
     "ConfigMap": Kind(core.CONFIG_MAP, core_columns.CONFIG_MAP),
@@ -73,7 +66,7 @@ _CORE = {
         core_columns.ENDPOINTS,
         deprecation="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
     ),
-    "Event": Kind(events.CORE_EVENT, event_columns.EVENT),
+    "Event": Kind(events.CORE_EVENT, core_columns.EVENT),
     "LimitRange": Kind(quotas.LIMIT_RANGE, core_columns.LIMIT_RANGE),
     "Namespace": Kind(core.NAMESPACE, core_columns.NAMESPACE),
     "Node": Kind(core.NODE, core_columns.NODE),
@@ -81,9 +74,11 @@ _CORE = {
     "PersistentVolumeClaim": Kind(
         storage.PERSISTENT_VOLUME_CLAIM, storage_columns.PERSISTENT_VOLUME_CLAIM
     ),
-    "Pod": Kind(pods.POD, pod_columns.POD),
-    "PodTemplate": Kind(pods.POD_TEMPLATE, pod_columns.POD_TEMPLATE),
-    "ReplicationController": Kind(pods.REPLICATION_CONTROLLER, pod_columns.REPLICATION_CONTROLLER),
+    "Pod": Kind(pods.POD, workload_columns.POD),
+    "PodTemplate": Kind(pods.POD_TEMPLATE, workload_columns.POD_TEMPLATE),
+    "ReplicationController": Kind(
+        pods.REPLICATION_CONTROLLER, workload_columns.REPLICATION_CONTROLLER
+    ),
     "ResourceQuota": Kind(quotas.RESOURCE_QUOTA, core_columns.RESOURCE_QUOTA),
     "Secret": Kind(secrets.SECRET, core_columns.SECRET),
     "Service": Kind(services.SERVICE, core_columns.SERVICE),
@@ -98,12 +93,14 @@ _APPS = {
 }
 
 _STORAGE = {
-    "CSIDriver": Kind(csi.CSI_DRIVER, csi_columns.CSI_DRIVER),
-    "CSINode": Kind(csi.CSI_NODE, csi_columns.CSI_NODE),
+    "CSIDriver": Kind(csi.CSI_DRIVER, storage_columns.CSI_DRIVER),
+    "CSINode": Kind(csi.CSI_NODE, storage_columns.CSI_NODE),
     "CSIStorageCapacity": Kind(csi.CSI_STORAGE_CAPACITY, (cells.NAME, cells.CREATED_AT)),
     "StorageClass": Kind(storage.STORAGE_CLASS, storage_columns.STORAGE_CLASS),
-    "VolumeAttachment": Kind(csi.VOLUME_ATTACHMENT, csi_columns.VOLUME_ATTACHMENT),
-    "VolumeAttributesClass": Kind(csi.VOLUME_ATTRIBUTES_CLASS, csi_columns.VOLUME_ATTRIBUTES_CLASS),
+    "VolumeAttachment": Kind(csi.VOLUME_ATTACHMENT, storage_columns.VOLUME_ATTACHMENT),
+    "VolumeAttributesClass": Kind(
+        csi.VOLUME_ATTRIBUTES_CLASS, storage_columns.VOLUME_ATTRIBUTES_CLASS
+    ),
 }
 _NETWORKING = {
     "IPAddress": Kind(networks.IP_ADDRESS, network_columns.IP_ADDRESS),
@@ -114,18 +111,20 @@ _NETWORKING = {
 }
 
 _ADMISSION = {
-    "MutatingAdmissionPolicy": Kind(admission_policies.MUTATING_POLICY, access.MUTATING_POLICY),
-    "MutatingAdmissionPolicyBinding": Kind(
-        admission_policies.MUTATING_BINDING, access.POLICY_BINDING
+    "MutatingAdmissionPolicy": Kind(
+        admission_policies.MUTATING_POLICY, core_columns.MUTATING_POLICY
     ),
-    "MutatingWebhookConfiguration": Kind(admission_webhooks.MUTATING, access.WEBHOOKS),
+    "MutatingAdmissionPolicyBinding": Kind(
+        admission_policies.MUTATING_BINDING, core_columns.POLICY_BINDING
+    ),
+    "MutatingWebhookConfiguration": Kind(admission_webhooks.MUTATING, core_columns.WEBHOOKS),
     "ValidatingAdmissionPolicy": Kind(
-        admission_policies.VALIDATING_POLICY, access.VALIDATING_POLICY
+        admission_policies.VALIDATING_POLICY, core_columns.VALIDATING_POLICY
     ),
     "ValidatingAdmissionPolicyBinding": Kind(
-        admission_policies.VALIDATING_BINDING, access.POLICY_BINDING
+        admission_policies.VALIDATING_BINDING, core_columns.POLICY_BINDING
     ),
-    "ValidatingWebhookConfiguration": Kind(admission_webhooks.VALIDATING, access.WEBHOOKS),
+    "ValidatingWebhookConfiguration": Kind(admission_webhooks.VALIDATING, core_columns.WEBHOOKS),
 }
 
 # Asked and answered at once, and never stored: the answers are `access.reviews`.
@@ -136,16 +135,16 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {
     "": _CORE,
     "admissionregistration.k8s.io": _ADMISSION,
     "apps": _APPS,
-    EVENTS: {"Event": Kind(events.NEW_EVENT, event_columns.NEW_EVENT)},
+    EVENTS: {"Event": Kind(events.NEW_EVENT, core_columns.NEW_EVENT)},
     "batch": {
         "CronJob": Kind(batch.CRON_JOB, workload_columns.CRON_JOB),
         "Job": Kind(batch.JOB, workload_columns.JOB),
     },
     RBAC: {
-        "ClusterRole": Kind(rbac.CLUSTER_ROLE, access.ROLE),
-        "ClusterRoleBinding": Kind(rbac.CLUSTER_ROLE_BINDING, access.BINDING),
-        "Role": Kind(rbac.ROLE, access.ROLE),
-        "RoleBinding": Kind(rbac.ROLE_BINDING, access.BINDING),
+        "ClusterRole": Kind(rbac.CLUSTER_ROLE, core_columns.ROLE),
+        "ClusterRoleBinding": Kind(rbac.CLUSTER_ROLE_BINDING, core_columns.BINDING),
+        "Role": Kind(rbac.ROLE, core_columns.ROLE),
+        "RoleBinding": Kind(rbac.ROLE_BINDING, core_columns.BINDING),
     },
     "apiextensions.k8s.io": {
         "CustomResourceDefinition": Kind(definitions.DEFINITION, (cells.NAME, cells.CREATED_AT)),
@@ -153,7 +152,7 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {
     apiregistration.GROUP: {
         "APIService": Kind(apiregistration.API_SERVICE, apiregistration.COLUMNS)
     },
-    "coordination.k8s.io": {"Lease": Kind(core.LEASE, access.LEASE)},
+    "coordination.k8s.io": {"Lease": Kind(core.LEASE, core_columns.LEASE)},
     "authentication.k8s.io": dict.fromkeys(("SelfSubjectReview", "TokenReview"), _REVIEW),
     "authorization.k8s.io": dict.fromkeys(
         (
@@ -166,44 +165,44 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {
     ),
     certificates.GROUP: {
         "CertificateSigningRequest": Kind(
-            certificates.CERTIFICATE_SIGNING_REQUEST, access.CERTIFICATE_SIGNING_REQUEST
+            certificates.CERTIFICATE_SIGNING_REQUEST, core_columns.CERTIFICATE_SIGNING_REQUEST
         ),
     },
     "discovery.k8s.io": {
-        "EndpointSlice": Kind(slices.ENDPOINT_SLICE, slice_columns.ENDPOINT_SLICE)
+        "EndpointSlice": Kind(slices.ENDPOINT_SLICE, network_columns.ENDPOINT_SLICE)
     },
     "scheduling.k8s.io": {
-        "PriorityClass": Kind(scheduling.PRIORITY_CLASS, scheduling_columns.PRIORITY_CLASS)
+        "PriorityClass": Kind(scheduling.PRIORITY_CLASS, workload_columns.PRIORITY_CLASS)
     },
     "storage.k8s.io": _STORAGE,
     "networking.k8s.io": _NETWORKING,
     "policy": {
         "PodDisruptionBudget": Kind(
-            scheduling.POD_DISRUPTION_BUDGET, autoscaling_columns.POD_DISRUPTION_BUDGET
+            scheduling.POD_DISRUPTION_BUDGET, workload_columns.POD_DISRUPTION_BUDGET
         ),
     },
-    "node.k8s.io": {"RuntimeClass": Kind(scheduling.RUNTIME_CLASS, csi_columns.RUNTIME_CLASS)},
+    "node.k8s.io": {"RuntimeClass": Kind(scheduling.RUNTIME_CLASS, storage_columns.RUNTIME_CLASS)},
     "flowcontrol.apiserver.k8s.io": {
-        "FlowSchema": Kind(flows.FLOW_SCHEMA, flow_columns.FLOW_SCHEMA),
+        "FlowSchema": Kind(flows.FLOW_SCHEMA, core_columns.FLOW_SCHEMA),
         "PriorityLevelConfiguration": Kind(
-            flows.PRIORITY_LEVEL_CONFIGURATION, flow_columns.PRIORITY_LEVEL_CONFIGURATION
+            flows.PRIORITY_LEVEL_CONFIGURATION, core_columns.PRIORITY_LEVEL_CONFIGURATION
         ),
     },
     "resource.k8s.io": {
         "DeviceClass": Kind(devices.DEVICE_CLASS, core_columns.PLAIN),
-        "ResourceClaim": Kind(devices.RESOURCE_CLAIM, csi_columns.RESOURCE_CLAIM),
+        "ResourceClaim": Kind(devices.RESOURCE_CLAIM, storage_columns.RESOURCE_CLAIM),
         "ResourceClaimTemplate": Kind(devices.RESOURCE_CLAIM_TEMPLATE, core_columns.PLAIN),
-        "ResourceSlice": Kind(devices.RESOURCE_SLICE, csi_columns.RESOURCE_SLICE),
+        "ResourceSlice": Kind(devices.RESOURCE_SLICE, storage_columns.RESOURCE_SLICE),
     },
     AUTOSCALING: {
         "HorizontalPodAutoscaler": Kind(
             autoscaling_v1.HORIZONTAL_POD_AUTOSCALER,
-            autoscaling_columns.HORIZONTAL_POD_AUTOSCALER_V1,
+            workload_columns.HORIZONTAL_POD_AUTOSCALER_V1,
         ),
     },
 }
 _AUTOSCALER = Kind(
-    autoscaling.HORIZONTAL_POD_AUTOSCALER, autoscaling_columns.HORIZONTAL_POD_AUTOSCALER
+    autoscaling.HORIZONTAL_POD_AUTOSCALER, workload_columns.HORIZONTAL_POD_AUTOSCALER
 )
 
 

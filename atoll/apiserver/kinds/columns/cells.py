@@ -84,6 +84,26 @@ def wide(name: str, cell: Any, column_type: str = "string") -> Column:
     return Column(name, cell, type=column_type, priority=1)
 
 
+def class_name(*marks: str) -> Column:
+    """A class, and whether it has a mark of being the one for those who ask for none."""
+
+    def cell(obj: Object) -> str:
+        notes = part(obj, "metadata", "annotations")
+        default = any(notes.get(mark) == "true" for mark in marks)
+        return name_of(obj) + (" (default)" if default else "")
+
+    return Column("Name", cell, format="name")
+
+
+_SHOWN = 3
+
+
+def shortened(values: list[str], none: str) -> str:
+    """The first of many."""
+    shown, more = ",".join(values[:_SHOWN]), len(values) - _SHOWN
+    return f"{shown} + {more} more..." if more > 0 else shown or none
+
+
 def count(name: str, *path: str) -> Column:
     """A number of the object, 0 if it has none."""
     return Column(name, lambda obj: number(obj, *path), type="integer")

@@ -1,12 +1,28 @@
-"""The columns of core/v1, but for pods and events."""
+"""The columns of core/v1, but for pods and volumes, and of what controls access and admission.
 
-from atoll.apiserver.kinds.columns.cells import AGE, CREATED_AT, NAME, NONE, wide
-from atoll.apiserver.kinds.labels import printed_labels
-from atoll.apiserver.kinds.reading import Object, items, number, part, parts, text
+Those of events are those of core/v1, whatever group an event is read from.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from atoll.apiserver.kinds.columns.cells import (
+    AGE,
+    CREATED_AT,
+    NAME,
+    NONE,
+    human,
+    name_of,
+    shortened,
+    since,
+    wide,
+)
+from atoll.apiserver.kinds.events import to_core
+from atoll.apiserver.kinds.labels import printed, printed_labels
+from atoll.apiserver.kinds.reading import Object, at, given, items, number, part, parts, text
 from atoll.apiserver.resource import Column
 
 _ROLE = "node-role.kubernetes.io/"
-_SHOWN_ENDPOINTS = 3
 
 
 def _data_size(obj: Object) -> int:
@@ -48,9 +64,7 @@ def _endpoints(endpoints: Object) -> str:
             found += [f"{ip}:{number(port, 'port')}" for port in ports for ip in addresses]
         else:
             found += addresses
-    shown = ",".join(found[:_SHOWN_ENDPOINTS])
-    more = len(found) - _SHOWN_ENDPOINTS
-    return f"{shown} + {more} more..." if more > 0 else shown or NONE
+    return shortened(found, NONE)
 
 
 def _node_status(node: Object) -> str:
@@ -136,3 +150,198 @@ NODE = (
     _info("Container-Runtime", "containerRuntimeVersion"),
 )
 PLAIN = (NAME, AGE)
+
+
+def _last_seen(event: Object) -> Any:
+    last = at(event, "series", "lastObservedTime") or at(event, "lastTimestamp")
+    return since(last) if last else _first_seen(event)
+
+
+def _first_seen(event: Object) -> Any:
+    return since(at(event, "firstTimestamp") or at(event, "eventTime"))
+
+
+def _count(event: Object) -> int:
+    if event.get("series"):
+        return number(event, "series", "count")
+    return number(event, "count") or (0 if at(event, "firstTimestamp") else 1)
+
+
+def _about(event: Object) -> str:
+    target = part(event, "involvedObject")
+    kind, name = text(target, "kind").lower(), text(target, "name")
+    return f"{kind}/{name}" if name else kind
+
+
+def _source(event: Object) -> str:
+    source = part(event, "source")
+    component = text(source, "component") or text(event, "reportingComponent")
+    host = text(source, "host") or text(event, "reportingInstance")
+    return f"{component}, {host}" if host else component
+
+
+EVENT = (
+    Column("Last Seen", _last_seen),
+    Column("Type", lambda obj: text(obj, "type")),
+    Column("Reason", lambda obj: text(obj, "reason")),
+    Column("Object", _about),
+    wide("Subobject", lambda obj: text(obj, "involvedObject", "fieldPath")),
+    wide("Source", _source),
+    Column("Message", lambda obj: text(obj, "message").strip()),
+    wide("First Seen", _first_seen),
+    wide("Count", _count),
+    Column("Name", name_of, format="name", priority=1),
+)
+
+
+def _converted(column: Column) -> Column:
+    return replace(column, cell=lambda event: column.cell(to_core(event)))
+
+
+NEW_EVENT = tuple(map(_converted, EVENT))
+
+
+def _role(binding: Object) -> str:
+    role = part(binding, "roleRef")
+    return f"{text(role, 'kind')}/{text(role, 'name')}"
+
+
+def _subjects(name: str, kind: str) -> Column:
+    def shown(subject: Object) -> str:
+        who = text(subject, "name")
+        return f"{text(subject, 'namespace')}/{who}" if kind == "ServiceAccount" else who
+
+    def cell(binding: Object) -> Any:
+        found = (s for s in parts(binding, "subjects") if s.get("kind") == kind)
+        return ", ".join(map(shown, found))
+
+    return wide(name, cell)
+
+
+def _condition(csr: Object) -> str:
+    kinds = [text(one, "type") for one in parts(csr, "status", "conditions")]
+    decided = "Denied" if "Denied" in kinds else "Approved" if "Approved" in kinds else "Pending"
+    failed = ["Failed"] if "Failed" in kinds else []
+    issued = ["Issued"] if text(csr, "status", "certificate") else []
+    return ",".join([decided, *failed, *issued])
+
+
+def _requested_duration(csr: Object) -> str:
+    seconds = part(csr, "spec").get("expirationSeconds")
+    return human(seconds) if isinstance(seconds, int) else NONE
+
+
+ROLE = (NAME, CREATED_AT)
+BINDING = (
+    NAME,
+    Column("Role", _role),
+    AGE,
+    _subjects("Users", "User"),
+    _subjects("Groups", "Group"),
+    _subjects("ServiceAccounts", "ServiceAccount"),
+)
+LEASE = (NAME, Column("Holder", lambda obj: text(obj, "spec", "holderIdentity")), AGE)
+CERTIFICATE_SIGNING_REQUEST = (
+    NAME,
+    AGE,
+    Column("SignerName", lambda obj: text(obj, "spec", "signerName") or NONE),
+    Column("Requestor", lambda obj: text(obj, "spec", "username")),
+    Column("RequestedDuration", _requested_duration),
+    Column("Condition", _condition),
+)
+
+
+_UNSET = "<unset>"
+
+
+def _counted(name: str, *path: str) -> Column:
+    return Column(name, lambda obj: len(parts(obj, *path)), type="integer")
+
+
+def _param_kind(policy: Object) -> str:
+    kind = given(policy, "spec", "paramKind")
+    return _UNSET if kind is None else f"{text(kind, 'apiVersion')}/{text(kind, 'kind')}"
+
+
+def _param(binding: Object) -> str:
+    reference = given(binding, "spec", "paramRef") or {}
+    if name := text(reference, "name"):
+        return f"{text(reference, 'namespace') or '*'}/{name}"
+    selector = given(reference, "selector")
+    return _UNSET if selector is None else printed(selector)
+
+
+_PARAM_KIND = Column("ParamKind", _param_kind)
+
+WEBHOOKS = (NAME, _counted("Webhooks", "webhooks"), AGE)
+VALIDATING_POLICY = (NAME, _counted("Validations", "spec", "validations"), _PARAM_KIND, AGE)
+MUTATING_POLICY = (NAME, _counted("Mutations", "spec", "mutations"), _PARAM_KIND, AGE)
+POLICY_BINDING = (
+    NAME,
+    Column("PolicyName", lambda obj: text(obj, "spec", "policyName")),
+    Column("ParamRef", _param),
+    AGE,
+)
+
+
+def _dangling(schema: Object) -> str:
+    for condition in parts(schema, "status", "conditions"):
+        if condition.get("type") == "Dangling":
+            return text(condition, "status")
+    return "?"
+
+
+def _limit(name: str, *path: str) -> Column:
+    """A number that only levels with limits have."""
+
+    def cell(level: Object) -> Any:
+        found = at(level, "spec", "limited", *path)
+        return NONE if found is None else found
+
+    return Column(name, cell)
+
+
+_QUEUING = ("limitResponse", "queuing")
+
+FLOW_SCHEMA = (
+    NAME,
+    Column("PriorityLevel", lambda obj: text(obj, "spec", "priorityLevelConfiguration", "name")),
+    Column("MatchingPrecedence", lambda obj: number(obj, "spec", "matchingPrecedence")),
+    Column(
+        "DistinguisherMethod",
+        lambda obj: text(obj, "spec", "distinguisherMethod", "type") or NONE,
+    ),
+    AGE,
+    Column("MissingPL", _dangling),
+)
+PRIORITY_LEVEL_CONFIGURATION = (
+    NAME,
+    Column("Type", lambda obj: text(obj, "spec", "type")),
+    _limit("NominalConcurrencyShares", "nominalConcurrencyShares"),
+    _limit("Queues", *_QUEUING, "queues"),
+    _limit("HandSize", *_QUEUING, "handSize"),
+    _limit("QueueLengthLimit", *_QUEUING, "queueLengthLimit"),
+    AGE,
+)
+
+
+def _healthy(component: Object) -> Object:
+    for condition in parts(component, "conditions"):
+        if condition.get("type") == "Healthy":
+            return condition
+    return {}
+
+
+def _health(component: Object) -> str:
+    condition = _healthy(component)
+    if not condition:
+        return "Unknown"
+    return "Healthy" if condition.get("status") == "True" else "Unhealthy"
+
+
+COMPONENT_STATUS = (
+    NAME,
+    Column("Status", _health),
+    Column("Message", lambda obj: text(_healthy(obj), "message")),
+    Column("Error", lambda obj: text(_healthy(obj), "error")),
+)

@@ -1,12 +1,11 @@
-"""The columns of networking.k8s.io/v1."""
+"""The columns of networking.k8s.io/v1 and of endpoint slices."""
 
-from atoll.apiserver.kinds.columns.cells import AGE, NAME, NONE, name_of
+from atoll.apiserver.kinds.columns.cells import AGE, NAME, NONE, class_name, shortened
 from atoll.apiserver.kinds.labels import printed
 from atoll.apiserver.kinds.reading import Object, given, items, part, parts, text
 from atoll.apiserver.resource import Column
 
 _HOSTS_SHOWN = 3
-_DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 
 
 def _hosts(ingress: Object) -> str:
@@ -26,11 +25,6 @@ def _address(ingress: Object) -> str:
         for entry in parts(ingress, "status", "loadBalancer", "ingress")
     }
     return ",".join(sorted(found - {""}))
-
-
-def _class_name(ingress_class: Object) -> str:
-    default = part(ingress_class, "metadata", "annotations").get(_DEFAULT_CLASS) == "true"
-    return name_of(ingress_class) + (" (default)" if default else "")
 
 
 def _parameters(ingress_class: Object) -> str:
@@ -61,7 +55,7 @@ INGRESS = (
     AGE,
 )
 INGRESS_CLASS = (
-    Column("Name", _class_name, format="name"),
+    class_name("ingressclass.kubernetes.io/is-default-class"),
     Column("Controller", lambda obj: text(obj, "spec", "controller")),
     Column("Parameters", _parameters),
     AGE,
@@ -75,5 +69,28 @@ IP_ADDRESS = (NAME, Column("ParentRef", _parent))
 SERVICE_CIDR = (
     NAME,
     Column("CIDRs", lambda obj: ",".join(map(str, items(obj, "spec", "cidrs")))),
+    AGE,
+)
+
+
+_UNSET = "<unset>"
+
+
+def _ports(piece: Object) -> str:
+    ports = [port.get("port") for port in parts(piece, "ports")]
+    return shortened(["*" if port is None else str(port) for port in ports], _UNSET)
+
+
+def _endpoints(piece: Object) -> str:
+    endpoints = parts(piece, "endpoints")
+    found = [str(one) for each in endpoints for one in items(each, "addresses")]
+    return shortened(found, _UNSET)
+
+
+ENDPOINT_SLICE = (
+    NAME,
+    Column("AddressType", lambda obj: text(obj, "addressType")),
+    Column("Ports", _ports),
+    Column("Endpoints", _endpoints),
     AGE,
 )

@@ -1,7 +1,7 @@
-"""The columns of persistent volumes, of claims to them, and of their classes."""
+"""The columns of volumes, claims to them and their classes, of their drivers, and of devices."""
 
-from atoll.apiserver.kinds.columns.cells import AGE, NAME, name_of, wide
-from atoll.apiserver.kinds.reading import Object, at, items, part, text
+from atoll.apiserver.kinds.columns.cells import AGE, NAME, NONE, class_name, wide
+from atoll.apiserver.kinds.reading import Object, at, given, items, part, parts, text
 from atoll.apiserver.resource import Column
 
 _MODES = {
@@ -75,23 +75,73 @@ PERSISTENT_VOLUME_CLAIM = (
 )
 
 
-def _class_name(storage: Object) -> str:
-    """A class with the mark of being the one for those who ask for none."""
-    notes = part(storage, "metadata", "annotations")
-    default = any(notes.get(key) == "true" for key in _DEFAULT_CLASS)
-    return name_of(storage) + (" (default)" if default else "")
-
-
-_DEFAULT_CLASS = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
-
 STORAGE_CLASS = (
-    Column("Name", _class_name, format="name"),
+    class_name(
+        "storageclass.kubernetes.io/is-default-class",
+        "storageclass.beta.kubernetes.io/is-default-class",
+    ),
     Column("Provisioner", lambda obj: text(obj, "provisioner")),
     Column("ReclaimPolicy", lambda obj: text(obj, "reclaimPolicy")),
     Column("VolumeBindingMode", lambda obj: text(obj, "volumeBindingMode")),
     Column("AllowVolumeExpansion", lambda obj: bool(obj.get("allowVolumeExpansion"))),
+    AGE,
+)
+
+
+def _flag(name: str, *path: str) -> Column:
+    return Column(name, lambda obj: bool(at(obj, *path)), type="boolean")
+
+
+def _audiences(driver: Object) -> str:
+    if part(driver, "spec").get("tokenRequests") is None:
+        return "<unset>"
+    return ",".join(text(request, "audience") for request in parts(driver, "spec", "tokenRequests"))
+
+
+def _state(claim: Object) -> str:
+    """What has become of a claim to devices."""
+    deleted = at(claim, "metadata", "deletionTimestamp")
+    states = ["deleted"] if deleted else []
+    if given(claim, "status", "allocation") is None:
+        states += [] if deleted else ["pending"]
+    else:
+        states.append("allocated")
+        states += ["reserved"] if items(claim, "status", "reservedFor") else []
+    return ",".join(states)
+
+
+CSI_DRIVER = (
+    NAME,
+    _flag("AttachRequired", "spec", "attachRequired"),
+    _flag("PodInfoOnMount", "spec", "podInfoOnMount"),
+    _flag("StorageCapacity", "spec", "storageCapacity"),
+    Column("TokenRequests", _audiences),
+    _flag("RequiresRepublish", "spec", "requiresRepublish"),
+    Column(
+        "Modes", lambda obj: ",".join(map(str, items(obj, "spec", "volumeLifecycleModes"))) or NONE
+    ),
+    AGE,
+)
+CSI_NODE = (
+    NAME,
+    Column("Drivers", lambda obj: len(items(obj, "spec", "drivers")), type="integer"),
+    AGE,
+)
+VOLUME_ATTACHMENT = (
+    NAME,
+    Column("Attacher", lambda obj: text(obj, "spec", "attacher"), format="name"),
+    Column("PV", lambda obj: text(obj, "spec", "source", "persistentVolumeName")),
+    Column("Node", lambda obj: text(obj, "spec", "nodeName")),
+    _flag("Attached", "status", "attached"),
+    AGE,
+)
+VOLUME_ATTRIBUTES_CLASS = (NAME, Column("DriverName", lambda obj: text(obj, "driverName")), AGE)
+RUNTIME_CLASS = (NAME, Column("Handler", lambda obj: text(obj, "handler")), AGE)
+RESOURCE_CLAIM = (NAME, Column("State", _state), AGE)
+RESOURCE_SLICE = (
+    NAME,
+    Column("Node", lambda obj: text(obj, "spec", "nodeName")),
+    Column("Driver", lambda obj: text(obj, "spec", "driver")),
+    Column("Pool", lambda obj: text(obj, "spec", "pool", "name")),
     AGE,
 )
