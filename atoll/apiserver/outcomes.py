@@ -38,7 +38,9 @@ from atoll.apiserver.verbs.scaling import get_scale, patch_scale, update_scale
 from atoll.apiserver.verbs.tokens import request_token
 from atoll.apiserver.verbs.updating import update
 from atoll.apiserver.verbs.watching import watch
+from atoll.apiserver.verbs.writing import Written
 from atoll.exchange import Request, Response
+from atoll.wire import Object
 
 _INCLUDES = ("None", "Metadata", "Object")
 
@@ -105,30 +107,28 @@ async def _watch(api: Api, call: Call) -> Response:
     return stream_response(shaper, await watch(api, call, shaper))
 
 
-async def _create(api: Api, call: Call) -> Response:
-    shaper = _shaper(api, call, ITEM_SHAPES)
-    return written_response(shaper, await create(api, call), 201)
+def _writing(act: Callable[[Api, Call], Awaitable[Written]]) -> Verb:
+    """Answers with what was written."""
+
+    async def serve(api: Api, call: Call) -> Response:
+        shaper = _shaper(api, call, ITEM_SHAPES)
+        written = await act(api, call)
+        return written_response(shaper, written, 201 if written.created else 200)
+
+    return serve
+
+
+def _giving(act: Callable[[Api, Call], Awaitable[Object]], status: int) -> Verb:
+    """Answers with an object."""
+
+    async def serve(api: Api, call: Call) -> Response:
+        return object_response(_shaper(api, call, ITEM_SHAPES), await act(api, call), status)
+
+    return serve
 
 
 async def _answer(api: Api, call: Call) -> Response:
     return object_response(_shaper(api, call, ANSWER_SHAPES), answer(api, call), 201)
-
-
-async def _update(api: Api, call: Call) -> Response:
-    shaper = _shaper(api, call, ITEM_SHAPES)
-    written = await update(api, call)
-    return written_response(shaper, written, 201 if written.created else 200)
-
-
-async def _patch(api: Api, call: Call) -> Response:
-    shaper = _shaper(api, call, ITEM_SHAPES)
-    written = await patch(api, call)
-    return written_response(shaper, written, 201 if written.created else 200)
-
-
-async def _delete(api: Api, call: Call) -> Response:
-    shaper = _shaper(api, call, ITEM_SHAPES)
-    return object_response(shaper, await delete(api, call), 200)
 
 
 async def _delete_collection(api: Api, call: Call) -> Response:
@@ -138,55 +138,28 @@ async def _delete_collection(api: Api, call: Call) -> Response:
     return objects_response(shaper, objects, api.store.revision)
 
 
-async def _get_scale(api: Api, call: Call) -> Response:
-    return object_response(_shaper(api, call, ITEM_SHAPES), await get_scale(api, call), 200)
-
-
-async def _update_scale(api: Api, call: Call) -> Response:
-    return object_response(_shaper(api, call, ITEM_SHAPES), await update_scale(api, call), 200)
-
-
-async def _patch_scale(api: Api, call: Call) -> Response:
-    return object_response(_shaper(api, call, ITEM_SHAPES), await patch_scale(api, call), 200)
-
-
 async def _token(api: Api, call: Call) -> Response:
     return object_response(_shaper(api, call, ITEM_SHAPES), request_token(api, call), 201)
 
 
-async def _bind(api: Api, call: Call) -> Response:
-    return object_response(_shaper(api, call, ITEM_SHAPES), await bind(api, call), 201)
-
-
-async def _evict(api: Api, call: Call) -> Response:
-    return object_response(_shaper(api, call, ITEM_SHAPES), await evict(api, call), 201)
-
-
-async def _finalize(api: Api, call: Call) -> Response:
-    return written_response(_shaper(api, call, ITEM_SHAPES), await finalize(api, call), 200)
-
-
-_ONE: dict[str, Verb] = {
-    "get": _get,
-    "update": _update,
-    "patch": _patch,
-    "delete": _delete,
-    "watch": _watch,
-}
+_bind = _giving(bind, 201)
+_CHANGED: dict[str, Verb] = {"get": _get, "update": _writing(update), "patch": _writing(patch)}
+_ONE: dict[str, Verb] = {**_CHANGED, "delete": _giving(delete, 200), "watch": _watch}
 _MANY: dict[str, Verb] = {
     "list": _list,
     "watch": _watch,
-    "create": _create,
+    "create": _writing(create),
     "deletecollection": _delete_collection,
 }
 _SUBRESOURCES: dict[str, dict[str, Verb]] = {
-    "status": {"get": _get, "update": _update, "patch": _patch},
-    "approval": {"get": _get, "update": _update, "patch": _patch},
-    "ephemeralcontainers": {"get": _get, "update": _update, "patch": _patch},
-    "resize": {"get": _get, "update": _update, "patch": _patch},
+    **dict.fromkeys(("status", "approval", "ephemeralcontainers", "resize"), _CHANGED),
     "binding": {"create": _bind},
-    "eviction": {"create": _evict},
-    "scale": {"get": _get_scale, "update": _update_scale, "patch": _patch_scale},
-    "finalize": {"update": _finalize},
+    "eviction": {"create": _giving(evict, 201)},
+    "scale": {
+        "get": _giving(get_scale, 200),
+        "update": _giving(update_scale, 200),
+        "patch": _giving(patch_scale, 200),
+    },
+    "finalize": {"update": _writing(finalize)},
     "token": {"create": _token},
 }

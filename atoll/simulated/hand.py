@@ -139,7 +139,8 @@ class Hand:
             namespace, _, last = name.rpartition("/")
             options = DeleteOptions(propagation="Background", precondition_uid=step.uid)
             try:
-                await delete_object(self._api, call_on(resource, namespace, last), options)
+                call = call_on(self._api, collection, namespace, last)
+                await delete_object(self._api, call, options)
             except ApiError as error:
                 if error.code not in (404, 409):
                     raise

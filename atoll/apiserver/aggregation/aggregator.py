@@ -205,7 +205,6 @@ class Aggregator:
         self._found(place, Findings(known.resources, known.openapi, stale=True))
 
     async def _tell(self, remote: Remote, reason: str, message: str, *, holds: bool) -> None:
-        resource = self._api.catalog.always(COLLECTION)
         now = self._api.timestamp()
         fresh = condition("Available", reason, message, holds=holds)
 
@@ -217,7 +216,8 @@ class Aggregator:
             others = [each for each in known if each.get("type") != "Available"]
             return {**obj, "status": {**status, "conditions": [*others, since(fresh, known, now)]}}
 
-        await revise(self._api, call_on(resource, "", remote.name).on("status"), told)
+        call = call_on(self._api, COLLECTION, "", remote.name)
+        await revise(self._api, call.on("status"), told)
 
     async def carrying(self, remote: Remote) -> Transport | None:
         """How to ask a server on behalf of a caller; None if there is no way to it now."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from atoll.apiserver.housekeeping.acting import call_on, delete_one, ensure, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, call_on, delete_one, ensure, revise
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.kinds.apiregistration import GROUP
 from atoll.apiserver.objects.view import metadata_of
@@ -17,7 +17,6 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import Facts
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.children import Children
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
 from atoll.wire import Object
 
@@ -62,13 +61,12 @@ def priorities_of(facts: Facts) -> dict[tuple[str, str], Object]:
     }
 
 
-class Registrar:
+class Registrar(Upkeep):
     """Keeps the services of what is served here."""
 
     def __init__(self, api: Api, facts: Facts) -> None:
-        self._api = api
+        super().__init__(api, "services of what is served here")
         self._priorities = priorities_of(facts)
-        self._work: Worklist[str] = Worklist("services of what is served here")
 
     def load(self) -> None:
         """Whatever is missing or superfluous is found when the server starts."""
@@ -104,10 +102,7 @@ class Registrar:
             for version in spec["versions"]:
                 self._work.add(f"{version['name']}.{spec['group']}")
 
-    async def run(self) -> None:
-        await self._work.run(self._settle)
-
-    async def _settle(self, name: str) -> None:
+    async def _look(self, name: str) -> None:
         version, _, group = name.partition(".")
         resources = self._api.catalog.index.versions.get((group, version), ())
         service = service_of(group, version, resources, self._priorities) if resources else None
@@ -124,9 +119,8 @@ class Registrar:
         if record is None:
             await ensure(self._api, COLLECTION, service)
         elif _managed(record) and orjson.loads(record.value).get("spec") != service["spec"]:
-            resource = self._api.catalog.always(COLLECTION)
-            spec = {"spec": service["spec"]}
-            await revise(self._api, call_on(resource, "", name), lambda old: {**old, **spec})
+            call, spec = call_on(self._api, COLLECTION, "", name), {"spec": service["spec"]}
+            await revise(self._api, call, lambda old: {**old, **spec})
 
     async def _drop(self, record: Record) -> None:
         if _managed(record):

@@ -10,9 +10,8 @@ import orjson
 
 from atoll.apiserver.access.front_proxy import FrontProxy
 from atoll.apiserver.authentication import FRONT_PROXY
-from atoll.apiserver.housekeeping.acting import call_on, ensure, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, call_on, ensure, revise
 from atoll.apiserver.verbs.call import Api
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
 from atoll.wire import Object
 
@@ -52,12 +51,11 @@ def _with(known: list[str], value: str) -> list[str]:
     return known if value in known else [*known, value]
 
 
-class Trust:
+class Trust(Upkeep):
     """Keeps the ConfigMap as it shall be, in a server that others can come to from outside."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
-        self._work: Worklist[str] = Worklist("whom to believe")
+        super().__init__(api, "whom to believe")
 
     def load(self) -> None:
         self._work.add(_KEY)
@@ -67,22 +65,15 @@ class Trust:
             if event.after.name == _KEY and event.after.collection == "configmaps":
                 self._work.add(_KEY)
 
-    async def run(self) -> None:
-        await self._work.run(self._settle)
-
-    async def _settle(self, _: str) -> None:
+    async def _look(self, _: str) -> None:
         signing = self._api.signing
         front = signing.front
         if front is None:
             return
-        if self._api.store.get("configmaps", _KEY) is None:
-            data = with_trust({}, signing.ca, front)
-            meta = {"name": NAME, "namespace": NAMESPACE}
-            await ensure(self._api, "configmaps", {"metadata": meta, "data": data})
-            return
-        resource = self._api.catalog.always("configmaps")
+        meta, data = {"name": NAME, "namespace": NAMESPACE}, with_trust({}, signing.ca, front)
+        await ensure(self._api, "configmaps", {"metadata": meta, "data": data})
 
         def completed(old: Object) -> Object:
             return {**old, "data": with_trust(old.get("data") or {}, signing.ca, front)}
 
-        await revise(self._api, call_on(resource, NAMESPACE, NAME), completed)
+        await revise(self._api, call_on(self._api, "configmaps", NAMESPACE, NAME), completed)

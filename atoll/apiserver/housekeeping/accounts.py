@@ -19,13 +19,12 @@ from atoll.apiserver.access.accounts import (
     secret_token,
 )
 from atoll.apiserver.access.signing import Signing
-from atoll.apiserver.housekeeping.acting import call_on, delete_one, ensure, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, delete_one, ensure, revise_one
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.housekeeping.namespaces import COLLECTION as NAMESPACES
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.view import metadata_of, secret_type
 from atoll.apiserver.verbs.call import Api
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
 from atoll.wire import Object
 
@@ -59,17 +58,16 @@ def filled(secret: Object, account: Account, signing: Signing) -> Object:
     }
 
 
-class Accounts:
+class Accounts(Upkeep):
     """Follows the store and keeps accounts and their Secrets together."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
+        super().__init__(api, "service accounts")
         self._wanted = ("token", "namespace", *(["ca.crt"] if api.signing.ca else []))
-        self._work: Worklist[tuple[str, str]] = Worklist("service accounts")
 
     def load(self) -> None:
         for record in self._api.store.page(NAMESPACES).records:
-            self._work.add((NAMESPACES, record.name))
+            self._work.add(f"{NAMESPACES}/{record.name}")
         for record in self._api.store.page(SECRETS).records:
             self._note_secret(record)
 
@@ -84,24 +82,21 @@ class Accounts:
                         self._note_removed(event.after)
                 case "namespaces":
                     if event.before is None:
-                        self._work.add((NAMESPACES, event.after.name))
+                        self._work.add(f"{NAMESPACES}/{event.after.name}")
 
     def _note_secret(self, record: Record) -> None:
         if secret_type(record) == TOKEN_SECRET:
-            self._work.add((SECRETS, record.name))
+            self._work.add(f"{SECRETS}/{record.name}")
 
     def _note_removed(self, account: Record) -> None:
         namespace = metadata_of(account).namespace
         for record in self._api.store.page(SECRETS, f"{namespace}/").records:
             self._note_secret(record)
         if account.name == f"{namespace}/{DEFAULT}":
-            self._work.add((NAMESPACES, namespace))
+            self._work.add(f"{NAMESPACES}/{namespace}")
 
-    async def run(self) -> None:
-        await self._work.run(self._look)
-
-    async def _look(self, key: tuple[str, str]) -> None:
-        collection, name = key
+    async def _look(self, key: str) -> None:
+        collection, _, name = key.partition("/")
         record = self._api.store.get(collection, name)
         if record is None or metadata_of(record).deletion_timestamp is not None:
             return
@@ -117,13 +112,9 @@ class Accounts:
             case "delete":
                 await delete_one(self._api, node_of(record), "Background")
             case "fill" if account is not None:
-                node = node_of(record)
-                resource = self._api.catalog.always(SECRETS)
-                call = call_on(resource, node.metadata.namespace, node.metadata.name)
                 signing = self._api.signing
-                await revise(
-                    self._api, call, lambda old: filled(old, account, signing), uid=node.uid
-                )
+                node = node_of(record)
+                await revise_one(self._api, node, lambda old: filled(old, account, signing))
 
     def _account_of(self, secret: Object) -> Account | None:
         meta = metadata(secret)

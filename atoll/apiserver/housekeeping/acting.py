@@ -4,6 +4,7 @@ An object that is gone, or is another one by now, is left alone: the event of th
 seen, or is about to be, and leads to a new plan.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,7 +12,6 @@ from atoll.apiserver.authentication import ITSELF
 from atoll.apiserver.housekeeping.graph import Node
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, WriteOptions
-from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import create_object
@@ -19,25 +19,41 @@ from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.forming import Form, formed_update
 from atoll.apiserver.verbs.writing import Leave, Verdict, write_admitted
 from atoll.exchange import Request
+from atoll.runtime.worklist import Worklist
 from atoll.wire import Object
 
 MANAGER = "atoll"
 _OURSELVES = Request("POST", "/", headers={"user-agent": MANAGER})
 
 
-def call_on(resource: Resource, namespace: str, name: str) -> Call:
-    """A call of the server on one of its own objects."""
+class Upkeep(ABC):
+    """Looks at what was touched, again and again while it fails, for as long as it runs."""
+
+    def __init__(self, api: Api, what: str) -> None:
+        self._api = api
+        self._work: Worklist[str] = Worklist(what)
+
+    async def run(self) -> None:
+        await self._work.run(self._look)
+
+    @abstractmethod
+    async def _look(self, key: str) -> None:
+        """Do what is due about one."""
+
+
+def call_on(api: Api, collection: str, namespace: str, name: str) -> Call:
+    """A call of the server on one of its own objects, of a kind that is always served."""
+    resource = api.catalog.always(collection)
     return Call(_OURSELVES, resource, ITSELF, namespace=namespace, name=name)
 
 
 async def ensure(api: Api, collection: str, proposed: Object) -> None:
     """Create this object unless one of its name is there."""
-    resource = api.catalog.always(collection)
     meta = metadata(proposed)
-    call = call_on(resource, meta.get("namespace", ""), meta["name"])
+    call = call_on(api, collection, meta.get("namespace", ""), meta["name"])
     if api.store.get(collection, call.key()) is not None:
         return
-    named = {"apiVersion": resource.api_version, "kind": resource.kind, **proposed}
+    named = {"apiVersion": call.resource.api_version, "kind": call.resource.kind, **proposed}
     try:
         await create_object(Form(api, call, WriteOptions(field_manager=MANAGER)), named)
     except ApiError as error:
@@ -45,12 +61,17 @@ async def ensure(api: Api, collection: str, proposed: Object) -> None:
             raise
 
 
+def _call_on(api: Api, node: Node) -> Call | None:
+    if api.catalog.of_collection(node.collection) is None:
+        return None
+    return call_on(api, node.collection, node.metadata.namespace, node.metadata.name)
+
+
 async def delete_one(api: Api, node: Node, propagation: str) -> None:
     """Delete this very object, if it is still there."""
-    resource = api.catalog.of_collection(node.collection)
-    if resource is None:
+    call = _call_on(api, node)
+    if call is None:
         return
-    call = call_on(resource, node.metadata.namespace, node.metadata.name)
     options = DeleteOptions(propagation=propagation, precondition_uid=node.uid)
     try:
         await delete_object(api, call, options)
@@ -79,7 +100,7 @@ async def release(api: Api, node: Node, owners: Sequence[str]) -> None:
         ]
         return _with_metadata(obj, "ownerReferences", kept)
 
-    await _revise(api, node, without)
+    await revise_one(api, node, without)
 
 
 async def unblock(api: Api, node: Node) -> None:
@@ -90,7 +111,7 @@ async def unblock(api: Api, node: Node) -> None:
         freed = [{**owner, "blockOwnerDeletion": False} for owner in owners]
         return _with_metadata(obj, "ownerReferences", freed)
 
-    await _revise(api, node, unblocking)
+    await revise_one(api, node, unblocking)
 
 
 async def take_off_finalizer(api: Api, node: Node, finalizer: str) -> None:
@@ -100,7 +121,7 @@ async def take_off_finalizer(api: Api, node: Node, finalizer: str) -> None:
         kept = [name for name in metadata(obj).get("finalizers") or [] if name != finalizer]
         return _with_metadata(obj, "finalizers", kept)
 
-    await _revise(api, node, without)
+    await revise_one(api, node, without)
 
 
 def _with_metadata(obj: Object, key: str, value: list[Any]) -> Object:
@@ -110,12 +131,11 @@ def _with_metadata(obj: Object, key: str, value: list[Any]) -> Object:
     return {**obj, "metadata": meta}
 
 
-async def _revise(api: Api, node: Node, change: Callable[[Object], Object]) -> None:
-    resource = api.catalog.of_collection(node.collection)
-    if resource is None:
-        return
-    call = call_on(resource, node.metadata.namespace, node.metadata.name)
-    await revise(api, call, change, uid=node.uid)
+async def revise_one(api: Api, node: Node, change: Callable[[Object], Object]) -> None:
+    """Change this very object, if it is still there."""
+    call = _call_on(api, node)
+    if call is not None:
+        await revise(api, call, change, uid=node.uid)
 
 
 async def revise(

@@ -9,12 +9,11 @@ from functools import partial
 import orjson
 
 from atoll.apiserver.access.roles import GROUP
-from atoll.apiserver.housekeeping.acting import call_on, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, call_on, revise
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.verbs.call import Api
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.errors import Invalid
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
 from atoll.wire import Object
 
@@ -37,12 +36,11 @@ def collected(role: Object, others: Iterable[Object]) -> list[Object]:
     return rules
 
 
-class Aggregation:
+class Aggregation(Upkeep):
     """Follows ClusterRoles and keeps those up to date that collect others."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
-        self._work: Worklist[str] = Worklist("roles that collect others")
+        super().__init__(api, "roles that collect others")
 
     def load(self) -> None:
         self._work.add(COLLECTION)
@@ -51,20 +49,16 @@ class Aggregation:
         if any(event.after.collection == COLLECTION for event in events):
             self._work.add(COLLECTION)
 
-    async def run(self) -> None:
-        await self._work.run(self._collect)
-
-    async def _collect(self, collection: str) -> None:
+    async def _look(self, collection: str) -> None:
         """Look at all of them: they are few, and one may collect what another has collected."""
         records = self._api.store.page(collection).records
         roles: list[Object] = [orjson.loads(record.value) for record in records]
-        resource = self._api.catalog.always(collection)
         for role in roles:
             if role.get("aggregationRule") is None:
                 continue
             rules = collected(role, roles)
             if rules != (role.get("rules") or []):
-                call = call_on(resource, "", metadata(role)["name"])
+                call = call_on(self._api, collection, "", metadata(role)["name"])
                 await revise(self._api, call, partial(_with_rules, rules))
 
 

@@ -13,13 +13,12 @@ from urllib.parse import urlsplit
 
 from atoll.apiserver.access.default_roles import BINDINGS, ROLES, completed
 from atoll.apiserver.admission import Kinds
-from atoll.apiserver.housekeeping.acting import call_on, ensure, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, call_on, ensure, revise
 from atoll.apiserver.kinds.scheduling import SYSTEM
 from atoll.apiserver.objects.metadata import stamped
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.writing import Leave, Save, Verdict, same, write
 from atoll.runtime.children import Children
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
 from atoll.wire import Object
 
@@ -88,12 +87,11 @@ async def advertise(api: Api) -> None:
         await _write(api, collection, wanted)
 
 
-class OwnService:
+class OwnService(Upkeep):
     """Follows these objects, and makes or mends them."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
-        self._work: Worklist[str] = Worklist("own service")
+        super().__init__(api, "own service")
         self._keys = {
             (collection, f"{NAMESPACE}/{NAME}" if "namespace" in wanted["metadata"] else NAME)
             for collection, wanted in described(api.signing.url, api.timestamp()).items()
@@ -108,27 +106,23 @@ class OwnService:
             if (record.collection, record.name) in self._keys:
                 self._work.add(record.collection)
 
-    async def run(self) -> None:
-        await self._work.run(self._look)
-
     async def _look(self, collection: str) -> None:
         wanted = described(self._api.signing.url, self._api.timestamp())
         await _write(self._api, collection, wanted[collection])
 
 
 async def _write(api: Api, collection: str, wanted: Object) -> None:
-    resource = api.catalog.always(collection)
-    call = call_on(resource, NAMESPACE, NAME)
+    call = call_on(api, collection, NAMESPACE, NAME)
 
     def decide(old: Object | None) -> Verdict:
         if old is None:
             uid, now = api.effects.chance.uuid("uid"), api.timestamp()
-            return Save(stamped(wanted, resource, namespace=NAMESPACE, uid=uid, now=now))
+            return Save(stamped(wanted, call.resource, namespace=NAMESPACE, uid=uid, now=now))
         ours = {key: part for key, part in wanted.items() if key not in ("metadata", "status")}
         fresh = {**old, **ours}
         return Leave(old) if same(fresh, old) else Save(fresh)
 
-    await write(api, resource, call.key(), decide)
+    await write(api, call.resource, call.key(), decide)
 
 
 PRIORITIES = "priorityclasses.scheduling.k8s.io"
@@ -163,8 +157,8 @@ async def _together(steps: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 async def _complete(api: Api, collection: str, wanted: Object) -> None:
     """Have this role or binding, and in it at least what it shall have."""
-    resource = api.catalog.always(collection)
-    call = call_on(resource, wanted["metadata"].get("namespace", ""), wanted["metadata"]["name"])
+    meta = wanted["metadata"]
+    call = call_on(api, collection, meta.get("namespace", ""), meta["name"])
     if api.store.get(collection, call.key()) is None:
         await ensure(api, collection, wanted)
     else:

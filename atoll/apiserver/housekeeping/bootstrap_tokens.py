@@ -12,11 +12,10 @@ import orjson
 
 from atoll.apiserver.access.bootstrap_tokens import TYPE, BootstrapToken, read_token
 from atoll.apiserver.bodies.encoding import encode_yaml
-from atoll.apiserver.housekeeping.acting import call_on, delete_one, ensure, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, call_on, delete_one, ensure, revise
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.objects.view import secret_type
 from atoll.apiserver.verbs.call import Api
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
 from atoll.wire import Object
 
@@ -53,12 +52,11 @@ def _encoded(data: bytes) -> bytes:
     return urlsafe_b64encode(data).rstrip(b"=")
 
 
-class Tokens:
+class Tokens(Upkeep):
     """Follows bootstrap tokens and cluster-info."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
-        self._work: Worklist[str] = Worklist("bootstrap tokens")
+        super().__init__(api, "bootstrap tokens")
 
     def load(self) -> None:
         for record in self._api.store.page(SECRETS, "kube-system/").records:
@@ -76,9 +74,6 @@ class Tokens:
         if record.name.startswith("kube-system/") and secret_type(record) == TYPE:
             self._work.add(record.name)
             self._work.add(INFO)
-
-    async def run(self) -> None:
-        await self._work.run(self._look)
 
     async def _look(self, key: str) -> None:
         if key == INFO:
@@ -109,5 +104,4 @@ class Tokens:
         def right(info: Object) -> Object:
             return {**info, "data": signed({**(info.get("data") or {}), **ours}, tokens)}
 
-        resource = self._api.catalog.always(CONFIG_MAPS)
-        await revise(self._api, call_on(resource, namespace, name), right)
+        await revise(self._api, call_on(self._api, CONFIG_MAPS, namespace, name), right)

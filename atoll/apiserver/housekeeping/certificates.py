@@ -16,7 +16,7 @@ from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signers import CLIENT, KUBELET
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.authorization import Attributes
-from atoll.apiserver.housekeeping.acting import call_on, delete_one, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, call_on, delete_one, revise
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.kinds.certificates import (
     APPROVED,
@@ -29,7 +29,6 @@ from atoll.apiserver.kinds.certificates import (
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.verbs.call import Api
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
 from atoll.wire import Object
 
@@ -173,13 +172,12 @@ def _kept(csr: Object, now: datetime) -> Plan:
     return Wait(left.total_seconds()) if left > timedelta(0) else Sweep()
 
 
-class Certificates:
+class Certificates(Upkeep):
     """Follows requests for certificates, and does what is to be done about each."""
 
     def __init__(self, api: Api, roles: Roles) -> None:
-        self._api = api
+        super().__init__(api, "requests for certificates")
         self._roles = roles
-        self._work: Worklist[str] = Worklist("requests for certificates")
 
     def load(self) -> None:
         for record in self._api.store.page(COLLECTION).records:
@@ -189,9 +187,6 @@ class Certificates:
         for event in events:
             if event.after.collection == COLLECTION and not event.removed:
                 self._work.add(event.after.name)
-
-    async def run(self) -> None:
-        await self._work.run(self._look)
 
     async def _look(self, name: str) -> None:
         record = self._api.store.get(COLLECTION, name)
@@ -226,8 +221,7 @@ class Certificates:
                 status["conditions"] = [*(status.get("conditions") or []), condition]
             return {**csr, "status": status}
 
-        resource = self._api.catalog.always(COLLECTION)
-        await revise(self._api, call_on(resource, "", name).on(part), told)
+        await revise(self._api, call_on(self._api, COLLECTION, "", name).on(part), told)
 
 
 def _condition(kind: str, reason: str, message: str) -> Object:

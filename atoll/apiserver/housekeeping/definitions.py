@@ -14,7 +14,13 @@ import orjson
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.catalog import Catalog
 from atoll.apiserver.custom import resources_of
-from atoll.apiserver.housekeeping.acting import call_on, delete_all, revise, take_off_finalizer
+from atoll.apiserver.housekeeping.acting import (
+    Upkeep,
+    call_on,
+    delete_all,
+    revise,
+    take_off_finalizer,
+)
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.kinds.definitions import CLEANUP
 from atoll.apiserver.objects.conditions import condition, is_true, since
@@ -24,7 +30,6 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.definitions import definition_errors
 from atoll.apiserver.status import method_not_allowed
 from atoll.apiserver.verbs.call import Api
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
 from atoll.wire import Object
 
@@ -99,12 +104,11 @@ def _established(definition: Object, taken: Sequence[Conflict]) -> Object:
     return condition("Established", "InitialNamesAccepted", message, holds=True)
 
 
-class Definitions:
+class Definitions(Upkeep):
     """Keeps the catalog in step with the definitions in the store."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
-        self._work: Worklist[str] = Worklist("custom resource definitions")
+        super().__init__(api, "custom resource definitions")
 
     @property
     def _catalog(self) -> Catalog:
@@ -174,16 +178,12 @@ class Definitions:
         if self._ending_definition(seen.resource.collection) is not None:
             raise method_not_allowed()
 
-    async def run(self) -> None:
-        await self._work.run(self._settle)
-
-    async def _settle(self, name: str) -> None:
+    async def _look(self, name: str) -> None:
         record = self._api.store.get(COLLECTION, name)
         if record is None:
             return
         if metadata_of(record).deletion_timestamp is None:
-            resource = self._catalog.always(COLLECTION)
-            await revise(self._api, call_on(resource, "", name), self._settled)
+            await revise(self._api, call_on(self._api, COLLECTION, "", name), self._settled)
             return
         if CLEANUP in metadata_of(record).finalizers:
             await self._clean_up(record)

@@ -8,13 +8,12 @@ from typing import Literal
 
 import orjson
 
-from atoll.apiserver.housekeeping.acting import delete_one
+from atoll.apiserver.housekeeping.acting import Upkeep, delete_one
 from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
 from atoll.wire import Object
 
@@ -93,12 +92,11 @@ def _finished_at(job: Object) -> datetime | None:
     return None
 
 
-class Finished:
+class Finished(Upkeep):
     """Follows Jobs and removes those whose time is up."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
-        self._work: Worklist[str] = Worklist("finished jobs")
+        super().__init__(api, "finished jobs")
 
     def load(self) -> None:
         for record in self._api.store.page(JOBS).records:
@@ -112,9 +110,6 @@ class Finished:
     def _note(self, record: Record) -> None:
         if _KEPT in record.value:
             self._work.add(record.name)
-
-    async def run(self) -> None:
-        await self._work.run(self._look)
 
     async def _look(self, name: str) -> None:
         record = self._api.store.get(JOBS, name)

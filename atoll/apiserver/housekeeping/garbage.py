@@ -8,12 +8,17 @@ the uid it means, so that acting twice, or late, is harmless.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from atoll.apiserver.housekeeping.acting import delete_one, release, take_off_finalizer, unblock
+from atoll.apiserver.housekeeping.acting import (
+    Upkeep,
+    delete_one,
+    release,
+    take_off_finalizer,
+    unblock,
+)
 from atoll.apiserver.housekeeping.graph import Graph, Node
 from atoll.apiserver.objects.ending import FOREGROUND, ORPHAN
 from atoll.apiserver.objects.view import OwnerReference, metadata_of
 from atoll.apiserver.verbs.call import Api
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
 
 
@@ -110,13 +115,12 @@ def _propagation(node: Node, graph: Graph, *, waited_for: bool) -> str:
     return "Background"
 
 
-class Collector:
+class Collector(Upkeep):
     """Follows the store and keeps collecting."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
+        super().__init__(api, "garbage collection")
         self._graph = Graph()
-        self._work: Worklist[str] = Worklist("garbage collection")
 
     def follow(self, events: Sequence[Event]) -> None:
         """Note what was committed, and whom it concerns."""
@@ -149,10 +153,7 @@ class Collector:
                 if node.ending or node.metadata.owner_references:
                     self._work.add(node.uid)
 
-    async def run(self) -> None:
-        await self._work.run(self._collect)
-
-    async def _collect(self, uid: str) -> None:
+    async def _look(self, uid: str) -> None:
         node = self._graph.node(uid)
         if node is None:
             return

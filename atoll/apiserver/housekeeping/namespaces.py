@@ -9,17 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.housekeeping.acting import call_on, delete_all, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, call_on, delete_all, revise
 from atoll.apiserver.housekeeping.graph import Node, node_of
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.objects.view import metadata_of
-from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import forbidden, not_found
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.finalizing import held_by
 from atoll.apiserver.verbs.writing import Leave, Verdict, write
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
 from atoll.store.store import Store
 from atoll.wire import Object
@@ -90,14 +88,13 @@ def _remaining(left: Mapping[str, Sequence[Node]]) -> list[Object]:
     return [remaining, condition("NamespaceFinalizersRemaining", *said, holds=bool(holders))]
 
 
-class Sweeper:
+class Sweeper(Upkeep):
     """Follows the store and empties the namespaces that are ending."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
+        super().__init__(api, "namespaces")
         self._ending: dict[str, None] = {}
         self._refused: set[str] = set()
-        self._work: Worklist[str] = Worklist("namespaces")
 
     def load(self) -> None:
         for record in self._api.store.page(COLLECTION).records:
@@ -120,10 +117,7 @@ class Sweeper:
         else:
             self._ending.pop(name, None)
 
-    async def run(self) -> None:
-        await self._work.run(self._sweep)
-
-    async def _sweep(self, name: str) -> None:
+    async def _look(self, name: str) -> None:
         if name not in self._ending:
             return
         sweep = plan(self._content(name))
@@ -152,21 +146,17 @@ class Sweeper:
             for collection in self._api.catalog.namespaced_collections()
         }
 
-    def _resource(self) -> Resource:
-        return self._api.catalog.always(COLLECTION)
-
     async def _let_go(self, name: str) -> None:
-        resource = self._resource()
-        call = call_on(resource, "", name)
+        call = call_on(self._api, COLLECTION, "", name)
 
         def decide(old: Object | None) -> Verdict:
             if old is None or not old["metadata"].get("deletionTimestamp"):
-                raise not_found(resource.plural, resource.group, name)
+                raise not_found(COLLECTION, "", name)
             holders = (old.get("spec") or {}).get("finalizers") or []
             rest = [holder for holder in holders if holder != HOLDER]
             return held_by(call, old, rest) if rest != holders else Leave(old)
 
-        await write(self._api, resource, name, decide)
+        await write(self._api, call.resource, name, decide)
 
     async def _tell(self, name: str, conditions: Sequence[Object]) -> None:
         now = rfc3339(self._api.now())
@@ -177,8 +167,7 @@ class Sweeper:
             fresh = [since(one, known, now) for one in conditions]
             return {**obj, "status": {**status, "conditions": fresh}}
 
-        call = call_on(self._resource(), "", name)
-        await revise(self._api, call.on("status"), told)
+        await revise(self._api, call_on(self._api, COLLECTION, "", name).on("status"), told)
 
 
 @dataclass(frozen=True, slots=True)

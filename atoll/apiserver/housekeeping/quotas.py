@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from atoll.apiserver.admitting.quotas import COLLECTION, Book, Quotas
-from atoll.apiserver.housekeeping.acting import call_on, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, call_on, revise
 from atoll.apiserver.kinds.reading import Object, part
 from atoll.apiserver.verbs.call import Api
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
 
 
@@ -23,13 +22,12 @@ def told(quota: Object, book: Book) -> Object:
     return {**quota, "status": {"hard": dict(hard), "used": used} if hard else {}}
 
 
-class QuotaStatus:
+class QuotaStatus(Upkeep):
     """Follows the store and keeps the status of every quota."""
 
     def __init__(self, api: Api, quotas: Quotas) -> None:
-        self._api = api
+        super().__init__(api, "quotas")
         self._quotas = quotas
-        self._work: Worklist[str] = Worklist("quotas")
 
     def load(self) -> None:
         for key in self._quotas.load():
@@ -39,15 +37,11 @@ class QuotaStatus:
         for key in self._quotas.follow(events):
             self._work.add(key)
 
-    async def run(self) -> None:
-        await self._work.run(self._tell)
-
-    async def _tell(self, key: str) -> None:
-        resource = self._api.catalog.always(COLLECTION)
+    async def _look(self, key: str) -> None:
         namespace, _, name = key.partition("/")
 
         def fresh(quota: Object) -> Object:
             book = self._quotas.book(key)
             return quota if book is None else told(quota, book)
 
-        await revise(self._api, call_on(resource, namespace, name).on("status"), fresh)
+        await revise(self._api, call_on(self._api, COLLECTION, namespace, name).on("status"), fresh)

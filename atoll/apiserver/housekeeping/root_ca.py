@@ -6,12 +6,11 @@ this name, and makes or mends them. A server that nobody reaches from outside ha
 
 from collections.abc import Sequence
 
-from atoll.apiserver.housekeeping.acting import call_on, ensure, revise
+from atoll.apiserver.housekeeping.acting import Upkeep, call_on, ensure, revise
 from atoll.apiserver.housekeeping.namespaces import COLLECTION as NAMESPACES
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api
-from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event
 from atoll.wire import Object
 
@@ -31,13 +30,12 @@ def right(found: Object, ca: str) -> Object:
     return {**found, "metadata": {**meta, "annotations": annotations}, "data": {KEY: ca}}
 
 
-class RootCa:
+class RootCa(Upkeep):
     """Follows the store and keeps the CA known in every namespace."""
 
     def __init__(self, api: Api) -> None:
-        self._api = api
+        super().__init__(api, "root CA")
         self._ca = api.signing.ca.decode()
-        self._work: Worklist[str] = Worklist("root CA")
 
     def load(self) -> None:
         for record in self._api.store.page(NAMESPACES).records:
@@ -56,15 +54,11 @@ class RootCa:
         if self._ca:
             self._work.add(namespace)
 
-    async def run(self) -> None:
-        await self._work.run(self._look)
-
     async def _look(self, namespace: str) -> None:
         record = self._api.store.get(NAMESPACES, namespace)
         if record is None or metadata_of(record).deletion_timestamp is not None:
             return
         made = right({"metadata": {"name": NAME, "namespace": namespace}}, self._ca)
         await ensure(self._api, CONFIG_MAPS, made)
-        resource = self._api.catalog.always(CONFIG_MAPS)
-        call = call_on(resource, namespace, NAME)
+        call = call_on(self._api, CONFIG_MAPS, namespace, NAME)
         await revise(self._api, call, lambda found: right(found, self._ca))
