@@ -120,6 +120,11 @@ class ResourceBinding:
         return self.meta.ref
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Its namespace and its name."""
+        return self.meta.ref.namespace, self.meta.ref.name
+
+    @property
     def targets(self) -> tuple[Target, ...]:
         """The clusters of the decision, then those of the bindings that depend on this one."""
         return self._targets

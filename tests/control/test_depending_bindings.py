@@ -10,8 +10,10 @@ from small_world import World, settle, stumble
 from atoll.control.dependencies import decide as depending
 from atoll.control.dependencies.decide import SeenDependencies
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects.resource_bindings import decode
 from atoll.interpreting.operations import Dependency
 from atoll.model.action import Create, Plan, Ref, Tell, Update
+from atoll.model.resource_binding import ResourceBinding
 
 Wire = dict[str, Any]
 API, KIND = "work.karmada.io/v1alpha2", "ResourceBinding"
@@ -56,14 +58,14 @@ class Plane:
             self.world.put(each)
 
     def plan(self, name: str = "web-deployment") -> Plan:
-        bindings = self.world.all(KIND)
-        known = {("shop", each["metadata"]["name"]): each for each in bindings}
+        known = self.known()
         if ("shop", name) not in known:
             return Plan()
         wanted = self.needs.get(name, ())
         refs = [Ref("v1", "ConfigMap", "shop", each.name) for each in wanted]
         objects = [wire for wire in map(self.world.get, refs) if wire is not None]
         seen = SeenDependencies(
+            ("shop", name),
             known["shop", name],
             dependencies=wanted,
             objects=objects,
@@ -71,6 +73,9 @@ class Plane:
             parents=known,
         )
         return depending.plan(seen)
+
+    def known(self) -> dict[tuple[str, str], ResourceBinding]:
+        return {("shop", each["metadata"]["name"]): decode(each) for each in self.world.all(KIND)}
 
     def settle(self, *parents: str) -> int:
         return sum(settle(self.world, lambda n=each: self.plan(n)) for each in parents or (WEB,))
@@ -164,7 +169,7 @@ def test_the_same_list_written_by_someone_else_is_not_written_again() -> None:
 def test_a_record_that_cannot_be_read_is_none(text: str) -> None:
     spoilt = parent()
     spoilt["metadata"]["annotations"] = {names.DEPENDENCIES: text}
-    assert depending.recorded(spoilt) == ()
+    assert depending.recorded(decode(spoilt)) == ()
 
 
 def test_a_parent_that_moves_takes_its_dependency_along() -> None:
@@ -328,8 +333,8 @@ def test_a_dependency_that_is_gone_but_still_asked_for_is_left_to_end_by_itself(
 def test_where_dependencies_cannot_be_told_nothing_is_touched() -> None:
     plane = carrying("m1")
     plane.settle()
-    known = {("shop", each["metadata"]["name"]): each for each in plane.world.all(KIND)}
-    seen = SeenDependencies(plane.binding(WEB), bindings=known, parents=known)
+    known = plane.known()
+    seen = SeenDependencies(("shop", WEB), known["shop", WEB], bindings=known, parents=known)
     assert depending.plan(seen) == Plan()
 
 
@@ -339,16 +344,18 @@ TEMPLATE = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": 
 def test_a_template_that_cannot_be_understood_is_told_so_and_keeps_what_it_has() -> None:
     plane = carrying("m1")
     plane.settle()
-    known = {("shop", each["metadata"]["name"]): each for each in plane.world.all(KIND)}
+    known = plane.known()
     problem = "spec.template: must be an object"
-    seen = SeenDependencies(plane.binding(WEB), TEMPLATE, problem=problem, bindings=known)
+    seen = SeenDependencies(
+        ("shop", WEB), known["shop", WEB], TEMPLATE, problem=problem, bindings=known
+    )
     assert depending.plan(seen).actions == (
         Tell(TEMPLATE, "GetDependenciesFailed", problem, warning=True),
     )
 
 
 def test_the_owner_of_a_template_is_told_what_goes_along() -> None:
-    seen = SeenDependencies(parent(WEB, "m1"), TEMPLATE, needs("settings"))
+    seen = SeenDependencies(("shop", WEB), decode(parent(WEB, "m1")), TEMPLATE, needs("settings"))
     told = [each for each in depending.plan(seen).actions if isinstance(each, Tell)]
     assert [each.reason for each in told] == ["GetDependenciesSucceed"]
     assert "settings" in told[0].message
@@ -360,8 +367,8 @@ def test_a_binding_is_found_by_its_parents_whether_or_not_it_is_labelled() -> No
     attached = plane.binding(CONFIG)
     bare = {**attached, "metadata": {**attached["metadata"], "labels": {"mine": "yes"}}}
     for each in (attached, bare):
-        assert set(depending.attached_by(each)) == {names.depended_by("shop", WEB)}
-    assert not set(depending.attached_by(plane.binding(WEB)))
+        assert set(depending.attached_by(decode(each))) == {names.depended_by("shop", WEB)}
+    assert not set(depending.attached_by(decode(plane.binding(WEB))))
 
 
 def test_what_is_recorded_is_what_was_asked_for() -> None:
@@ -369,7 +376,7 @@ def test_what_is_recorded_is_what_was_asked_for() -> None:
     slices = Dependency("v1", "Pod", "shop", selector={"matchLabels": {"app": "web"}})
     plane.needs[WEB] = (*needs("settings"), slices)
     plane.settle()
-    assert depending.recorded(plane.binding(WEB)) == plane.needs[WEB]
+    assert depending.recorded(decode(plane.binding(WEB))) == plane.needs[WEB]
 
 
 def test_a_snapshot_without_its_label_is_found_and_taken_off() -> None:
@@ -385,12 +392,33 @@ def test_a_snapshot_without_its_label_is_found_and_taken_off() -> None:
 def test_a_parent_that_went_without_being_let_go_is_taken_off() -> None:
     plane = carrying("m1")
     plane.settle()
-    known = {("shop", CONFIG): plane.binding(CONFIG)}
-    seen = SeenDependencies(depending.gone(Ref(API, KIND, "shop", WEB)), bindings=known)
+    known = {("shop", CONFIG): plane.known()["shop", CONFIG]}
+    seen = SeenDependencies(("shop", WEB), bindings=known)
     [detached] = depending.plan(seen).actions
     assert isinstance(detached, Update)
     assert detached.object["spec"]["requiredBy"] == []
     assert detached.object["metadata"]["labels"] == {}
+
+
+def test_bindings_that_cannot_be_read_are_left_as_they_are() -> None:
+    plane = carrying("m1")
+    plane.settle()
+    plane.change(CONFIG, replicas="many")
+    plane.needs[WEB] = ()
+    [record] = plane.plan().actions
+    assert Ref.of(getattr(record, "object", {})).name == WEB
+    plane.change(WEB, replicas="many")
+    assert plane.plan() == Plan()
+
+
+def test_what_others_noted_of_a_parent_stays() -> None:
+    plane = two_parents({}, {})
+    needed = plane.binding(CONFIG)["spec"]["requiredBy"]
+    plane.change(CONFIG, requiredBy=[{**each, "note": each["name"]} for each in needed])
+    plane.change(WEB, clusters=[{"name": "m3"}])
+    plane.settle(WEB, JOB)
+    noted = [each["note"] for each in plane.binding(CONFIG)["spec"]["requiredBy"]]
+    assert noted == [WEB, JOB]
 
 
 def test_an_attached_binding_that_goes_is_left_alone() -> None:
@@ -424,7 +452,9 @@ def test_an_attached_binding_is_where_its_owner_may_be(namespace: str, place: st
     wire = config("settings")
     wire["metadata"]["namespace"] = namespace
     wanted = (Dependency("v1", "ConfigMap", namespace, "settings"),)
-    seen = SeenDependencies(parent(WEB, "m1"), dependencies=wanted, objects=[wire])
+    seen = SeenDependencies(
+        ("shop", WEB), decode(parent(WEB, "m1")), dependencies=wanted, objects=[wire]
+    )
     _, create = depending.plan(seen).actions
     assert isinstance(create, Create)
     assert Ref.of(create.object).namespace == place

@@ -13,9 +13,11 @@ from typing import Any
 
 from atoll.dialects import json
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects.encoding import patched, snapshots
 from atoll.dialects.karmada.templates import is_generated
 from atoll.interpreting.operations import Dependency
 from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Tell, Update
+from atoll.model.resource_binding import ResourceBinding, Snapshot
 
 API_VERSION, KIND = "work.karmada.io/v1alpha2", "ResourceBinding"
 OVERWRITE, ABORT = "Overwrite", "Abort"
@@ -31,19 +33,21 @@ Key = tuple[str, str]
 class SeenDependencies:
     """A binding, what its template depends on, and what is there of it.
 
-    `dependencies` is None where that cannot be told: the template is gone, or there is a `problem`
-    with it. `objects`: the dependencies that exist, by name and by selector. `bindings`: those of
-    these objects and those attached to this binding, by namespace and name. `parents`: all
-    bindings that any of their snapshots name, as far as they are there.
+    `binding` is None where it is gone without having been let go. `dependencies` is None where that
+    cannot be told: the template is gone, or there is a `problem` with it. `objects`: the
+    dependencies that exist, by name and by selector. `bindings`: those of these objects and those
+    attached to this binding, by namespace and name. `parents`: all bindings that any of their
+    snapshots name, as far as they are there. Bindings that cannot be read are left as they are.
     """
 
-    binding: Object
+    key: Key
+    binding: ResourceBinding | None = None
     template: Object | None = None
     dependencies: Sequence[Dependency] | None = None
     problem: str = ""
     objects: Sequence[Object] = ()
-    bindings: Mapping[Key, Object] = field(default_factory=dict)
-    parents: Mapping[Key, Object] = field(default_factory=dict)
+    bindings: Mapping[Key, ResourceBinding] = field(default_factory=dict)
+    parents: Mapping[Key, ResourceBinding] = field(default_factory=dict)
 
 
 def plan(seen: SeenDependencies) -> Plan:
@@ -52,19 +56,21 @@ def plan(seen: SeenDependencies) -> Plan:
     One that never needed anything is not even held.
     """
     binding = seen.binding
-    if not _carries(binding):
-        detached = _detach(seen, _attached(seen))
-        return Plan((*detached, *_let_go(binding)))
+    if binding is not None and binding.problem is not None:
+        return NOTHING
+    if binding is None or not binding.spec.propagates_dependencies or binding.meta.is_going:
+        let_go = [] if binding is None or not _is_held(binding) else [_let_go(binding)]
+        return Plan((*_detach(seen, _attached(seen)), *let_go))
     if seen.problem and seen.template is not None:
         return Plan((Tell(seen.template, UNKNOWN, seen.problem, warning=True),))
     needed = seen.dependencies
-    if needed is None or not (_is_held(binding) or (needed and _clusters(binding))):
+    if needed is None or not (_is_held(binding) or (needed and binding.spec.clusters)):
         return NOTHING
-    wanted = {key_for(each, binding): each for each in seen.objects if _may_travel(each)}
+    wanted = {key_for(each, seen.key): each for each in seen.objects if _may_travel(each)}
     orphans = [
         each
         for each in _attached(seen)
-        if _key(each) not in wanted and not _is_declared(each, needed)
+        if each.key not in wanted and not _is_declared(each, needed)
     ]
     attached: list[Action] = []
     again_in = None
@@ -73,39 +79,27 @@ def plan(seen: SeenDependencies) -> Plan:
         if there is not None and _must_wait(there, dependency):
             again_in = _GARBAGE_S
         else:
-            attached += _attach(seen, key, dependency, there)
-    return Plan(
-        (*_hold(seen), *_left_behind(seen), *_detach(seen, orphans), *attached), again_in=again_in
-    )
+            attached += _attach(binding, key, dependency, there, seen)
+    held = _hold(binding, needed, seen.template)
+    left_behind = _left_behind(seen.template or binding.wire, seen.objects)
+    return Plan((*held, *left_behind, *_detach(seen, orphans), *attached), again_in=again_in)
 
 
-def recorded(binding: Object) -> tuple[Dependency, ...]:
+def recorded(binding: ResourceBinding) -> tuple[Dependency, ...]:
     """The dependencies a binding last knew of, as it keeps them; what cannot be read is none."""
-    text = (binding["metadata"].get("annotations") or {}).get(names.DEPENDENCIES, "")
+    text = binding.meta.annotations.get(names.DEPENDENCIES, "")
     return _read(text) if text else ()
 
 
-def concerns(binding: Object) -> bool:
+def concerns(binding: ResourceBinding) -> bool:
     """Whether a binding carries dependencies along, or did so and is to be let go."""
-    return bool((binding.get("spec") or {}).get("propagateDeps")) or _is_held(binding)
+    return binding.spec.propagates_dependencies or _is_held(binding)
 
 
-def gone(parent: Ref) -> Object:
-    """A binding of which nothing is left but its name: it carries nothing."""
-    metadata = {"namespace": parent.namespace, "name": parent.name}
-    return {"apiVersion": parent.api_version, "kind": parent.kind, "metadata": metadata}
-
-
-def attached_by(binding: Object) -> Iterable[str]:
+def attached_by(binding: ResourceBinding) -> Iterable[str]:
     """The labels of the parents that a binding is attached to, whether or not it has them all."""
-    labels = binding["metadata"].get("labels") or {}
-    marked = (each for each in labels if each.startswith(names.DEPENDED_BY_PREFIX))
-    return {*marked, *(names.depended_by(*each) for each in parents_of(binding))}
-
-
-def parents_of(binding: Object) -> list[Key]:
-    """The bindings on whose behalf one is propagated."""
-    return [_parent(each) for each in _snapshots(binding)]
+    marked = (each for each in binding.meta.labels if each.startswith(names.DEPENDED_BY_PREFIX))
+    return {*marked, *(names.depended_by(*each.key) for each in binding.spec.required_by)}
 
 
 @lru_cache(maxsize=4096)
@@ -123,37 +117,30 @@ def _dependency(wire: Object) -> Dependency:
     return Dependency(api, kind, space, name, selector if isinstance(selector, dict) else None)
 
 
-def _carries(binding: Object) -> bool:
-    leaving = binding["metadata"].get("deletionTimestamp")
-    return bool((binding.get("spec") or {}).get("propagateDeps")) and not leaving
+def _is_held(binding: ResourceBinding) -> bool:
+    return names.DEPENDENCIES_FINALIZER in binding.meta.finalizers
 
 
-def _clusters(binding: Object) -> list[Any]:
-    return (binding.get("spec") or {}).get("clusters") or []
-
-
-def _is_held(binding: Object) -> bool:
-    return names.DEPENDENCIES_FINALIZER in (binding["metadata"].get("finalizers") or ())
-
-
-def _hold(seen: SeenDependencies) -> list[Action]:
+def _hold(
+    binding: ResourceBinding, needed: Sequence[Dependency], template: Object | None
+) -> list[Action]:
     """Finalizer and record in one write, before anything is attached."""
-    metadata = seen.binding["metadata"]
-    needed = tuple(seen.dependencies or ())
-    known = metadata.get("annotations") or {}
-    held = _is_held(seen.binding)
-    if held and names.DEPENDENCIES in known and recorded(seen.binding) == needed:
+    held = _is_held(binding)
+    if (
+        held
+        and names.DEPENDENCIES in binding.meta.annotations
+        and recorded(binding) == tuple(needed)
+    ):
         return []
-    finalizers = metadata.get("finalizers") or []
+    finalizers = list(binding.meta.finalizers)
     listed = json.written([each.wire() for each in needed])
-    fresh = {
-        **metadata,
+    metadata = {
         "finalizers": finalizers if held else [*finalizers, names.DEPENDENCIES_FINALIZER],
-        "annotations": {**known, names.DEPENDENCIES: listed},
+        "annotations": {names.DEPENDENCIES: listed},
     }
-    actions: list[Action] = [Update({**seen.binding, "metadata": fresh})]
-    if seen.template is not None and needed:
-        actions.append(Tell(seen.template, KNOWN, f"Get dependencies({listed}) succeed."))
+    actions: list[Action] = [Update(patched(binding.wire, {"metadata": metadata}))]
+    if template is not None and needed:
+        actions.append(Tell(template, KNOWN, f"Get dependencies({listed}) succeed."))
     return actions
 
 
@@ -167,10 +154,9 @@ def _too_long(dependency: Object) -> str:
     return names.too_long(ref.kind, ref.name, ref.namespace)
 
 
-def _left_behind(seen: SeenDependencies) -> list[Action]:
+def _left_behind(about: Object, objects: Iterable[Object]) -> list[Action]:
     """What is said of dependencies that cannot have a binding."""
-    about = seen.template or seen.binding
-    problems = [(Ref.of(each), _too_long(each)) for each in seen.objects]
+    problems = [(Ref.of(each), _too_long(each)) for each in objects]
     return [
         Tell(about, UNKNOWN, f"{ref} cannot go along: {problem}", warning=True)
         for ref, problem in problems
@@ -178,100 +164,66 @@ def _left_behind(seen: SeenDependencies) -> list[Action]:
     ]
 
 
-def _let_go(binding: Object) -> list[Action]:
-    metadata = binding["metadata"]
-    if not _is_held(binding):
-        return []
-    left = [each for each in metadata["finalizers"] if each != names.DEPENDENCIES_FINALIZER]
-    known = metadata.get("annotations") or {}
-    fresh = {
-        **metadata,
-        "finalizers": left,
-        "annotations": {key: value for key, value in known.items() if key != names.DEPENDENCIES},
-    }
-    return [Update({**binding, "metadata": fresh})]
+def _let_go(binding: ResourceBinding) -> Action:
+    left = [each for each in binding.meta.finalizers if each != names.DEPENDENCIES_FINALIZER]
+    metadata = {"finalizers": left, "annotations": {names.DEPENDENCIES: None}}
+    return Update(patched(binding.wire, {"metadata": metadata}))
 
 
-def _key(binding: Object) -> Key:
-    return binding["metadata"].get("namespace", ""), binding["metadata"]["name"]
-
-
-def key_for(dependency: Object, parent: Object) -> Key:
+def key_for(dependency: Object, parent: Key) -> Key:
     """Where the binding of a dependency is: beside it, or beside the parent if it is everywhere."""
     ref = Ref.of(dependency)
-    return ref.namespace or _key(parent)[0], names.binding_name(ref.kind, ref.name)
+    return ref.namespace or parent[0], names.binding_name(ref.kind, ref.name)
 
 
-def _label(parent: Object) -> str:
-    return names.depended_by(*_key(parent))
-
-
-def _attached(seen: SeenDependencies) -> list[Object]:
+def _attached(seen: SeenDependencies) -> list[ResourceBinding]:
     """The bindings that carry something of this one, in order."""
-    label, parent = _label(seen.binding), _key(seen.binding)
-    return [
-        binding
-        for _, binding in sorted(seen.bindings.items())
-        if label in (binding["metadata"].get("labels") or {})
-        or any(_parent(each) == parent for each in _snapshots(binding))
-    ]
+    label = names.depended_by(*seen.key)
+    return [each for _, each in sorted(seen.bindings.items()) if label in attached_by(each)]
 
 
-def _is_declared(attached: Object, dependencies: Iterable[Dependency]) -> bool:
+def _is_declared(attached: ResourceBinding, dependencies: Iterable[Dependency]) -> bool:
     """Whether it is still asked for by name: if its object is gone, it goes with that."""
-    of = attached["spec"]["resource"]
-    given = tuple(of.get(each, "") for each in ("apiVersion", "kind", "namespace", "name"))
     return any(
-        (each.api_version, each.kind, each.namespace, each.name) == given for each in dependencies
+        (each.api_version, each.kind, each.namespace, each.name) == attached.spec.template
+        for each in dependencies
     )
 
 
-def _snapshots(binding: Object) -> list[Object]:
-    return (binding.get("spec") or {}).get("requiredBy") or []
-
-
-def _parent(snapshot: Object) -> Key:
-    return snapshot.get("namespace", ""), snapshot.get("name", "")
-
-
-def _must_wait(there: Object, dependency: Object) -> bool:
-    """Whether the binding of this name belongs to an object that is gone, and will go too."""
-    metadata = there["metadata"]
-    owner = next((each for each in metadata.get("ownerReferences") or () if _rules(each)), None)
+def _must_wait(there: ResourceBinding, dependency: Object) -> bool:
+    """Whether the binding of this name will go with an object that is gone, or cannot be read."""
+    owner = next((each for each in there.meta.owners if each.controller), None)
     uid = dependency["metadata"].get("uid", "")
-    return bool(metadata.get("deletionTimestamp")) or (owner is not None and owner["uid"] != uid)
-
-
-def _rules(owner: Object) -> bool:
-    return bool(owner.get("controller"))
+    is_of_another = owner is not None and owner.uid != uid
+    return there.meta.is_going or is_of_another or there.problem is not None
 
 
 def _attach(
-    seen: SeenDependencies, key: Key, dependency: Object, there: Object | None
+    parent: ResourceBinding,
+    key: Key,
+    dependency: Object,
+    there: ResourceBinding | None,
+    seen: SeenDependencies,
 ) -> list[Action]:
-    parent = seen.binding
-    before = there or _unattached(key, dependency)
-    snapshot = {
-        "namespace": _key(parent)[0],
-        "name": _key(parent)[1],
-        **({"clusters": _clusters(parent)} if _clusters(parent) else {}),
-    }
-    known = _snapshots(before)
-    merged = [snapshot if _parent(each) == _key(parent) else each for each in known]
-    if snapshot not in merged:
-        merged.append(snapshot)
-    own_id = (parent["metadata"].get("labels") or {}).get(names.BINDING_ID, "")
-    metadata = before["metadata"]
-    labels = {**(metadata.get("labels") or {}), _label(parent): own_id}
-    # With a policy of its own, it is the detector that says of which version it is.
-    resource = {} if _has_policy(before) else {"resource": _resource(dependency)}
-    spec = {**before["spec"], **resource, "requiredBy": merged}
-    fresh, conflicts = _settled({**before, "spec": spec}, seen)
-    fresh = {**fresh, "metadata": {**metadata, "labels": labels}}
-    if fresh == before or (there is None and not _clusters(parent)):
+    if there is None and not parent.spec.clusters:
         return []
-    told = _tell(fresh, conflicts) if there is not None else []
-    return [Create(fresh) if there is None else Update(fresh), *told]
+    own = Snapshot(*parent.key, parent.spec.clusters)
+    known = () if there is None else there.spec.required_by
+    merged = [own if each.key == own.key else each for each in known]
+    if own not in merged:
+        merged.append(own)
+    has_policy = there is not None and there.spec.has_policy
+    said, conflicts = ({}, []) if has_policy else _agreed(merged, seen)
+    # With a policy of its own, it is the detector that says of which version it is.
+    resource = {} if has_policy else {"resource": _resource(dependency)}
+    before = _unattached(key, dependency) if there is None else there.wire
+    label = names.depended_by(*parent.key)
+    labels = {label: parent.meta.labels.get(names.BINDING_ID, "")}
+    spec = {**resource, "requiredBy": snapshots(merged, before), **said}
+    fresh = patched(before, {"metadata": {"labels": labels}, "spec": spec})
+    if there is None:
+        return [Create(fresh)]
+    return [] if fresh == before else [Update(fresh), *_tell(fresh, conflicts)]
 
 
 def _unattached(key: Key, dependency: Object) -> dict[str, Any]:
@@ -293,64 +245,53 @@ def _unattached(key: Key, dependency: Object) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {}}
 
 
-def _resource(dependency: Object) -> dict[str, str]:
+def _resource(dependency: Object) -> dict[str, str | None]:
     ref, metadata = Ref.of(dependency), dependency["metadata"]
-    known = {
+    return {
         "apiVersion": ref.api_version,
         "kind": ref.kind,
-        "namespace": ref.namespace,
+        "namespace": ref.namespace or None,
         "name": ref.name,
-        "uid": metadata.get("uid", ""),
-        "resourceVersion": metadata.get("resourceVersion", ""),
+        "uid": metadata.get("uid") or None,
+        "resourceVersion": metadata.get("resourceVersion") or None,
     }
-    return {key: value for key, value in known.items() if value}
 
 
-def _detach(seen: SeenDependencies, attached: Iterable[Object]) -> list[Action]:
-    label, parent = _label(seen.binding), _key(seen.binding)
+def _detach(seen: SeenDependencies, attached: Iterable[ResourceBinding]) -> list[Action]:
+    label = names.depended_by(*seen.key)
     actions: list[Action] = []
     for binding in attached:
-        metadata = binding["metadata"]
-        if metadata.get("deletionTimestamp"):
+        if binding.meta.is_going or binding.problem is not None:
             continue
-        left = [each for each in _snapshots(binding) if _parent(each) != parent]
-        labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k != label}
-        spec = {**binding["spec"], "requiredBy": left}
-        fresh, _ = _settled({**binding, "spec": spec}, seen)
-        actions.append(Update({**fresh, "metadata": {**metadata, "labels": labels}}))
+        left = [each for each in binding.spec.required_by if each.key != seen.key]
+        said = {} if binding.spec.has_policy else _agreed(left, seen)[0]
+        spec = {"requiredBy": snapshots(left, binding.wire), **said}
+        patch = {"metadata": {"labels": {label: None}}, "spec": spec}
+        actions.append(Update(patched(binding.wire, patch)))
     return actions
 
 
-def _settled(binding: Object, seen: SeenDependencies) -> tuple[dict[str, Any], list[str]]:
-    """The binding with what its parents together say of conflicts, and where they disagree.
-
-    Where there is a policy of its own, its word counts alone.
-    """
-    spec = dict(binding["spec"])
-    parents = [_parent(each) for each in _snapshots(binding)]
-    known = {**seen.parents, _key(seen.binding): seen.binding}
-    specs = [known[each].get("spec") or {} for each in parents if each in known]
-    if _has_policy(binding):
-        return {**binding, "spec": spec}, []
-    if not parents:
-        for key in ("conflictResolution", "preserveResourcesOnDeletion"):
-            spec.pop(key, None)
-        return {**binding, "spec": spec}, []
-    overwriting = [each.get("conflictResolution") == OVERWRITE for each in specs]
-    preserving = [bool(each.get("preserveResourcesOnDeletion")) for each in specs]
-    spec["conflictResolution"] = OVERWRITE if any(overwriting) else ABORT
-    spec["preserveResourcesOnDeletion"] = any(preserving)
+def _agreed(
+    required_by: Sequence[Snapshot], seen: SeenDependencies
+) -> tuple[dict[str, Any], list[str]]:
+    """What the parents of an attached binding say of conflicts, and where they disagree."""
+    if not required_by:
+        return {"conflictResolution": None, "preserveResourcesOnDeletion": None}, []
+    known = dict(seen.parents) if seen.binding is None else {**seen.parents, seen.key: seen.binding}
+    parents = [known[each.key] for each in required_by if each.key in known]
+    specs = [each.spec for each in parents if each.problem is None]
+    overwriting = [each.overwrites for each in specs]
+    preserving = [each.preserves for each in specs]
+    said = {
+        "conflictResolution": OVERWRITE if any(overwriting) else ABORT,
+        "preserveResourcesOnDeletion": any(preserving),
+    }
     conflicts = []
     if any(overwriting) and not all(overwriting):
         conflicts.append("ConflictResolution conflicted (Overwrite vs Abort)")
     if any(preserving) and not all(preserving):
         conflicts.append("PreserveResourcesOnDeletion conflicted (true vs false)")
-    return {**binding, "spec": spec}, conflicts
-
-
-def _has_policy(binding: Object) -> bool:
-    """Whether a binding is more than attached: only policies give a placement."""
-    return binding["spec"].get("placement") is not None
+    return said, conflicts
 
 
 def _tell(binding: Object, conflicts: Sequence[str]) -> list[Action]:

@@ -4,21 +4,23 @@ Who needs an object is looked up where bindings note it, never searched for: in 
 dependencies that a parent keeps, and in the snapshots that an attached binding has of its parents.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from atoll.client.api import Wire
-from atoll.client.mirror import Mirror
+from atoll.client.informer import Informer
 from atoll.control.dependencies import decide as depending
-from atoll.control.hub import BINDING, Hub, meant_otherwise
+from atoll.control.hub import BINDING, Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.control.refusals import tell_owner
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.references import binding_of, template_of
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Dependency
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.model.resource_binding import ResourceBinding
 
 KIND = "ResourceBinding"
 
@@ -36,38 +38,42 @@ def dependencies(hub: Hub) -> Loop[Ref]:
     )
     loop = Loop(controller, hub.performer, hub.turns)
 
-    def binding_changed(before: Wire | None, after: Wire | None) -> None:
-        if not meant_otherwise(before, after):
+    def binding_changed(before: ResourceBinding | None, after: ResourceBinding | None) -> None:
+        if not spec_changed(before, after):
             return
         known = [each for each in (before, after) if each is not None]
         if any(map(depending.concerns, known)):
-            loop.wake(Ref.of(known[-1]))
+            loop.wake(known[-1].ref)
         for each in known:
-            for parent in depending.parents_of(each):
-                loop.wake(Ref(BINDING, KIND, *parent))
+            for parent in each.spec.required_by:
+                loop.wake(Ref(BINDING, KIND, *parent.key))
+        # What it says that it needs is followed from now on; each that is found there wakes it.
+        for needed in () if after is None else depending.recorded(after):
+            hub.want(needed.api_version, needed.kind)
 
     def template_changed(before: Wire | None, after: Wire | None) -> None:
-        if not meant_otherwise(before, after):
+        if not spec_changed(before, after):
             return
-        own = hub.plane.find(binding_of(Ref.of(after or before or {})))
-        if own is not None and own["kind"] == KIND and depending.concerns(own):
-            loop.wake(Ref.of(own))
+        own = hub.binding(binding_of(Ref.of(after or before or {})))
+        if own is not None and not own.is_cluster_wide and depending.concerns(own):
+            loop.wake(own.ref)
         for each in (before, after):
             for parent in _who_needs(hub, each) if each is not None else ():
-                loop.wake(Ref.of(parent))
+                loop.wake(parent.ref)
 
-    hub.hear(KIND, binding_changed)
+    hub.hear_values(kinds.RESOURCE_BINDING, binding_changed)
     hub.hear_templates(template_changed)
     return loop
 
 
 def _observe(hub: Hub, ref: Ref) -> depending.SeenDependencies | None:
+    known = _bindings(hub)
+    binding = known.get(ref.namespace, ref.name)
+    attached = known.by(depending.attached_by, names.depended_by(ref.namespace, ref.name))
     # Of a parent that is gone without having been let go, attached bindings may still tell.
-    binding = hub.plane.find(ref) or depending.gone(ref)
-    attached = _bindings(hub).by(depending.attached_by, names.depended_by(ref.namespace, ref.name))
-    if not attached and not depending.concerns(binding):
+    if not attached and (binding is None or not depending.concerns(binding)):
         return None
-    template = hub.plane.find(template_of(binding)) if "spec" in binding else None
+    template = None if binding is None else hub.plane.find(binding.spec.template)
     needed: tuple[Dependency, ...] | None = None
     objects: list[Wire] = []
     problem = ""
@@ -77,49 +83,54 @@ def _observe(hub: Hub, ref: Ref) -> depending.SeenDependencies | None:
             objects = [wire for each in needed for wire in _meant(hub, each)]
     except Invalid as failed:
         needed, problem = None, str(failed)
-    keys = [depending.key_for(each, binding) for each in objects]
-    there = [each for each in (_bindings(hub).get(*key) for key in keys) if each is not None]
-    concerned = {_key(each): each for each in (*attached, *there)}
-    snapshots = [parent for each in concerned.values() for parent in depending.parents_of(each)]
-    parents = {parent: _bindings(hub).get(*parent) for parent in snapshots}
+    key = (ref.namespace, ref.name)
+    keys = dict.fromkeys(depending.key_for(each, key) for each in objects)
+    concerned = {each.key: each for each in attached} | dict(_there(known, keys))
+    parents = {one.key for each in concerned.values() for one in each.spec.required_by}
     return depending.SeenDependencies(
+        key=key,
         binding=binding,
         template=template,
         dependencies=needed,
         problem=problem,
         objects=objects,
         bindings=concerned,
-        parents={key: each for key, each in parents.items() if each is not None},
+        parents=dict(_there(known, parents)),
     )
 
 
-def _bindings(hub: Hub) -> Mirror:
-    return hub.plane.mirror(hub.plane.collection(BINDING, KIND))
+def _bindings(hub: Hub) -> Informer[ResourceBinding]:
+    return hub.plane.informer(kinds.RESOURCE_BINDING)
 
 
-def _key(wire: Object) -> depending.Key:
-    return wire["metadata"].get("namespace", ""), wire["metadata"]["name"]
+def _there(
+    known: Informer[ResourceBinding], keys: Iterable[depending.Key]
+) -> Iterator[tuple[depending.Key, ResourceBinding]]:
+    """The bindings of these names, as far as they are there."""
+    for key in keys:
+        found = known.get(*key)
+        if found is not None:
+            yield key, found
 
 
 def _meant(hub: Hub, needed: Dependency) -> list[Wire]:
     """The objects that a dependency means, as far as they are there."""
-    hub.want(needed.api_version, needed.kind)
     if needed.name:
         wanted = Ref(needed.api_version, needed.kind, needed.namespace, needed.name)
         found = hub.plane.find(wanted)
         return [found] if found is not None else []
-    collection = hub.plane.directory.find(needed.api_version, needed.kind)
-    if collection not in hub.template_collections():
+    mirror = hub.plane.mirrored(needed.api_version, needed.kind)
+    if mirror is None or mirror.collection not in hub.template_collections():
         return []
     selector = label_selector(needed.selector or {}, "labelSelector")
     return [
         each
-        for each in hub.plane.mirror(collection).within(needed.namespace)
+        for each in mirror.within(needed.namespace)
         if selector.matches(each["metadata"].get("labels") or {})
     ]
 
 
-def _who_needs(hub: Hub, wire: Wire) -> list[Wire]:
+def _who_needs(hub: Hub, wire: Wire) -> list[ResourceBinding]:
     """The bindings that note an object among their dependencies, by name or by its labels."""
     ref = Ref.of(wire)
     bindings = _bindings(hub)
@@ -128,7 +139,7 @@ def _who_needs(hub: Hub, wire: Wire) -> list[Wire]:
     return by_name + by_labels
 
 
-def _noted(binding: Wire) -> Iterable[Shelf]:
+def _noted(binding: ResourceBinding) -> Iterable[Shelf]:
     """Where a binding is filed: under all it depends on."""
     return {
         (each.api_version, each.kind, each.namespace, each.name)

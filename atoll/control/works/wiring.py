@@ -159,11 +159,7 @@ def observe_binding(hub: Hub, ref: Ref) -> decide.SeenBinding | None:
 def _attached(hub: Hub, parent: Ref) -> list[ResourceBinding]:
     """The bindings of what a binding carries along."""
     label = names.depended_by(parent.namespace, parent.name)
-    return hub.plane.informer(kinds.RESOURCE_BINDING).by(_attached_by, label)
-
-
-def _attached_by(binding: ResourceBinding) -> Iterable[str]:
-    return depending.attached_by(binding.wire)
+    return hub.plane.informer(kinds.RESOURCE_BINDING).by(depending.attached_by, label)
 
 
 def _needed_in(hub: Hub, binding: ResourceBinding) -> frozenset[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from atoll.model.action import Object
 from atoll.model.binding import Target
+from atoll.model.resource_binding import Snapshot
 
 Patch = Mapping[str, Any]
 """Fields with their new values; None takes a field away, mappings go on inside."""
@@ -35,3 +36,16 @@ def clusters(targets: Iterable[Target], known: Iterable[Object] | None = None) -
         patched(before.get(each.name, {}), {"name": each.name, "replicas": each.replicas or None})
         for each in targets
     ]
+
+
+def snapshots(required_by: Iterable[Snapshot], binding: Object) -> list[Object]:
+    """Parents as the binding that they need lists them; what else it lists of each stays."""
+    listed = (binding.get("spec") or {}).get("requiredBy") or ()
+    before = {(each.get("namespace", ""), each.get("name", "")): each for each in listed}
+    return [_snapshot(each, before.get(each.key, {})) for each in required_by]
+
+
+def _snapshot(parent: Snapshot, known: Object) -> Object:
+    targets = clusters(parent.targets, known.get("clusters"))
+    named = {"namespace": parent.namespace, "name": parent.name}
+    return patched(known, {**named, "clusters": targets or None})
