@@ -91,6 +91,12 @@ class BindingStatus:
     observed_generation: int | None = None
     last_scheduled: float | None = None
 
+    @property
+    def healthy_in(self) -> frozenset[str]:
+        """The clusters in which its work runs healthily, as far as they have told."""
+        well = (each for each in self.aggregated if each.get("health") == "Healthy")
+        return frozenset(str(each.get("clusterName")) for each in well)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResourceBinding:

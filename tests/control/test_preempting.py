@@ -16,6 +16,7 @@ from atoll.control.scheduler.decide.plan import Placing, SeenBinding, plan
 from atoll.control.scheduler.decide.preempting.making_room import Others
 from atoll.control.scheduler.decide.preempting.room import less, more, needed, reported
 from atoll.dialects import json
+from atoll.dialects.karmada.objects.resource_bindings import decode
 from atoll.dialects.karmada.preemption_notes import (
     GAVE_WAY,
     GIVEN_AWAY,
@@ -79,8 +80,9 @@ class Plane:
         """The turn of the loop of those who give way."""
         wire = self[name]
         named = [*parts(wire, PREEMPTS), *parts(wire, GAVE_WAY)]
-        others = {each.uid: self.bindings[each.uid] for each in named if each.uid in self.bindings}
-        return giving_way.plan(giving_way.SeenParties(binding=wire, others=others))
+        there = [each.uid for each in named if each.uid in self.bindings]
+        others = {uid: decode(self.bindings[uid]) for uid in there}
+        return giving_way.plan(giving_way.SeenParties(binding=decode(wire), others=others))
 
     def perform(self, todo: Plan, most: int | None = None) -> None:
         """Carry out the beginning of a plan."""
@@ -294,8 +296,8 @@ def taker(**facts: Any) -> dict[str, Any]:
 
 
 def after(victim: dict[str, Any], other: Wire | None) -> Plan:
-    others = {} if other is None else {other["metadata"]["uid"]: other}
-    return giving_way.plan(giving_way.SeenParties(binding=victim, others=others))
+    others = {} if other is None else {other["metadata"]["uid"]: decode(other)}
+    return giving_way.plan(giving_way.SeenParties(binding=decode(victim), others=others))
 
 
 def gave(to: str = "high") -> dict[str, Any]:
@@ -348,7 +350,7 @@ def test_events_name_other_bindings_only_within_their_namespace() -> None:
         "ResourceBinding low-deployment 3 in a."
     )
     stranger = Ref("work.karmada.io/v1alpha2", "ResourceBinding", "secret", "web-deployment")
-    said = giving_way.named(it["high"], stranger, "lower")
+    said = giving_way.named(Ref.of(it["high"]), stranger, "lower")
     assert said == "another binding of lower priority"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from atoll.control.scheduler.decide.outcome import tell
+from atoll.dialects.karmada.objects.encoding import clusters, patched
 from atoll.dialects.karmada.preemption_notes import (
     GAVE_WAY,
     PREEMPTS,
@@ -18,10 +19,10 @@ from atoll.dialects.karmada.preemption_notes import (
     has_given,
     noted,
     parts,
-    uid_of,
 )
-from atoll.dialects.karmada.standing import healthy_in
 from atoll.model.action import NOTHING, Action, Object, Plan, Ref, Update
+from atoll.model.binding import Target
+from atoll.model.resource_binding import ResourceBinding
 
 TAKES, GIVES = "Preempting", "Preempted"
 
@@ -30,96 +31,95 @@ TAKES, GIVES = "Preempting", "Preempted"
 class SeenParties:
     """A binding, and those that its notes name, by uid, as far as they are there."""
 
-    binding: Object
-    others: Mapping[str, Object]
+    binding: ResourceBinding
+    others: Mapping[str, ResourceBinding]
 
 
 def plan(seen: SeenParties) -> Plan:
     """What to do about a binding's notes."""
     binding = seen.binding
-    gave = parts(binding, GAVE_WAY)
-    lasting = [each for each in gave if _lasts(each, seen.others.get(each.uid))]
-    if has(binding, GAVE_WAY) and len(lasting) < max(1, len(gave)):
-        return Plan((Update(noted(binding, GAVE_WAY, lasting)),))
-    if not has(binding, PREEMPTS) or binding["metadata"].get("deletionTimestamp"):
+    if binding.problem is not None:
         return NOTHING
-    return Plan((*_taken(seen), Update(noted(binding, PREEMPTS, ()))))
+    gave = parts(binding.wire, GAVE_WAY)
+    lasting = [each for each in gave if _lasts(each, seen.others.get(each.uid))]
+    if has(binding.wire, GAVE_WAY) and len(lasting) < max(1, len(gave)):
+        return Plan((Update(noted(binding.wire, GAVE_WAY, lasting)),))
+    if not has(binding.wire, PREEMPTS) or binding.meta.is_going:
+        return NOTHING
+    return Plan((*_taken(seen), Update(noted(binding.wire, PREEMPTS, ()))))
 
 
-def named(about: Object, other: Ref, otherwise: str) -> str:
+def named(about: Ref, other: Ref, otherwise: str) -> str:
     """Another binding in words for those who read about this one: by name within a namespace."""
-    same = other.namespace == (about.get("metadata") or {}).get("namespace", "")
+    same = other.namespace == about.namespace
     return f"{other.kind} {other.name}" if same else f"another binding of {otherwise} priority"
 
 
-def _lasts(part: Part, taker: Object | None) -> bool:
+def _lasts(part: Part, taker: ResourceBinding | None) -> bool:
     """Whether what was given up must not be taken back yet."""
     if taker is None:
         return False
-    runs = part.cluster in _replicas(taker) and part.cluster not in healthy_in(taker)
-    return runs or has(taker, PREEMPTS)
+    if taker.problem is not None or has(taker.wire, PREEMPTS):
+        return True
+    return part.cluster in _replicas(taker) and part.cluster not in taker.status.healthy_in
 
 
 def _taken(seen: SeenParties) -> Iterable[Action]:
     """Have everyone give up what is still to be given, and say so."""
     taker, wanted = seen.binding, _replicas(seen.binding)
-    listed = [each for each in parts(taker, PREEMPTS) if each.cluster in wanted]
+    listed = [each for each in parts(taker.wire, PREEMPTS) if each.cluster in wanted]
     for uid, group in groupby(sorted(listed, key=_by_victim), key=lambda each: each.uid):
         victim = seen.others.get(uid)
-        if victim is None:
+        if victim is None or victim.problem is not None:
             continue
-        due = [each for each in group if not has_given(victim, each, uid_of(taker))]
+        due = [each for each in group if not has_given(victim.wire, each, taker.meta.uid)]
         if due:
-            yield from tell(victim, GIVES, _given(victim, taker, due), warning=True)
+            yield from tell(victim.wire, GIVES, _given(victim, taker, due), warning=True)
             yield Update(_lowered(victim, taker, due))
     if listed:
-        yield from tell(taker, TAKES, _took(taker, listed), warning=False)
+        yield from tell(taker.wire, TAKES, _took(taker, listed), warning=False)
 
 
 def _by_victim(part: Part) -> tuple[str, str]:
     return part.uid, part.cluster
 
 
-def _lowered(victim: Object, taker: Object, due: list[Part]) -> Object:
+def _lowered(victim: ResourceBinding, taker: ResourceBinding, due: list[Part]) -> Object:
     """A binding that has given up these parts, and says to whom."""
     left = _replicas(victim)
     for each in due:
         left[each.cluster] = left.get(each.cluster, 0) - each.replicas
-    spec = dict(victim["spec"])
-    clusters = [
-        {**each, "replicas": left[each["name"]]}
-        for each in spec.pop("clusters", None) or ()
-        if left[each["name"]] > 0
-    ]
-    if clusters:
-        spec["clusters"] = clusters
-    gave = {(each.uid, each.cluster): each for each in parts(victim, GAVE_WAY)}
+    kept = [Target(each.name, left[each.name]) for each in victim.spec.clusters]
+    listed = clusters(filter(_has_some, kept), victim.wire["spec"].get("clusters"))
+    gave = {(each.uid, each.cluster): each for each in parts(victim.wire, GAVE_WAY)}
     for each in due:
-        key = (uid_of(taker), each.cluster)
+        key = (taker.meta.uid, each.cluster)
         before = gave[key].replicas if key in gave else 0
-        gave[key] = replace(each, other=Ref.of(taker), uid=key[0], replicas=before + each.replicas)
-    return noted({**victim, "spec": spec}, GAVE_WAY, gave.values())
+        gave[key] = replace(each, other=taker.ref, uid=key[0], replicas=before + each.replicas)
+    lowered = patched(victim.wire, {"spec": {"clusters": listed or None}})
+    return noted(lowered, GAVE_WAY, gave.values())
 
 
-def _replicas(binding: Object) -> dict[str, int]:
-    clusters = (binding.get("spec") or {}).get("clusters") or ()
-    return {each["name"]: each.get("replicas") or 0 for each in clusters}
+def _has_some(target: Target) -> bool:
+    return target.replicas > 0
 
 
-def _priority(binding: Object) -> int:
-    return int(((binding.get("spec") or {}).get("schedulePriority") or {}).get("priority") or 0)
+def _replicas(binding: ResourceBinding) -> dict[str, int]:
+    return {each.name: each.replicas for each in binding.spec.clusters}
 
 
-def _given(victim: Object, taker: Object, due: list[Part]) -> str:
+def _given(victim: ResourceBinding, taker: ResourceBinding, due: list[Part]) -> str:
     where = ", ".join(f"{each.replicas} in {each.cluster}" for each in due)
     return (
-        f"Gave up replicas: {where}, to {named(victim, Ref.of(taker), 'higher')} of priority"
-        f" {_priority(taker)}, which found no room. This has priority {_priority(victim)}."
+        f"Gave up replicas: {where}, to {named(victim.ref, taker.ref, 'higher')} of priority"
+        f" {taker.spec.priority}, which found no room. This has priority {victim.spec.priority}."
     )
 
 
-def _took(taker: Object, listed: list[Part]) -> str:
+def _took(taker: ResourceBinding, listed: list[Part]) -> str:
     gave = "; ".join(
-        f"{named(taker, each.other, 'lower')} {each.replicas} in {each.cluster}" for each in listed
+        f"{named(taker.ref, each.other, 'lower')} {each.replicas} in {each.cluster}"
+        for each in listed
     )
-    return f"Found no room, so replicas of lower priority than {_priority(taker)} gave way: {gave}."
+    lower = f"Found no room, so replicas of lower priority than {taker.spec.priority} gave way"
+    return f"{lower}: {gave}."

@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from atoll.client.api import Wire
-from atoll.control.hub import BINDING_KINDS, Hub, meant_otherwise
+from atoll.control.hub import Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.control.preemption import decide as giving_way
-from atoll.dialects.karmada.preemption_notes import GAVE_WAY, PREEMPTS, has, parts, uid_of
+from atoll.dialects.karmada.preemption_notes import GAVE_WAY, PREEMPTS, Part, has, parts
 from atoll.model.action import Ref
+from atoll.model.resource_binding import ResourceBinding
 
 
 def preemption(hub: Hub) -> Loop[Ref]:
@@ -16,24 +16,27 @@ def preemption(hub: Hub) -> Loop[Ref]:
     loop = Loop(controller, hub.performer, hub.turns)
     gave: dict[Ref, set[Ref]] = {}
 
-    def changed(before: Wire | None, after: Wire | None) -> None:
-        noted = after is not None and (has(after, PREEMPTS) or has(after, GAVE_WAY))
-        if not (noted or gave):
+    def changed(before: ResourceBinding | None, after: ResourceBinding | None) -> None:
+        noted = after is not None and (has(after.wire, PREEMPTS) or has(after.wire, GAVE_WAY))
+        known = after or before
+        if known is None or not (noted or gave):
             return  # most of the time nobody gives way to anyone
-        ref = Ref.of(after or before or {})
-        for part in parts(before or {}, GAVE_WAY):
-            _discard(gave, part.other, ref)
-        for part in parts(after or {}, GAVE_WAY):
-            gave.setdefault(part.other, set()).add(ref)
-        if noted and meant_otherwise(before, after):
-            loop.wake(ref)
+        for part in _given(before):
+            _discard(gave, part.other, known.ref)
+        for part in _given(after):
+            gave.setdefault(part.other, set()).add(known.ref)
+        if noted and spec_changed(before, after):
+            loop.wake(known.ref)
         # Whoever gave way to this one waits for it to run, or to go.
-        for each in gave.get(ref, ()):
+        for each in gave.get(known.ref, ()):
             loop.wake(each)
 
-    for kind in BINDING_KINDS:
-        hub.hear(kind, changed)
+    hub.hear_bindings(changed)
     return loop
+
+
+def _given(binding: ResourceBinding | None) -> tuple[Part, ...]:
+    return () if binding is None else parts(binding.wire, GAVE_WAY)
 
 
 def _discard(gave: dict[Ref, set[Ref]], taker: Ref, giver: Ref) -> None:
@@ -44,10 +47,10 @@ def _discard(gave: dict[Ref, set[Ref]], taker: Ref, giver: Ref) -> None:
 
 
 def _observe(hub: Hub, ref: Ref) -> giving_way.SeenParties | None:
-    binding = hub.plane.find(ref)
+    binding = hub.binding(ref)
     if binding is None:
         return None
-    named = [*parts(binding, PREEMPTS), *parts(binding, GAVE_WAY)]
-    found = ((each.uid, hub.plane.find(each.other)) for each in named)
-    others = {uid: wire for uid, wire in found if wire is not None and uid_of(wire) == uid}
+    named = [*parts(binding.wire, PREEMPTS), *parts(binding.wire, GAVE_WAY)]
+    found = ((each.uid, hub.binding(each.other)) for each in named)
+    others = {uid: each for uid, each in found if each is not None and each.meta.uid == uid}
     return giving_way.SeenParties(binding=binding, others=others)
