@@ -75,13 +75,6 @@ _NO_TEMPLATES = {"Event", "Lease"}
 
 BINDING_KINDS = ("ResourceBinding", "ClusterResourceBinding")
 POLICY_KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
-VALUES: tuple[Kind[Any], ...] = (
-    *kinds.BINDINGS,
-    *kinds.PROPAGATION_POLICIES,
-    *kinds.OVERRIDE_POLICIES,
-    kinds.WORK,
-    kinds.CLUSTER,
-)
 OVERRIDE_KINDS = ("OverridePolicy", "ClusterOverridePolicy")
 
 T = TypeVar("T")
@@ -171,7 +164,7 @@ class Hub:
         self.children = children
         self.interpreters = interpreters
         self._follows = follows
-        self.plane = Site(PLANE, plane, children, follows.scope, VALUES)
+        self.plane = Site(PLANE, plane, children, follows.scope, kinds.ALL)
         self.sites: dict[str, Site] = {PLANE: self.plane}
         """The plane, and every member that has said what it serves."""
         self.turns = Turns()

@@ -1,17 +1,19 @@
 """ClusterPrice, Atoll's own kind: what a cluster charges, who says so, and how long it holds.
 
-In: the object as on the wire. Out: a quote, or everything that is wrong with the object, each with
-its field. Which quote counts at a moment is not known here (see `control.prices`).
+In: the object as on the wire. Out: its value, or everything that is wrong with the object, each
+with its field. Which quote counts at a moment is not known here (see `control.prices`).
 """
 
 import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from atoll.dialects.wire import Wire, at, instant, name, part, text, text_by_name
+from atoll.dialects.kubernetes import metadata
+from atoll.dialects.wire import Wire, at, instant, name, part, parts, text, text_by_name
 from atoll.errors import Invalid
+from atoll.model.action import Object
 from atoll.model.amount import CPU, MEMORY
-from atoll.model.price import NANO, Price, Quote
+from atoll.model.price import NANO, ClusterPrice, Price, Quote
 
 GROUP = "placement.atoll.io"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -45,8 +47,18 @@ def defaulted(wire: Wire) -> Wire:
     return {**wire, "spec": {**spec, "cluster": own}}
 
 
-def decode(wire: Wire) -> Quote:
-    """The quote in this object; the first thing that is wrong with it is an Invalid."""
+def decode(wire: Object, before: ClusterPrice | None = None) -> ClusterPrice:
+    """The price that this object is, with the first thing that is wrong with it."""
+    meta = metadata.decode(wire)
+    try:
+        status = part(wire, "status", "") or {}
+        conditions = tuple(each for _, each in parts(status, "conditions", "status"))
+        return ClusterPrice(wire, meta, _quote(wire), conditions)
+    except Invalid as problem:
+        return ClusterPrice(wire, meta, problem)
+
+
+def _quote(wire: Wire) -> Quote:
     for problem in problems(wire):
         raise problem
     spec = part(defaulted(wire), "spec", "") or {}

@@ -1,6 +1,7 @@
 """Policies as users write them: what they select, and what they want of it."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref
@@ -73,3 +74,25 @@ class PropagationPolicy:
     @property
     def ref(self) -> Ref:
         return self.meta.ref
+
+
+class ConditionIs(NamedTuple):
+    """What is asked of a condition of a cluster: a status among these, or one that is not."""
+
+    type: str
+    among: tuple[str, ...]
+    is_among: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterTaintPolicy:
+    """A ClusterTaintPolicy. `problem`: what cannot be of it; then it means no cluster."""
+
+    wire: Object
+    meta: Metadata
+    target: Affinity | None = None
+    """The clusters meant; None for all."""
+    taints: tuple[Object, ...] = ()
+    adds_on: tuple[ConditionIs, ...] = ()
+    removes_on: tuple[ConditionIs, ...] = ()
+    problem: Invalid | None = None

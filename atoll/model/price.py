@@ -6,6 +6,10 @@ A price that is not known is None or absent, never zero: nothing is cheap becaus
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from atoll.errors import Invalid
+from atoll.model.action import Object
+from atoll.model.metadata import Metadata
+
 NANO = 1_000_000_000
 
 
@@ -30,3 +34,18 @@ class Quote:
     price: Price
     since: float | None = None
     until: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterPrice:
+    """A ClusterPrice: what it says, or why nobody can tell."""
+
+    wire: Object
+    meta: Metadata
+    said: Quote | Invalid
+    conditions: tuple[Object, ...] = ()
+
+    @property
+    def problem(self) -> Invalid | None:
+        """What cannot be read of it."""
+        return self.said if isinstance(self.said, Invalid) else None

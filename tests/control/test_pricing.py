@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atoll.control.prices.decide import Pricing, SeenPrice, plan, read
+from atoll.control.prices.decide import Pricing, SeenPrice, plan
 from atoll.control.prices.decide import pricing as pricing_of
+from atoll.dialects.prices import decode
 from atoll.model.action import NOTHING, Update
 from atoll.model.price import NANO, Price
 
@@ -22,7 +23,7 @@ def price(cluster: str = "a", cpu: str = "1", **spec: Any) -> dict[str, Any]:
 
 
 def pricing(objects: dict[str, Any], own: Mapping[str, Price], now: float) -> Pricing:
-    return pricing_of({name: read(wire) for name, wire in objects.items()}, own, now)
+    return pricing_of({name: decode(wire).said for name, wire in objects.items()}, own, now)
 
 
 def cpu_of(objects: dict[str, Any], cluster: str = "a", **own: Price) -> int | None:
@@ -91,12 +92,12 @@ def test_what_is_in_another_currency_than_most_is_not_known_and_says_so() -> Non
 def test_the_finding_is_written_once() -> None:
     wire: Any = price()
     finding = pricing({"p": wire}, {}, NOW).findings["p"]
-    (action,) = plan(SeenPrice(wire, finding), NOW).actions
+    (action,) = plan(SeenPrice(decode(wire), finding), NOW).actions
     assert isinstance(action, Update)
     assert action.subresource == "status"
     (condition,) = action.object["status"]["conditions"]
     assert (condition["type"], condition["status"]) == ("InForce", "True")
-    assert plan(SeenPrice(action.object, finding), NOW + 99) is NOTHING
+    assert plan(SeenPrice(decode(action.object), finding), NOW + 99) is NOTHING
 
 
 SPANS = st.sampled_from([None, "2025-06-01T00:00:00Z", BEFORE, AFTER, "2029-01-01T00:00:00Z"])

@@ -9,6 +9,7 @@ from small_world import World, settle, stumble
 
 from atoll.control.rebalancer import decide as rebalancer
 from atoll.control.rebalancer.decide import SeenRebalancer
+from atoll.dialects.karmada.objects import rebalancers, resource_bindings
 from atoll.model.action import NOTHING, Delete, Plan, Ref, Update
 
 Wire = dict[str, Any]
@@ -55,10 +56,10 @@ class Plane:
         if wire is None:
             return NOTHING
         bindings = {
-            rebalancer.workload_of(each["spec"]["resource"]): each
-            for each in self.world.all("ResourceBinding")
+            each.spec.template: each
+            for each in map(resource_bindings.decode, self.world.all("ResourceBinding"))
         }
-        return rebalancer.plan(SeenRebalancer(wire, bindings), now)
+        return rebalancer.plan(SeenRebalancer(rebalancers.decode(wire), bindings), now)
 
     def settle(self) -> int:
         return settle(self.world, self.plan)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from small_world import World, settle, stumble
 
 from atoll.control.taints.decide import SeenCluster, plan
-from atoll.dialects.karmada.objects import members
+from atoll.dialects.karmada.objects import members, policies
 from atoll.model.action import NOTHING, Ref, Tell, Update
 
 NOW, LATER = 1767225600.0, 1767225660.0
@@ -54,13 +54,14 @@ def policy(name="p", *taints, add=(), remove=(), made="2025-06-01T00:00:00Z", **
     }
 
 
-def taints_after(wire, *policies, now=NOW):
+def taints_after(wire, *written, now=NOW):
     """The taints once there is nothing left to do, and that one write is enough for it."""
-    planned = plan(SeenCluster(members.decode(wire), policies), now)
-    written = [each.object for each in planned.actions if isinstance(each, Update)]
-    assert len(written) <= 1
-    after = written[0] if written else wire
-    assert plan(SeenCluster(members.decode(after), policies), LATER) == NOTHING
+    known = tuple(map(policies.decode_tainting, written))
+    planned = plan(SeenCluster(members.decode(wire), known), now)
+    writes = [each.object for each in planned.actions if isinstance(each, Update)]
+    assert len(writes) <= 1
+    after = writes[0] if writes else wire
+    assert plan(SeenCluster(members.decode(after), known), LATER) == NOTHING
     return after["spec"].get("taints", [])
 
 
@@ -115,7 +116,10 @@ def test_what_was_changed_is_told_as_karmada_tells_it():
 
 def test_a_cluster_that_goes_is_left_alone():
     going = cluster(found=conditions(Ready="False"), deletionTimestamp=ADDED)
-    assert plan(SeenCluster(members.decode(going), [policy(add=DOWN)]), NOW) == NOTHING
+    assert (
+        plan(SeenCluster(members.decode(going), [policies.decode_tainting(policy(add=DOWN))]), NOW)
+        == NOTHING
+    )
 
 
 READY_SLOW = conditions(Ready="True", Slow="True")
@@ -176,12 +180,12 @@ def test_a_policy_that_is_gone_or_means_the_cluster_no_more_leaves_its_taints_be
 def test_of_several_policies_the_youngest_has_the_last_word_whatever_their_order():
     old = policy("z", add=UP, made="2025-01-01T00:00:00Z")
     young = policy("a", remove=UP, made="2025-02-01T00:00:00Z")
-    for policies in ([old, young], [young, old]):
-        assert taints_after(cluster(found=READY_SLOW), *policies) == []
+    for both in ([old, young], [young, old]):
+        assert taints_after(cluster(found=READY_SLOW), *both) == []
     old["spec"], young["spec"] = young["spec"], old["spec"]
-    for policies in ([old, young], [young, old]):
-        assert taints_after(cluster(found=READY_SLOW), *policies) == [FAILED]
-        assert taints_after(cluster(FAILED, USERS, found=READY_SLOW), *policies) == [FAILED, USERS]
+    for both in ([old, young], [young, old]):
+        assert taints_after(cluster(found=READY_SLOW), *both) == [FAILED]
+        assert taints_after(cluster(FAILED, USERS, found=READY_SLOW), *both) == [FAILED, USERS]
 
 
 def test_a_policy_that_asks_for_what_no_cluster_may_have_does_not_keep_others_from_theirs():
@@ -222,11 +226,12 @@ REF = Ref.of(cluster())
 
 @given(POLICIES, STATES, st.lists(st.integers(0, 2), max_size=4), st.randoms())
 def test_interrupted_anywhere_and_in_any_order_the_same_taints_come_of_it(
-    policies, states, stops, rng
+    written, states, stops, rng
 ):
-    shuffled = list(policies)
+    read = list(map(policies.decode_tainting, written))
+    shuffled = list(read)
     rng.shuffle(shuffled)
-    worlds = [(World(), policies), (World(), shuffled)]
+    worlds = [(World(), read), (World(), shuffled)]
     for at, state in enumerate(states):
         for world, known in worlds:
             there = world.get(REF) or cluster(USERS)

@@ -96,6 +96,38 @@ CLUSTER: dict[str, Any] = {
     },
     "status": {"conditions": [{"type": "Ready", "status": "True"}]},
 }
+TAINTING: dict[str, Any] = {
+    "apiVersion": "policy.karmada.io/v1alpha1",
+    "kind": "ClusterTaintPolicy",
+    "metadata": {"name": "t"},
+    "spec": {
+        "targetClusters": {"clusterNames": ["m1"]},
+        "taints": [{"key": "a", "value": "b", "effect": "NoExecute"}],
+        "addOnConditions": [
+            {"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}
+        ],
+    },
+}
+REBALANCER: dict[str, Any] = {
+    "apiVersion": "apps.karmada.io/v1alpha1",
+    "kind": "WorkloadRebalancer",
+    "metadata": {"name": "again"},
+    "spec": {
+        "workloads": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
+        "ttlSecondsAfterFinished": 60,
+    },
+    "status": {
+        "observedWorkloads": [{"workload": {"kind": "Deployment"}, "result": "Failed"}],
+        "finishTime": "2026-05-01T10:00:01Z",
+    },
+}
+PRICE: dict[str, Any] = {
+    "apiVersion": "placement.atoll.io/v1alpha1",
+    "kind": "ClusterPrice",
+    "metadata": {"name": "m1"},
+    "spec": {"currency": "EUR", "perCPUHour": "0.5", "validFrom": "2026-05-01T10:00:00Z"},
+    "status": {"conditions": [{"type": "InForce", "status": "True"}]},
+}
 PARTS = ("spec", "status")
 EACH = [
     pytest.param(kinds.RESOURCE_BINDING, BINDING, id="binding"),
@@ -103,6 +135,9 @@ EACH = [
     pytest.param(kinds.PROPAGATION_POLICY, POLICY, id="propagation policy"),
     pytest.param(kinds.OVERRIDE_POLICY, OVERRIDE, id="override policy"),
     pytest.param(kinds.CLUSTER, CLUSTER, id="cluster"),
+    pytest.param(kinds.CLUSTER_TAINT_POLICY, TAINTING, id="taint policy"),
+    pytest.param(kinds.WORKLOAD_REBALANCER, REBALANCER, id="rebalancer"),
+    pytest.param(kinds.CLUSTER_PRICE, PRICE, id="price"),
 ]
 
 

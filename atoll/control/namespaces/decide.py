@@ -24,7 +24,7 @@ from atoll.control.works.decide.owned import (
 )
 from atoll.control.works.decide.rendering import Means, Rendered
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.objects import metadata
+from atoll.dialects.kubernetes import metadata
 from atoll.errors import AtollError
 from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Tell, Update
 from atoll.model.cluster import Cluster

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
 
+from atoll.dialects.karmada.objects.encoding import patched
 from atoll.dialects.kubernetes.conditions import Condition, stated
-from atoll.dialects.prices import decode
 from atoll.errors import Invalid
-from atoll.model.action import NOTHING, Object, Plan, Update
-from atoll.model.price import Price, Quote
+from atoll.model.action import NOTHING, Plan, Update
+from atoll.model.price import ClusterPrice, Price, Quote
 
 IN_FORCE = "InForce"
 
@@ -40,10 +40,6 @@ class Finding:
     message: str
 
 
-Said = Quote | Finding
-"""What a ClusterPrice says, or that it cannot be read."""
-
-
 @dataclass(frozen=True, slots=True)
 class Pricing:
     """Prices at one moment.
@@ -57,21 +53,17 @@ class Pricing:
     until: float | None = None
 
 
-def read(wire: Object) -> Said:
-    """What a ClusterPrice says, or why nobody can tell."""
-    try:
-        return decode(wire)
-    except Invalid as problem:
-        return Finding(Reason.UNREADABLE, str(problem))
-
-
-def pricing(objects: Mapping[str, Said], own: Mapping[str, Price], now: float) -> Pricing:
+def pricing(said: Mapping[str, Quote | Invalid], own: Mapping[str, Price], now: float) -> Pricing:
     """The prices that count: of ClusterPrices by name, and of annotations by cluster."""
-    quotes = {name: each for name, each in objects.items() if isinstance(each, Quote)}
-    findings = {name: each for name, each in objects.items() if isinstance(each, Finding)}
-    said = {quote.cluster for quote in quotes.values()}
+    quotes = {name: each for name, each in said.items() if isinstance(each, Quote)}
+    findings = {
+        name: Finding(Reason.UNREADABLE, str(each))
+        for name, each in said.items()
+        if isinstance(each, Invalid)
+    }
+    priced = {quote.cluster for quote in quotes.values()}
     chosen = _chosen(quotes, now, findings)
-    prices = {cluster: price for cluster, price in own.items() if cluster not in said}
+    prices = {cluster: price for cluster, price in own.items() if cluster not in priced}
     prices |= {cluster: quotes[name].price for cluster, name in chosen.items()}
     common = _common(prices)
     for cluster, name in chosen.items():
@@ -80,7 +72,7 @@ def pricing(objects: Mapping[str, Said], own: Mapping[str, Price], now: float) -
         cluster: price if price.currency in ("", common) else None
         for cluster, price in prices.items()
     }
-    return Pricing(dict.fromkeys(said) | known, findings, _next(quotes, now))
+    return Pricing(dict.fromkeys(priced) | known, findings, _next(quotes, now))
 
 
 def _chosen(
@@ -131,17 +123,16 @@ def _next(quotes: Mapping[str, Quote], now: float) -> float | None:
 class SeenPrice:
     """A ClusterPrice, and what is found of it."""
 
-    wire: Object
+    price: ClusterPrice
     finding: Finding
 
 
 def plan(seen: SeenPrice, now: float) -> Plan:
     """Say on a ClusterPrice whether it counts."""
-    finding = seen.finding
+    finding, known = seen.finding, seen.price.conditions
     holds = finding.reason is Reason.IN_FORCE
-    condition = Condition(IN_FORCE, holds, str(finding.reason), finding.message)
-    before = seen.wire.get("status") or {}
-    conditions = stated(before.get("conditions") or (), condition, now)
-    if conditions == before.get("conditions"):
+    conditions = stated(known, Condition(IN_FORCE, holds, finding.reason, finding.message), now)
+    if tuple(conditions) == known:
         return NOTHING
-    return Plan((Update({**seen.wire, "status": {**before, "conditions": conditions}}, "status"),))
+    told = patched(seen.price.wire, {"status": {"conditions": conditions}})
+    return Plan((Update(told, "status"),))

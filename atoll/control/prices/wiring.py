@@ -5,14 +5,12 @@ Whoever decides asks before each decision, so that a price counts from its first
 
 from collections.abc import Callable
 
-from atoll.client.api import Wire
-from atoll.control.hub import Hub, meant_otherwise
+from atoll.control.hub import Hub, spec_changed
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
 from atoll.control.prices import decide as pricing
-from atoll.dialects.prices import API_VERSION, KIND
-from atoll.model.action import Ref
-from atoll.model.price import Price
+from atoll.dialects.karmada.objects import kinds
+from atoll.model.price import ClusterPrice, Price
 
 
 class Prices:
@@ -21,16 +19,15 @@ class Prices:
     def __init__(self, hub: Hub, changed: Callable[[], None]) -> None:
         self._hub = hub
         self._changed = changed
-        self._said: dict[str, pricing.Said] = {}
         self._own: dict[str, Price] = {}
         self._now = pricing.Pricing()
         self._stale = False
-        self.loop: Loop[Ref] = Loop(
+        self.loop: Loop[str] = Loop(
             Controller("prices", self._observe, lambda seen: pricing.plan(seen, hub.now)),
             hub.performer,
             hub.turns,
         )
-        hub.hear(KIND, self._price_changed)
+        hub.hear_values(kinds.CLUSTER_PRICE, self._price_changed)
 
     @property
     def until(self) -> float | None:
@@ -57,10 +54,12 @@ class Prices:
         if not self._stale and (due is None or self._hub.now < due):
             return []
         self._stale = False
-        before, self._now = self._now, pricing.pricing(self._said, self._own, self._hub.now)
+        known = self._hub.plane.informer(kinds.CLUSTER_PRICE)
+        said = {each.meta.name: each.said for each in known}
+        before, self._now = self._now, pricing.pricing(said, self._own, self._hub.now)
         for name, finding in self._now.findings.items():
             if before.findings.get(name) != finding:
-                self.loop.wake(Ref(API_VERSION, KIND, "", name), Level.TELL)
+                self.loop.wake(name, Level.TELL)
         names = {*before.by_cluster, *self._now.by_cluster}
         return sorted(each for each in names if before.by_cluster.get(each) != self.of(each))
 
@@ -68,17 +67,14 @@ class Prices:
         self._stale = True
         self._changed()
 
-    def _price_changed(self, before: Wire | None, after: Wire | None) -> None:
-        if not meant_otherwise(before, after):
+    def _price_changed(self, before: ClusterPrice | None, after: ClusterPrice | None) -> None:
+        if not spec_changed(before, after):
             return
-        ref = Ref.of(after or before or {})
-        if after is None:
-            self._said.pop(ref.name, None)
-        else:
-            self._said[ref.name] = pricing.read(after)
-            self.loop.wake(ref, Level.TELL)
+        if after is not None:
+            self.loop.wake(after.meta.name, Level.TELL)
         self._ask_anew()
 
-    def _observe(self, ref: Ref) -> pricing.SeenPrice | None:
-        wire, finding = self._hub.plane.find(ref), self._now.findings.get(ref.name)
-        return None if wire is None or finding is None else pricing.SeenPrice(wire, finding)
+    def _observe(self, name: str) -> pricing.SeenPrice | None:
+        price = self._hub.plane.value(kinds.CLUSTER_PRICE, "", name)
+        finding = self._now.findings.get(name)
+        return None if price is None or finding is None else pricing.SeenPrice(price, finding)

@@ -7,11 +7,14 @@ that was answered is not asked for again; one that is listed later is. Who place
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
+from math import inf
 
-from atoll.dialects.wire import instant
-from atoll.model.action import NOTHING, Action, Delete, Object, Plan, Ref, Update
+from atoll.dialects.karmada.objects import rebalancers
+from atoll.dialects.karmada.objects.encoding import patched
+from atoll.dialects.wire import written_time
+from atoll.model.action import NOTHING, Action, Delete, Plan, Ref, Update
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.workload_rebalancer import Observed, WorkloadRebalancer
 
 SUCCESSFUL, FAILED = "Successful", "Failed"
 NOT_FOUND = "ReferencedBindingNotFound"
@@ -22,96 +25,75 @@ _NANOSECONDS = 1_000_000_000
 class SeenRebalancer:
     """A rebalancer, and those of the bindings of its workloads that are there."""
 
-    rebalancer: Object
-    bindings: Mapping[Ref, Object] = field(default_factory=dict)
+    rebalancer: WorkloadRebalancer
+    bindings: Mapping[Ref, ResourceBinding] = field(default_factory=dict)
 
 
 def plan(seen: SeenRebalancer, now: float) -> Plan:
     """Ask for what was not asked for yet, then tell what was found, then end in time."""
     rebalancer = seen.rebalancer
-    if rebalancer["metadata"].get("deletionTimestamp"):
+    if rebalancer.meta.is_going or rebalancer.problem is not None:
         return NOTHING
-    before = rebalancer.get("status") or {}
-    observed = _observed(rebalancer, before)
     asked: list[Action] = []
-    answered = []
-    for each in observed:
-        binding = seen.bindings.get(workload_of(each["workload"]))
-        if not each.get("result") and binding is not None:
-            asked += _asked(binding, rebalancer["metadata"]["creationTimestamp"])
-        answered.append(_answered(each, found=binding is not None))
-    after = {
-        **before,
-        "observedWorkloads": answered,
-        "observedGeneration": rebalancer["metadata"].get("generation", 0),
-    }
-    if after != before:
-        after["finishTime"] = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        told = Update({**rebalancer, "status": after}, subresource="status")
-        return Plan((*asked, told), again_in=_time_left(rebalancer, after, now))
-    left = _time_left(rebalancer, after, now)
+    answers = []
+    for each in _observed(rebalancer):
+        binding = seen.bindings.get(each.workload)
+        if not each.result and binding is not None:
+            asked += _asked(binding, rebalancer.meta.created or now)
+        answers.append(_answered(each, found=binding is not None))
+    status = rebalancer.wire.get("status") or {}
+    told = patched(
+        status,
+        {
+            "observedWorkloads": rebalancers.observed(answers, status),
+            "observedGeneration": rebalancer.meta.generation or 0,
+        },
+    )
+    if told != status:
+        fresh = patched(rebalancer.wire, {"status": {**told, "finishTime": written_time(now)}})
+        left = _time_left(rebalancer.kept_s, int(now), now)
+        return Plan((*asked, Update(fresh, subresource="status")), again_in=left)
+    left = _time_left(rebalancer.kept_s, rebalancer.finished, now)
     if left is None or left > 0:
         return Plan(again_in=left)
-    return Plan((Delete.of(rebalancer),))
+    return Plan((Delete.of(rebalancer.wire),))
 
 
-def workloads(rebalancer: Object) -> list[Object]:
-    """The workloads it lists, each once."""
-    listed = (rebalancer.get("spec") or {}).get("workloads") or ()
-    return list({workload_of(each): each for each in listed}.values())
-
-
-def workload_of(listed: Object) -> Ref:
-    """The workload that an element of its lists means."""
-    return Ref(
-        listed.get("apiVersion", ""),
-        listed.get("kind", ""),
-        listed.get("namespace", ""),
-        listed.get("name", ""),
-    )
-
-
-def _observed(rebalancer: Object, status: Object) -> list[Object]:
+def _observed(rebalancer: WorkloadRebalancer) -> list[Observed]:
     """What was answered and still counts, and what is new, in order.
 
     A workload that is not listed any more is remembered if it was placed anew on our account.
     """
-    listed = {workload_of(each): each for each in workloads(rebalancer)}
-    known = {workload_of(each["workload"]): each for each in status.get("observedWorkloads") or ()}
-    kept = {
-        ref: each
-        for ref, each in known.items()
-        if ref in listed or each.get("result") == SUCCESSFUL
-    }
-    new = {ref: {"workload": dict(each)} for ref, each in listed.items() if ref not in kept}
-    return [each for _, each in sorted((kept | new).items(), key=lambda one: _order(one[0]))]
+    listed = rebalancer.workloads
+    kept = [
+        each for each in rebalancer.observed if each.workload in listed or each.result == SUCCESSFUL
+    ]
+    known = {each.workload for each in kept}
+    return sorted([*kept, *(Observed(each) for each in listed if each not in known)], key=_order)
 
 
-def _order(ref: Ref) -> str:
-    return f"{ref.api_version} {ref.kind} {ref.namespace} {ref.name}"
+def _order(observed: Observed) -> str:
+    return " ".join(observed.workload)
 
 
-def _answered(observed: Object, *, found: bool) -> dict[str, Any]:
-    if observed.get("result"):
-        return dict(observed)
-    if found:
-        return {**observed, "result": SUCCESSFUL}
-    return {**observed, "result": FAILED, "reason": NOT_FOUND}
+def _answered(observed: Observed, *, found: bool) -> Observed:
+    if observed.result:
+        return observed
+    result, reason = (SUCCESSFUL, "") if found else (FAILED, NOT_FOUND)
+    return Observed(observed.workload, result, reason)
 
 
-def _asked(binding: Object, at: str) -> list[Action]:
+def _asked(binding: ResourceBinding, at: float) -> list[Action]:
     """The wish on a binding, unless a later one is there already."""
-    spec = binding.get("spec") or {}
-    wish = instant({"at": at}, "at", "") or 0
-    if wish <= (instant(spec, "rescheduleTriggeredAt", "spec") or -1):
+    known = binding.spec.rescheduled
+    if int(at) * _NANOSECONDS <= (-inf if known is None else known):
         return []
-    return [Update({**binding, "spec": {**spec, "rescheduleTriggeredAt": at}})]
+    wish = {"rescheduleTriggeredAt": written_time(at)}
+    return [Update(patched(binding.wire, {"spec": wish}))]
 
 
-def _time_left(rebalancer: Object, status: Object, now: float) -> float | None:
+def _time_left(kept_s: int | None, finished: float | None, now: float) -> float | None:
     """The seconds until it is to be deleted; None if it is to stay."""
-    kept_s = (rebalancer.get("spec") or {}).get("ttlSecondsAfterFinished")
-    finished = instant(status, "finishTime", "status")
     if kept_s is None or finished is None:
         return None
-    return max(0.0, finished / _NANOSECONDS + float(kept_s) - now)
+    return max(0.0, finished + kept_s - now)

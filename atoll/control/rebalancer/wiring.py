@@ -2,34 +2,33 @@
 
 from functools import partial
 
-from atoll.client.api import Wire
-from atoll.control.hub import Hub, meant_otherwise
+from atoll.control.hub import Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.control.rebalancer import decide as rebalancer
+from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.references import binding_of
-from atoll.model.action import Ref
+from atoll.model.workload_rebalancer import WorkloadRebalancer
 
 
-def rebalancing(hub: Hub) -> Loop[Ref]:
-    """The loop of rebalancers."""
+def rebalancing(hub: Hub) -> Loop[str]:
+    """The loop of rebalancers, by name."""
     controller = Controller(
         "rebalancer", partial(_observe, hub), lambda seen: rebalancer.plan(seen, hub.now)
     )
-    loop = Loop(controller, hub.performer, hub.turns)
+    loop: Loop[str] = Loop(controller, hub.performer, hub.turns)
 
-    def changed(before: Wire | None, after: Wire | None) -> None:
-        if after is not None and meant_otherwise(before, after):
-            loop.wake(Ref.of(after))
+    def changed(before: WorkloadRebalancer | None, after: WorkloadRebalancer | None) -> None:
+        if after is not None and spec_changed(before, after):
+            loop.wake(after.meta.name)
 
-    hub.hear("WorkloadRebalancer", changed)
+    hub.hear_values(kinds.WORKLOAD_REBALANCER, changed)
     return loop
 
 
-def _observe(hub: Hub, ref: Ref) -> rebalancer.SeenRebalancer | None:
-    wire = hub.plane.find(ref)
-    if wire is None:
+def _observe(hub: Hub, name: str) -> rebalancer.SeenRebalancer | None:
+    found = hub.plane.value(kinds.WORKLOAD_REBALANCER, "", name)
+    if found is None:
         return None
-    listed = [rebalancer.workload_of(each) for each in rebalancer.workloads(wire)]
-    bindings = {workload: hub.plane.find(binding_of(workload)) for workload in listed}
-    found = {workload: each for workload, each in bindings.items() if each is not None}
-    return rebalancer.SeenRebalancer(wire, found)
+    bindings = {workload: hub.binding(binding_of(workload)) for workload in found.workloads}
+    there = {workload: each for workload, each in bindings.items() if each is not None}
+    return rebalancer.SeenRebalancer(found, there)

@@ -6,19 +6,19 @@ one that is there stays as it is too, with the time since which it counts. What 
 work that does not tolerate it is not known here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from atoll.control.works.decide.overriding.targeting import matches
-from atoll.dialects.karmada import affinity, names, policy_rules
+from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects.encoding import patched
 from atoll.dialects.kubernetes.conditions import find
-from atoll.dialects.wire import part, written_time
+from atoll.dialects.wire import written_time
 from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Object, Plan, Tell, Update
-from atoll.model.cluster import Cluster
 from atoll.model.member import Member
+from atoll.model.policy import ClusterTaintPolicy, ConditionIs
 from atoll.model.taint import Effect
 
 TAINTED, NOT_TAINTED = "TaintClusterSucceed", "TaintClusterFailed"
@@ -39,7 +39,7 @@ class SeenCluster:
     """A Cluster, and all ClusterTaintPolicies; those that do not mean it are passed over."""
 
     cluster: Member
-    policies: Sequence[Object] = ()
+    policies: Sequence[ClusterTaintPolicy] = ()
 
 
 def plan(seen: SeenCluster, now: float) -> Plan:
@@ -50,7 +50,8 @@ def plan(seen: SeenCluster, now: float) -> Plan:
     found, before = cluster.conditions, list(cluster.spec.taints)
     wanted: dict[Mark, Object] = {_mark(each): each for each in before}
     _follow_condition(wanted, found, now)
-    for policy in sorted(_meaning(seen), key=_age):
+    meaning = (each for each in seen.policies if means(each, cluster))
+    for policy in sorted(meaning, key=_age):
         _follow_policy(wanted, policy, found, now)
     kept = [each for each in before if _mark(each) in wanted]
     known = {_mark(each) for each in before}
@@ -73,15 +74,14 @@ def _follow_condition(wanted: dict[Mark, Object], found: Sequence[Object], now: 
 
 
 def _follow_policy(
-    wanted: dict[Mark, Object], policy: Object, found: Sequence[Object], now: float
+    wanted: dict[Mark, Object], policy: ClusterTaintPolicy, found: Sequence[Object], now: float
 ) -> None:
     """Add, and then remove: where both are asked for, the taints go."""
-    spec = policy["spec"]
-    if _holds(spec.get("addOnConditions") or (), found):
-        for taint in spec["taints"]:
+    if _holds(policy.adds_on, found):
+        for taint in policy.taints:
             _add(wanted, taint, now)
-    if _holds(spec.get("removeOnConditions") or (), found):
-        for taint in spec["taints"]:
+    if _holds(policy.removes_on, found):
+        for taint in policy.taints:
             wanted.pop(_mark(taint), None)
 
 
@@ -90,46 +90,27 @@ def _add(wanted: dict[Mark, Object], taint: Mapping[str, Any], now: float) -> No
     wanted.setdefault(_mark(taint), {**written, "timeAdded": written_time(now)})
 
 
-def _holds(asked: Sequence[Object], found: Sequence[Object]) -> bool:
+def _holds(asked: Sequence[ConditionIs], found: Sequence[Object]) -> bool:
     """Whether all that is asked holds; nothing asked holds never, nor does what is not known."""
     return bool(asked) and all(_is_met(each, found) for each in asked)
 
 
-def _is_met(asked: Object, found: Sequence[Object]) -> bool:
-    condition = find(found, asked["conditionType"])
-    if condition is None:
-        return False
-    among = condition.get("status") in (asked.get("statusValues") or ())
-    return among is (asked["operator"] == "In")
+def _is_met(asked: ConditionIs, found: Sequence[Object]) -> bool:
+    condition = find(found, asked.type)
+    return condition is not None and (condition.get("status") in asked.among) is asked.is_among
 
 
-def _meaning(seen: SeenCluster) -> Iterable[Object]:
-    """The policies that mean this cluster."""
-    return (each for each in seen.policies if means(each, seen.cluster))
-
-
-def means(policy: Object, member: Member) -> bool:
+def means(policy: ClusterTaintPolicy, member: Member) -> bool:
     """Whether a policy means a cluster; one that says what cannot be means none."""
     cluster = member.cluster()
-    if isinstance(cluster, Invalid) or any(policy_rules.tainting(policy)):
+    if isinstance(cluster, Invalid) or policy.problem is not None:
         return False
-    return _is_meant(policy, cluster)
+    return policy.target is None or matches(policy.target, cluster)
 
 
-def _is_meant(policy: Object, cluster: Cluster) -> bool:
-    target = part(policy["spec"], "targetClusters", "spec")
-    if target is None:
-        return True
-    try:
-        return matches(affinity.decode(target, "spec.targetClusters"), cluster)
-    except Invalid:
-        return False
-
-
-def _age(policy: Object) -> tuple[str, str]:
+def _age(policy: ClusterTaintPolicy) -> tuple[float, str]:
     """The oldest first, so that what several say of one taint is the same every time."""
-    metadata = policy["metadata"]
-    return metadata.get("creationTimestamp", ""), metadata.get("name", "")
+    return policy.meta.created or 0.0, policy.meta.name
 
 
 def _mark(taint: Mapping[str, Any]) -> Mark:

@@ -2,15 +2,14 @@
 
 from functools import partial
 
-from atoll.client.api import Refused, Wire
-from atoll.control.hub import POLICY, Hub, spec_changed
+from atoll.client.api import Refused
+from atoll.control.hub import Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.control.taints import decide
 from atoll.dialects.karmada.objects import kinds
 from atoll.model.action import Action, Tell, Update
 from atoll.model.member import Member
-
-TAINT_POLICY = "ClusterTaintPolicy"
+from atoll.model.policy import ClusterTaintPolicy
 
 
 def tainting(hub: Hub) -> Loop[str]:
@@ -29,7 +28,7 @@ def tainting(hub: Hub) -> Loop[str]:
         if spec_changed(before, after) or _conditions(before) != _conditions(after):
             loop.wake(after.name)
 
-    def policy_changed(before: Wire | None, after: Wire | None) -> None:
+    def policy_changed(before: ClusterTaintPolicy | None, after: ClusterTaintPolicy | None) -> None:
         policies = [each for each in (before, after) if each is not None]
         for cluster in hub.members if spec_changed(before, after) else ():
             if any(decide.means(each, cluster) for each in policies):
@@ -37,7 +36,7 @@ def tainting(hub: Hub) -> Loop[str]:
 
     hub.hear_values(kinds.CLUSTER, cluster_changed)
     if hub.features.Failover:
-        hub.hear(TAINT_POLICY, policy_changed)
+        hub.hear_values(kinds.CLUSTER_TAINT_POLICY, policy_changed)
     return loop
 
 
@@ -45,8 +44,8 @@ def _observe(hub: Hub, name: str) -> decide.SeenCluster | None:
     cluster = hub.member(name)
     if cluster is None:
         return None
-    policies = hub.plane.all(POLICY, TAINT_POLICY) if hub.features.Failover else []
-    return decide.SeenCluster(cluster, policies)
+    known = hub.plane.informer(kinds.CLUSTER_TAINT_POLICY) if hub.features.Failover else ()
+    return decide.SeenCluster(cluster, tuple(known))
 
 
 def _refused(hub: Hub, action: Action, refusal: Refused) -> bool:

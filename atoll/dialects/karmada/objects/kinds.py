@@ -1,15 +1,18 @@
-"""Karmada's kinds that are read as values, each with its version and its decoder."""
+"""The kinds, Karmada's and ours, that are read as values, each with its version and its decoder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from atoll.dialects.karmada.objects import members, policies, resource_bindings, works
+from atoll.dialects import prices
+from atoll.dialects.karmada.objects import members, policies, rebalancers, resource_bindings, works
 from atoll.model.action import Object
 from atoll.model.member import Member
-from atoll.model.policy import OverridePolicy, PropagationPolicy
+from atoll.model.policy import ClusterTaintPolicy, OverridePolicy, PropagationPolicy
+from atoll.model.price import ClusterPrice
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
+from atoll.model.workload_rebalancer import WorkloadRebalancer
 
 T = TypeVar("T")
 
@@ -42,8 +45,25 @@ OVERRIDE_POLICY: Kind[OverridePolicy] = Kind(_POLICY, "OverridePolicy", policies
 CLUSTER_OVERRIDE_POLICY: Kind[OverridePolicy] = Kind(
     _POLICY, "ClusterOverridePolicy", policies.decode_override
 )
+CLUSTER_TAINT_POLICY: Kind[ClusterTaintPolicy] = Kind(
+    _POLICY, "ClusterTaintPolicy", policies.decode_tainting
+)
+WORKLOAD_REBALANCER: Kind[WorkloadRebalancer] = Kind(
+    "apps.karmada.io/v1alpha1", "WorkloadRebalancer", rebalancers.decode
+)
+CLUSTER_PRICE: Kind[ClusterPrice] = Kind(prices.API_VERSION, prices.KIND, prices.decode)
 CLUSTER: Kind[Member] = Kind("cluster.karmada.io/v1alpha1", "Cluster", members.decode)
 
 BINDINGS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
 PROPAGATION_POLICIES = (PROPAGATION_POLICY, CLUSTER_PROPAGATION_POLICY)
 OVERRIDE_POLICIES = (OVERRIDE_POLICY, CLUSTER_OVERRIDE_POLICY)
+ALL: tuple[Kind[Any], ...] = (
+    *BINDINGS,
+    *PROPAGATION_POLICIES,
+    *OVERRIDE_POLICIES,
+    CLUSTER_TAINT_POLICY,
+    WORK,
+    WORKLOAD_REBALANCER,
+    CLUSTER_PRICE,
+    CLUSTER,
+)

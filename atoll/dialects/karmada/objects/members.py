@@ -6,7 +6,7 @@ The latter is much, and is read when it is asked for.
 from functools import partial
 
 from atoll.dialects.karmada import cluster as scheduled
-from atoll.dialects.karmada.objects import metadata
+from atoll.dialects.kubernetes import metadata
 from atoll.dialects.wire import Wire, checked, part, parts, text
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref

@@ -5,13 +5,19 @@ A label selector that cannot be read means nothing: whoever wrote it was told on
 
 from collections.abc import Iterator
 
-from atoll.dialects.karmada import affinity
-from atoll.dialects.karmada.objects import metadata
+from atoll.dialects.karmada import affinity, policy_rules
+from atoll.dialects.kubernetes import metadata
 from atoll.dialects.kubernetes.selectors import label_selector
-from atoll.dialects.wire import INT32, Wire, at, checked, number, part, parts, text, texts
+from atoll.dialects.wire import INT32, Wire, at, checked, name, number, part, parts, text, texts
 from atoll.errors import Invalid
 from atoll.model.action import Object
-from atoll.model.policy import OverridePolicy, OverrideRule, PropagationPolicy
+from atoll.model.policy import (
+    ClusterTaintPolicy,
+    ConditionIs,
+    OverridePolicy,
+    OverrideRule,
+    PropagationPolicy,
+)
 from atoll.model.resource_selector import ResourceSelector
 from atoll.model.selector import NOTHING, Selector
 
@@ -46,6 +52,38 @@ def decode_propagation(wire: Object, before: PropagationPolicy | None = None) ->
         )
     except Invalid as problem:
         return PropagationPolicy(wire, meta, problem=problem)
+
+
+def decode_tainting(wire: Object, before: ClusterTaintPolicy | None = None) -> ClusterTaintPolicy:
+    """The taint policy that this object is; one that asks for what cannot be means no cluster."""
+    meta = metadata.decode(wire)
+    try:
+        spec = checked(wire.get("spec") or {}, "spec")
+        taints = tuple(_taint(each, here) for here, each in parts(spec, "taints", "spec"))
+        adds_on, removes_on = _asked(spec, "addOnConditions"), _asked(spec, "removeOnConditions")
+        for problem in policy_rules.tainting({"spec": spec}):
+            raise problem
+        target = part(spec, "targetClusters", "spec")
+        meant = None if target is None else affinity.decode(target, "spec.targetClusters")
+        return ClusterTaintPolicy(wire, meta, meant, taints, adds_on, removes_on)
+    except Invalid as problem:
+        return ClusterTaintPolicy(wire, meta, problem=problem)
+
+
+def _taint(wire: Wire, path: str) -> Wire:
+    name(wire, "key", path), text(wire, "value", path), name(wire, "effect", path)
+    return wire
+
+
+def _asked(spec: Wire, key: str) -> tuple[ConditionIs, ...]:
+    return tuple(
+        ConditionIs(
+            name(each, "conditionType", here),
+            texts(each, "statusValues", here),
+            name(each, "operator", here) == "In",
+        )
+        for here, each in parts(spec, key, "spec")
+    )
 
 
 def _selectors(spec: Wire) -> tuple[ResourceSelector, ...]:
@@ -91,9 +129,9 @@ def _rule(wire: Wire, path: str) -> OverrideRule:
 
 def _touched(overriders: Wire, path: str) -> Iterator[str]:
     """The places in an object that are named as such."""
-    for key, name in (("plaintext", "path"), ("fieldOverrider", "fieldPath")):
+    for key, named in (("plaintext", "path"), ("fieldOverrider", "fieldPath")):
         for here, each in parts(overriders, key, path):
-            yield text(each, name, here)
+            yield text(each, named, here)
     for here, each in parts(overriders, "imageOverrider", path):
         predicate = part(each, "predicate", here)
         if predicate is not None:

@@ -7,9 +7,9 @@ has a problem of its own.
 
 from functools import partial
 
-from atoll.dialects.karmada.objects import metadata
-from atoll.dialects.karmada.objects.metadata import moment
 from atoll.dialects.karmada.standing import standing
+from atoll.dialects.kubernetes import metadata
+from atoll.dialects.kubernetes.metadata import moment
 from atoll.dialects.wire import (
     INT32,
     INT64,

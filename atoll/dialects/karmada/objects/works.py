@@ -1,8 +1,8 @@
 """Karmada's Work, read from the wire; what did not change is taken over from the version before."""
 
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.objects import metadata
 from atoll.dialects.karmada.references import work_bindings
+from atoll.dialects.kubernetes import metadata
 from atoll.dialects.wire import checked, elements, flag, part, parts
 from atoll.errors import Invalid
 from atoll.model.action import Object
