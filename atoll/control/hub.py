@@ -171,7 +171,7 @@ class Hub:
         self.numbers = Numbers()
         self.more_numbers: list[More] = []
         """What others know of how things stand."""
-        self.traces = None if tracer is None else Traces(tracer, self.plane.find)
+        self.traces = None if tracer is None else Traces(tracer, self.plane)
         if tracer is not None:
             self.more_numbers.append(tracer.numbers)
         chance = effects.chance

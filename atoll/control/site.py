@@ -81,6 +81,10 @@ class Site:
         informer: Informer[T] | None = self._informers.get((kind.api_version, kind.kind))
         return None if informer is None else informer.get(namespace, name)
 
+    def values(self, kind: Kind[T]) -> list[T]:
+        """The values of all objects of a kind as far as it is mirrored."""
+        return list(self._informers.get((kind.api_version, kind.kind), ()))
+
     def find(self, ref: Ref) -> Wire | None:
         """An object as far as it is mirrored."""
         mirror = self.mirrored(ref.api_version, ref.kind)

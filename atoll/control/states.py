@@ -7,12 +7,14 @@ mean the same. A member that has left is not there to be looked at, and so has n
 from collections import Counter as Counts
 from collections.abc import Callable, Iterator
 
-from atoll.client.api import Wire
-from atoll.control.hub import BINDING, BINDING_KINDS, CLUSTER, Hub
+from atoll.control.hub import Hub
+from atoll.dialects.karmada.objects import kinds
 from atoll.instruments.families import Family, Sample
 from atoll.model import quantity
+from atoll.model.action import Object
+from atoll.model.member import Member
 
-Value = Callable[[Wire], float | None]
+Value = Callable[[Member], float | None]
 """What a cluster's status says of something; None if it says nothing."""
 
 _MEMBER = "member_cluster"
@@ -40,37 +42,41 @@ def _queues(hub: Hub) -> Iterator[Family]:
 
 
 def _clusters(hub: Hub) -> Iterator[Family]:
-    found = hub.plane.all(CLUSTER, "Cluster")
+    found = hub.plane.values(kinds.CLUSTER)
     for name, told, value in _OF_CLUSTERS:
         samples: list[Sample] = []
         for each in found:
-            known = value(each.get("status") or {})
+            known = value(each)
             if known is not None:
-                samples.append(("", ((_MEMBER, each["metadata"]["name"]),), known))
+                samples.append(("", ((_MEMBER, each.name),), known))
         yield name, "gauge", told, samples
 
 
-def _ready(status: Wire) -> float:
-    conditions = status.get("conditions") or ()
-    return float(any(each["type"] == "Ready" and each["status"] == "True" for each in conditions))
+def _ready(member: Member) -> float:
+    return float(member.is_ready)
 
 
 def _nodes(which: str) -> Value:
-    def value(status: Wire) -> float | None:
-        known = (status.get("nodeSummary") or {}).get(which)
+    def value(member: Member) -> float | None:
+        known = (_status(member).get("nodeSummary") or {}).get(which)
         return None if known is None else float(known)
 
     return value
 
 
 def _summed(part: str, resource: str) -> Value:
-    def value(status: Wire) -> float | None:
-        summary: Wire | None = status.get("resourceSummary")
+    def value(member: Member) -> float | None:
+        summary = _status(member).get("resourceSummary")
         if summary is None:
             return None
         return float(quantity.parse((summary.get(part) or {}).get(resource)) or 0)
 
     return value
+
+
+def _status(member: Member) -> Object:
+    """What is told of a member for people; only numbers are made of it."""
+    return member.wire.get("status") or {}
 
 
 _OFFERED, _TAKEN = "allocatable", "allocated"
@@ -108,11 +114,10 @@ def _ways(hub: Hub) -> Iterator[Family]:
 
 def _evictions(hub: Hub) -> Iterator[Family]:
     leaving: Counts[tuple[str, str]] = Counts()
-    for kind in BINDING_KINDS:
-        for binding in hub.plane.all(BINDING, kind):
-            spec = binding.get("spec") or {}
-            for task in spec.get("gracefulEvictionTasks") or ():
-                leaving[task["fromCluster"], spec["resource"]["kind"]] += 1
+    for kind in kinds.BINDINGS:
+        for binding in hub.plane.values(kind):
+            for task in binding.spec.evictions:
+                leaving[task.cluster, binding.spec.template.kind] += 1
     samples: list[Sample] = [
         ("", ((_MEMBER, cluster), ("resource_kind", kind)), count)
         for (cluster, kind), count in leaving.items()

@@ -6,17 +6,18 @@ the Work carries. That goes along with writes of Works that are made anyway: not
 what is written, or causes a write.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from atoll.client.api import Wire
 from atoll.control.loop import CarryOut, Failure
 from atoll.control.performing import LookAgain
+from atoll.control.site import Site
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.claims import annotation, claim_of, digest, is_going
-from atoll.dialects.karmada.objects import works as dialect
-from atoll.dialects.karmada.references import API_VERSION, WORK_API, template_of
+from atoll.dialects.karmada.claims import claim_of, digest
+from atoll.dialects.karmada.objects import kinds
+from atoll.dialects.karmada.references import API_VERSION, WORK_API
 from atoll.dialects.karmada.works import has_arrived
 from atoll.dialects.wire import instant
 from atoll.model.action import Action, Create, Delete, Object, Plan, Ref, Tell, Update
@@ -55,10 +56,9 @@ class _Change:
 class Traces:
     """The traces of the changes that the controllers of one hub work on."""
 
-    def __init__(self, tracer: Tracer, find: Callable[[Ref], Wire | None]) -> None:
-        """`find` gives objects of the plane as they are known."""
+    def __init__(self, tracer: Tracer, plane: Site) -> None:
         self._tracer = tracer
-        self._find = find
+        self._plane = plane
         self._changes: dict[Ref, _Change] = {}
         self._delivered: dict[Ref, Context] = {}
         """Works of whose arrival nothing is told yet."""
@@ -124,8 +124,9 @@ class Traces:
     ) -> Failure | None:
         """A member is made to have what a Work says; then, it is told once how that went."""
         ref = Ref(WORK_API, "Work", *key)
-        work = self._find(ref)
-        mark = None if work is None or is_going(work) else read_mark(annotation(work, ANNOTATION))
+        work = self._plane.value(kinds.WORK, *key)
+        noted = work.meta.annotations.get(ANNOTATION, "") if work and not work.meta.is_going else ""
+        mark = read_mark(noted)
         sent = [each for each in plan.actions if not isinstance(each, Tell) and each.at]
         if mark is None or not self._lasts(mark.since) or not (sent or _written(plan, "status")):
             return await carry_out(plan)
@@ -168,8 +169,9 @@ class Traces:
 
     def _behind(self, binding: Ref) -> _Change | None:
         """The change that is behind what is done for a binding, if there is one."""
-        wire = self._find(binding)
-        return None if wire is None else self._change(template_of(wire))
+        kind = kinds.RESOURCE_BINDING if binding.namespace else kinds.CLUSTER_RESOURCE_BINDING
+        found = self._plane.value(kind, binding.namespace, binding.name)
+        return None if found is None else self._change(found.spec.template)
 
     def _latest(self, change: _Change) -> Context:
         """What a change has come to with its binding."""
@@ -196,8 +198,8 @@ class Traces:
 
     def _has_arrived(self, work: Ref) -> bool:
         """Whether a member has what a Work says; one that is gone is not waited for."""
-        found = self._find(work)
-        return found is None or has_arrived(dialect.decode(found), knows_health=False)
+        found = self._plane.value(kinds.WORK, work.namespace, work.name)
+        return found is None or has_arrived(found, knows_health=False)
 
     def _lasts(self, since: float) -> bool:
         return abs(self._tracer.now_ns() / _NANO - since) <= LASTS_S

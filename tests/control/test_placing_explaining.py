@@ -15,6 +15,7 @@ from atoll.control.explanations.decide.waiting import Untold
 from atoll.dialects import json
 from atoll.dialects.compressed import deflated
 from atoll.dialects.explanations import KEPT, compact, expanded, problems
+from atoll.dialects.kubernetes.metadata import decode
 from atoll.model.action import NOTHING, Create, Delete, Plan, Update
 from atoll.model.neighbour import Neighbour
 from atoll.scheduling.decision import Decision
@@ -42,7 +43,9 @@ def written(plan: Plan) -> Any:
 
 def explained(replicas: int = 2, *clusters: dict[str, Any]) -> Any:
     world, decision = decided(replicas, *clusters)
-    return written(keep(world.binding, None, [note(decision, Trigger.PLACEMENT_CHANGED, NOW)]))
+    return written(
+        keep(decode(world.binding), None, [note(decision, Trigger.PLACEMENT_CHANGED, NOW)])
+    )
 
 
 def test_an_explanation_says_what_was_decided_and_why() -> None:
@@ -96,7 +99,7 @@ def test_the_record_can_be_read_back(clusters: int) -> None:
     world = World(make_binding(), *(make_cluster(f"x{n}", 10) for n in range(clusters)))
     decision = world.look().decision
     assert decision is not None
-    told = written(keep(world.binding, None, [note(decision, Trigger.NONE, NOW)]))
+    told = written(keep(decode(world.binding), None, [note(decision, Trigger.NONE, NOW)]))
     report = explain(read_record(told["decisions"][0]["record"]))
     assert len(report.clusters) == clusters
     assert [each._asdict() for each in report.targets] == told["decisions"][0].get("targets", [])
@@ -164,7 +167,7 @@ def test_others_of_its_group_are_named_apart() -> None:
     )
     binding = replace(decision.binding, anti_affinity_group="g")
     grouped = decision._replace(binding=binding, surroundings=Surroundings(neighbours=others))
-    told = written(keep(world.binding, None, [note(grouped, Trigger.NONE, NOW)]))
+    told = written(keep(decode(world.binding), None, [note(grouped, Trigger.NONE, NOW)]))
     assert told["decisions"][0]["others"] == [
         {
             "kind": "ResourceBinding",
@@ -182,10 +185,10 @@ class TestTheLastTen:
         for turn in range(25):
             world, decision = decided(1 + turn % 2)
             noted = [note(decision, Trigger.NONE, NOW + turn)]
-            plan = keep(world.binding, known, noted)
+            plan = keep(decode(world.binding), known, noted)
             assert len(plan.actions) == 1
             known = written(plan)
-            assert keep(world.binding, known, noted) is NOTHING
+            assert keep(decode(world.binding), known, noted) is NOTHING
         shown = expanded(known)["decisions"]
         assert len(shown) == KEPT
         times = [each["time"] for each in shown]
@@ -198,7 +201,7 @@ class TestTheLastTen:
         world, one = decided(1)
         _, two = decided(2)
         noted = [note(each, Trigger.NONE, NOW) for each in (one, one, two, two, one)]
-        shown = expanded(written(keep(world.binding, None, noted)))["decisions"]
+        shown = expanded(written(keep(decode(world.binding), None, noted)))["decisions"]
         assert [each["replicas"] for each in shown] == [1, 2, 1]
 
     def test_that_were_told_although_nobody_heard_of_it_are_not_told_again(self) -> None:
@@ -207,7 +210,7 @@ class TestTheLastTen:
             note(each, Trigger.NONE, NOW + at)
             for at, each in enumerate((first, decided(3)[1], decided(4)[1]))
         ]
-        known = written(keep(world.binding, None, noted[:2]))
+        known = written(keep(decode(world.binding), None, noted[:2]))
         assert untold(known, noted) == noted[2:]
         assert untold(known, noted[:2]) == []
         assert untold(None, noted) == noted
@@ -216,10 +219,10 @@ class TestTheLastTen:
     def test_of_a_binding_that_was_made_anew_are_its_own(self) -> None:
         world, decision = decided()
         noted = [note(decision, Trigger.NONE, NOW)]
-        known = written(keep(world.binding, None, noted))
+        known = written(keep(decode(world.binding), None, noted))
         known = {**known, "metadata": {**known["metadata"], "uid": "old"}}
         metadata = {**world.binding["metadata"], "uid": "another"}
-        plan = keep({**world.binding, "metadata": metadata}, known, noted)
+        plan = keep(decode({**world.binding, "metadata": metadata}), known, noted)
         assert [type(each) for each in plan.actions] == [Delete, Create]
         assert written(plan)["binding"]["uid"] == "another"
         assert len(expanded(written(plan))["decisions"]) == 1

@@ -18,6 +18,7 @@ from atoll.control.hub import Hub
 from atoll.control.levels import Level
 from atoll.dialects.karmada.preemption_notes import Part
 from atoll.model.action import Create, Delete, Ref, Update
+from atoll.model.metadata import Metadata
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.trigger import Trigger
@@ -58,13 +59,13 @@ class Explanations:
         await self._waiting.run(self._tell)
 
     async def _tell(self, key: Ref) -> None:
-        binding, notes = self._hub.plane.find(key), self._untold.take(key)
+        binding, notes = self._hub.binding(key), self._untold.take(key)
         if binding is None:
             self.forget(key)  # it may have gone while this was written, and what failed came back
         if binding is None or not notes:
             return
         try:
-            await self._write(key, binding, notes)
+            await self._write(key, binding.meta, notes)
         except (Stale, Taken, Missing, Unreachable) as late:
             # It may have happened, or someone else wrote: look, and tell what is still untold.
             log.info("%(binding)s is explained again: %(err)s", {"binding": key, "err": late})
@@ -77,7 +78,7 @@ class Explanations:
         except Refused as refusal:
             log.info("%(binding)s is not explained: %(err)s", {"binding": key, "err": refusal})
 
-    async def _write(self, key: Ref, binding: Wire, notes: list[Note]) -> None:
+    async def _write(self, key: Ref, binding: Metadata, notes: list[Note]) -> None:
         hub, ref = self._hub, explanation_of(key)
         collection = hub.plane.collection(ref.api_version, ref.kind)
         known = self._known.get(key)

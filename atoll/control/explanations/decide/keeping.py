@@ -21,6 +21,7 @@ from atoll.dialects.explanations import (
 from atoll.dialects.prices import API_VERSION
 from atoll.dialects.wire import written_time
 from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Ref, Update
+from atoll.model.metadata import Metadata
 
 
 def explanation_of(binding: Ref) -> Ref:
@@ -29,9 +30,9 @@ def explanation_of(binding: Ref) -> Ref:
     return Ref(API_VERSION, kind, binding.namespace, binding.name)
 
 
-def keep(binding: Object, known: Object | None, notes: Sequence[Note]) -> Plan:
+def keep(binding: Metadata, known: Object | None, notes: Sequence[Note]) -> Plan:
     """Add decisions, the oldest first, to what is told of a binding; the oldest told are let go."""
-    same = known is not None and (known.get("binding") or {}).get("uid") == _uid(binding)
+    same = known is not None and (known.get("binding") or {}).get("uid") == binding.uid
     before = list(expanded(known).get(DECISIONS) or ()) if known and same else []
     decisions = before
     for each in notes:
@@ -57,11 +58,11 @@ def untold(known: Object | None, notes: Sequence[Note]) -> list[Note]:
     return list(notes[max(until, default=0) :])
 
 
-def _about(binding: Object) -> Mapping[str, Any]:
+def _about(binding: Metadata) -> Mapping[str, Any]:
     """Which binding it is about; it is removed with it."""
-    about = Ref.of(binding)
+    about = binding.ref
     of = {"apiVersion": about.api_version, "kind": about.kind, "name": about.name}
-    of["uid"] = _uid(binding)
+    of["uid"] = binding.uid
     where = {"namespace": about.namespace} if about.namespace else {}
     named = explanation_of(about)
     return {
@@ -70,10 +71,6 @@ def _about(binding: Object) -> Mapping[str, Any]:
         "metadata": {"name": named.name, **where, "ownerReferences": [of]},
         "binding": {**of, **where},
     }
-
-
-def _uid(binding: Object) -> str:
-    return str((binding.get("metadata") or {}).get("uid", ""))
 
 
 def _said(last: Mapping[str, Any]) -> tuple[Any, ...]:
