@@ -131,7 +131,7 @@ def test_a_choice_by_price_says_what_each_cluster_would_have_cost() -> None:
     world = World(binding, dear, PRICED, make_cluster("unknown", 10))
     decision = world.look().decision
     assert decision is not None
-    told = written(keep(binding, None, [note(decision, Trigger.NONE, NOW)]))["decisions"][0]
+    told = written(keep(decode(binding), None, [note(decision, Trigger.NONE, NOW)]))["decisions"][0]
     assert told["outcome"]["summary"] == "2 replicas in 1 cluster: a 2"
     assert {each["name"]: each["unitCost"] for each in told["clusters"]} == {
         "a": "0.25 EUR per hour",
@@ -152,7 +152,7 @@ def test_a_cluster_wide_binding_has_a_cluster_wide_explanation() -> None:
         "kind": "ClusterResourceBinding",
         "metadata": {"name": "role-clusterrole", "uid": "u"},
     }
-    told = written(keep(binding, None, [note(decision, Trigger.NONE, NOW)]))
+    told = written(keep(decode(binding), None, [note(decision, Trigger.NONE, NOW)]))
     assert (told["kind"], told["metadata"]["name"]) == ("ClusterExplanation", "role-clusterrole")
     assert "namespace" not in told["metadata"]
 
@@ -238,7 +238,7 @@ def test_it_makes_no_difference_which_decisions_are_told_together(batches: list[
     def kept(groups: list[list[int]]) -> Any:
         known: Any = None
         for group in groups:
-            plan = keep(binding, known, [note(POOL[each], Trigger.NONE, NOW) for each in group])
+            plan = keep(decode(binding), known, [note(POOL[each], Trigger.NONE, NOW) for each in group])
             known = written(plan) if plan.actions else known
         return known
 
