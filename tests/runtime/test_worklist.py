@@ -203,6 +203,31 @@ def test_what_presses_less_waits_until_nothing_that_presses_more_waits_or_is_in_
     assert taken_in_turn(0.01, add) == [("a", 0.0), ("b", 0.01), ("later", 0.02)]
 
 
+def test_all_that_waits_for_something_in_hand_begins_at_once_when_that_is_done():
+    async def main(world):
+        turns, seen = Turns(), []
+        pressing: Worklist[str] = Worklist("pressing", turns)
+        calm: Worklist[str] = Worklist("calm", turns)
+
+        async def work(key):
+            seen.append((key, round(now(), 3)))
+            await asyncio.sleep(0.01)
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            it.start("pressing", lambda: pressing.run(work))
+            for worker in range(3):
+                it.start(f"calm {worker}", lambda: calm.run(work))
+            pressing.add("first")
+            await asyncio.sleep(0.005)
+            for key in "abc":
+                calm.add(key, 1)
+            await asyncio.sleep(1)
+        return seen
+
+    found = simulate(main, seed=0).value
+    assert found == [("first", 0.0), ("a", 0.01), ("b", 0.01), ("c", 0.01)]
+
+
 def test_what_is_in_hand_for_long_holds_up_what_presses_less_for_a_moment_only():
     def add(pressing, calm):
         calm.add("later", 2)
