@@ -29,8 +29,8 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(*members: str) -> AsyncIterator[Scene]:
-    effects = system_effects()
+async def scene(*members: str, effects: Effects | None = None) -> AsyncIterator[Scene]:
+    effects = effects or system_effects()
     async with AsyncExitStack() as stack:
         children = await stack.enter_async_context(Children("scene"))
         sites: dict[str, Site] = {}

@@ -238,7 +238,9 @@ def test_it_makes_no_difference_which_decisions_are_told_together(batches: list[
     def kept(groups: list[list[int]]) -> Any:
         known: Any = None
         for group in groups:
-            plan = keep(decode(binding), known, [note(POOL[each], Trigger.NONE, NOW) for each in group])
+            plan = keep(
+                decode(binding), known, [note(POOL[each], Trigger.NONE, NOW) for each in group]
+            )
             known = written(plan) if plan.actions else known
         return known
 
