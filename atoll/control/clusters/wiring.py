@@ -44,38 +44,41 @@ class Membership:
         hub.hear_bindings(self._binding_changed)
 
     def _observe(self, name: str) -> SeenCluster | None:
-        hub = self._hub
-        cluster = hub.member(name)
-        if cluster is None:
-            self._forget(name)
+        cluster, news = self._hub.member(name), self._news.get(name)
+        if cluster is None or cluster.problem is not None or news is None:
             return None
-        if cluster.problem is not None:
-            return None
-        lease, is_leaving = None, cluster.meta.is_going
-        if cluster.spec.is_pulled:
-            self._part(name)
-            leases = self._following("coordination.k8s.io/v1", "Lease", names.CLUSTER_NAMESPACE)
-            if not leases.ready.is_set():
-                return None
-            lease = leases.get(names.CLUSTER_NAMESPACE, name)
-        else:
-            self._attend(name, cluster)
-        news = membership.heard(self._news.get(name), cluster, lease, hub.now)
-        self._news[name] = news
+        is_leaving = cluster.meta.is_going
         space = names.execution_namespace(name)
         return SeenCluster(
             cluster=cluster,
-            space=hub.plane.find(Ref("v1", "Namespace", "", space)),
+            space=self._hub.plane.find(Ref("v1", "Namespace", "", space)),
             news=news,
             is_needed=is_leaving and self._is_needed(name),
             trouble=self._troubles.get(name, ""),
             works=tuple(self._works(name)) if is_leaving and cluster.spec.is_pulled else (),
         )
 
+    def _attend(self, cluster: Member) -> None:
+        """Have the way to a cluster that it names by now, or its Lease; and note what is new."""
+        name, lease = cluster.name, None
+        if cluster.problem is not None:
+            return
+        if cluster.spec.is_pulled:
+            self._part(name)
+            leases = self._following("coordination.k8s.io/v1", "Lease", names.CLUSTER_NAMESPACE)
+            if not leases.ready.is_set():
+                return
+            lease = leases.get(names.CLUSTER_NAMESPACE, name)
+        else:
+            self._reach(name, cluster)
+        now = self._hub.now
+        self._news[name] = membership.heard(self._news.get(name), cluster, lease, now)
+        self.loop.wake(name)
+
     def _works(self, name: str) -> list[Work]:
         return self._hub.works.by(_cluster, name)
 
-    def _attend(self, name: str, cluster: Member) -> None:
+    def _reach(self, name: str, cluster: Member) -> None:
         """Have the way to a cluster that its Cluster and Secret name by now; or know why not."""
         secret, ref = None, cluster.spec.secret
         if ref is not None:
@@ -119,7 +122,7 @@ class Membership:
         await mirror.ready.wait()
         collection = mirror.collection
         for cluster in self._hub.members.by(_beside, (collection.kind, collection.within)):
-            self.loop.wake(cluster.name)
+            self._attend(cluster)
 
     def _is_needed(self, name: str) -> bool:
         """Whether something in a cluster that leaves is on its way elsewhere, or may get on it."""
@@ -133,9 +136,12 @@ class Membership:
         if known is None:
             return
         self._leaving.discard(known.name)
-        if after is not None and after.meta.is_going:
+        if after is None:
+            self._forget(known.name)
+            return
+        if after.meta.is_going:
             self._leaving.add(known.name)
-        self.loop.wake(known.name)
+        self._attend(after)
 
     def _namespace_changed(self, before: Wire | None, after: Wire | None) -> None:
         name = names.cluster_of((after or before or {})["metadata"]["name"])
@@ -163,10 +169,12 @@ class Membership:
         wire = after or before or {}
         ref = Ref.of(wire)
         if ref.kind == "Lease":
-            self.loop.wake(ref.name)
-            return
-        for cluster in self._hub.members.by(_secret, ref):
-            self.loop.wake(cluster.name)
+            cluster = self._hub.member(ref.name)
+            found = [cluster] if cluster is not None and cluster.spec.is_pulled else []
+        else:
+            found = self._hub.members.by(_secret, ref)
+        for each in found:
+            self._attend(each)
 
 
 def _cluster(work: Work) -> tuple[str]:
