@@ -31,12 +31,11 @@ from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.creating import create
 from atoll.apiserver.verbs.deleting import delete, delete_collection
 from atoll.apiserver.verbs.evicting import evict
-from atoll.apiserver.verbs.finalizing import finalize
 from atoll.apiserver.verbs.patching import patch
 from atoll.apiserver.verbs.reading import get_as_asked, list_records
 from atoll.apiserver.verbs.scaling import get_scale, patch_scale, update_scale
 from atoll.apiserver.verbs.tokens import request_token
-from atoll.apiserver.verbs.updating import update
+from atoll.apiserver.verbs.updating import finalize, update
 from atoll.apiserver.verbs.watching import watch
 from atoll.apiserver.verbs.writing import Written
 from atoll.exchange import Request, Response

@@ -25,7 +25,6 @@ from atoll.apiserver.responding import (
     status_response,
     with_headers,
 )
-from atoll.apiserver.rights import authorize_as, seen_by
 from atoll.apiserver.routing import DocumentRoute, ResourceRoute, Route, beyond_subresource, route
 from atoll.apiserver.status import (
     ApiError,
@@ -41,7 +40,9 @@ from atoll.apiserver.verbs.answering import admit_way
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.wanting import (
     attributes_of,
+    authorize_as,
     document_attributes,
+    seen_by,
     verb_of,
     wanted_by,
     watching_query,

@@ -1,11 +1,17 @@
-"""What a request wants to do, in the words of authorization: a verb, and to what.
+"""What a request wants to do, in the words of authorization: a verb, and to what; and who may.
 
-The method and the route come in, attributes go out. Whether that is served, or allowed, is not
-known here.
+The method and the route come in, attributes go out. Some resources are read by whoever may read
+another: an explanation tells of a binding, so it is read by whoever may read that binding, and what
+it tells of others is only for those who may read these.
 """
 
-from atoll.apiserver.authorization import Attributes
+from dataclasses import replace
+from functools import partial
+
+from atoll.apiserver.authentication import Identity
+from atoll.apiserver.authorization import Attributes, Authorize, may
 from atoll.apiserver.options import Query, flag, parse_query
+from atoll.apiserver.resource import Object, Reading, Resource
 from atoll.apiserver.routing import DocumentRoute, ResourceRoute, Route
 from atoll.exchange import Request
 
@@ -49,3 +55,32 @@ def wanted_by(request: Request, target: Route) -> Attributes:
         return document_attributes(request.method, target)
     watching = flag(parse_query(request.query), "watch")
     return attributes_of(verb_of(request.method, target, watching=watching), target)
+
+
+_READS = frozenset(["get", "list", "watch"])
+
+
+def authorize_as(
+    reading: Reading | None, authorize: Authorize, identity: Identity, wanted: Attributes
+) -> None:
+    """ApiError 403 unless this identity may do this; `reading` says as what it is read."""
+    if reading is None:
+        authorize(identity, wanted)
+    elif wanted.verb in _READS:
+        authorize(identity, wanted._replace(group=reading.group, plural=reading.plural))
+    else:
+        authorize(identity, wanted)
+        authorize(identity, Attributes("list", reading.group, reading.plural))
+
+
+def seen_by(
+    resource: Resource, reading: Reading, authorize: Authorize, identity: Identity, verb: str
+) -> Resource:
+    """The resource as this identity is shown it."""
+    if verb not in _READS:
+        return resource
+
+    def from_stored(stored: Object) -> Object:
+        return reading.shown(resource.from_stored(stored), partial(may, authorize, identity))
+
+    return replace(resource, from_stored=from_stored, shared=False)

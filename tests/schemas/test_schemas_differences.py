@@ -7,8 +7,7 @@ from schemas_cases import JSON, YAML
 from schemas_gadgets import CRD
 from test_schemas_recorded import builtin
 
-from atoll.apiserver.bodies.conforming import COMPLAINTS_MAX
-from atoll.apiserver.bodies.decoding import decode_body, decode_options
+from atoll.apiserver.bodies.decoding import COMPLAINTS_MAX, decode_body, decode_options
 from atoll.apiserver.bodies.json_text import DEPTH_MAX
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.status import ApiError

@@ -7,8 +7,7 @@ and the duplicate fields strict reading complains of. What a patch does is not k
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.apiserver.bodies.conforming import conform
-from atoll.apiserver.bodies.decoding import Validation, kind_fault, read_yaml_or_json
+from atoll.apiserver.bodies.decoding import Validation, conform, kind_fault, read_yaml_or_json
 from atoll.apiserver.bodies.encoding import encode_json
 from atoll.apiserver.bodies.json_text import (
     may_have_floats,

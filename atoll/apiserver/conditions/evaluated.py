@@ -1,21 +1,18 @@
-"""Expressions about one write, evaluated: what their names stand for, and the steps they share."""
+"""Expressions of policies and webhooks about one write: compiled, and evaluated in shared steps."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import AUTHENTICATED, MASTERS, Identity
 from atoll.apiserver.authorization import Attributes, Authorize
 from atoll.apiserver.cel.compiling import Program
-from atoll.apiserver.cel.faults import Failed, OverBudget
-from atoll.apiserver.cel.library.authority import (
-    Authorizer,
-    Decision,
-    Question,
-    ResourceCheck,
-)
+from atoll.apiserver.cel.faults import Failed, NotAnExpression, NotRunnable, OverBudget
+from atoll.apiserver.cel.library.authority import Authorizer, Decision, Question, ResourceCheck
 from atoll.apiserver.cel.library.times import read_timestamp
 from atoll.apiserver.cel.values import Selectable
+from atoll.apiserver.conditions.declared import Scope
 from atoll.apiserver.status import ApiError
 from atoll.wire import Object
 
@@ -130,3 +127,45 @@ def authorizer_of(admission: Admission, authorize: Authorize) -> Authorizer:
         return Decision(True, "" if MASTERS in identity.groups else "RBAC: allowed")
 
     return Authorizer(decide)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expression:
+    """An expression with its program; without one, `fault` says why."""
+
+    text: str
+    program: Program | None
+    fault: str = ""
+
+
+def expression(written: str, scope: Scope) -> Expression:
+    """An expression, compiled if it can be."""
+    try:
+        return Expression(written.strip(), scope.compiled(written))
+    except NotAnExpression as fault:
+        return Expression(written.strip(), None, f"compilation error: compilation failed: {fault}")
+    except NotRunnable as fault:
+        why = f"compilation error: program instantiation failed: {fault}"
+        return Expression(written.strip(), None, why)
+
+
+def applies(conditions: tuple[Expression, ...], asked: Asked) -> bool:
+    """Whether all conditions hold; one that does not settles it, whatever others come to."""
+    faults: list[str] = []
+    for condition in conditions:
+        try:
+            if value_of(condition, asked) is False:
+                return False
+        except Unanswered as fault:
+            faults.append(str(fault))
+    if faults:
+        raise Unanswered(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+    return True
+
+
+def value_of(expression: Expression, asked: Asked) -> object:
+    """The value of an expression; Unanswered if it has none, or is none."""
+    if expression.program is None:
+        raise Unanswered(expression.fault)
+    value: object = asked.answer(expression.program, expression.text)
+    return value

@@ -134,6 +134,11 @@ def required(field: str, detail: str = "") -> FieldError:
     return FieldError("FieldValueRequired", field, None, detail)
 
 
+def wanting(field: str, value: Any, detail: str) -> FieldError:
+    """What has to be there, and in another way than it is."""
+    return invalid(field, value, detail) if value else required(field, detail)
+
+
 def forbidden(field: str, detail: str) -> FieldError:
     return FieldError("FieldValueForbidden", field, None, detail)
 

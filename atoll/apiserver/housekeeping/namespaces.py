@@ -16,7 +16,7 @@ from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.status import forbidden, not_found
 from atoll.apiserver.verbs.call import Api
-from atoll.apiserver.verbs.finalizing import held_by
+from atoll.apiserver.verbs.updating import held_by
 from atoll.apiserver.verbs.writing import Leave, Verdict, write
 from atoll.store.record import Event
 from atoll.store.store import Store

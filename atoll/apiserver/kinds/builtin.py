@@ -23,9 +23,7 @@ from atoll.apiserver.kinds import (
     quotas,
     rbac,
     scheduling,
-    secrets,
     services,
-    slices,
     storage,
     workloads,
 )
@@ -80,7 +78,7 @@ _CORE = {
         pods.REPLICATION_CONTROLLER, workload_columns.REPLICATION_CONTROLLER
     ),
     "ResourceQuota": Kind(quotas.RESOURCE_QUOTA, core_columns.RESOURCE_QUOTA),
-    "Secret": Kind(secrets.SECRET, core_columns.SECRET),
+    "Secret": Kind(core.SECRET, core_columns.SECRET),
     "Service": Kind(services.SERVICE, core_columns.SERVICE),
     "ServiceAccount": Kind(core.SERVICE_ACCOUNT, core_columns.PLAIN),
 }
@@ -169,7 +167,7 @@ KINDS: Mapping[str, Mapping[str, Kind]] = {
         ),
     },
     "discovery.k8s.io": {
-        "EndpointSlice": Kind(slices.ENDPOINT_SLICE, network_columns.ENDPOINT_SLICE)
+        "EndpointSlice": Kind(services.ENDPOINT_SLICE, network_columns.ENDPOINT_SLICE)
     },
     "scheduling.k8s.io": {
         "PriorityClass": Kind(scheduling.PRIORITY_CLASS, workload_columns.PRIORITY_CLASS)

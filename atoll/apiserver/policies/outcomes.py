@@ -7,8 +7,7 @@ from typing import Any
 from atoll.apiserver.applying.merging import merge
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.cel.values import Instance
-from atoll.apiserver.conditions.evaluated import Asked, Unanswered
-from atoll.apiserver.conditions.expressions import Expression, applies, value_of
+from atoll.apiserver.conditions.evaluated import Asked, Expression, Unanswered, applies, value_of
 from atoll.apiserver.policies.policy import Policy, Validation
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.reviews import Seen

@@ -12,7 +12,7 @@ from atoll.apiserver.admission import Admission
 from atoll.apiserver.cel.compiling import Program
 from atoll.apiserver.cel.kinds import DYN
 from atoll.apiserver.conditions.declared import Scope
-from atoll.apiserver.conditions.expressions import Expression, expression
+from atoll.apiserver.conditions.evaluated import Expression, expression
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import Object, given, items, part, parts, text
 from atoll.apiserver.objects.metadata import metadata

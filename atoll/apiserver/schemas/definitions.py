@@ -24,30 +24,15 @@ _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "i
 _APPROVED = "api-approved.kubernetes.io"
 _WARNING_MAX = 256
 # What may stand at the root of a schema whose status is written apart; anything else would be lost
-# when the schema of the status is cut out. Go's names, as in the message, and JSON's.
-_AT_ROOT = {
-    "Description": "description",
-    "Type": "type",
-    "Format": "format",
-    "Title": "title",
-    "Maximum": "maximum",
-    "ExclusiveMaximum": "exclusiveMaximum",
-    "Minimum": "minimum",
-    "ExclusiveMinimum": "exclusiveMinimum",
-    "MaxLength": "maxLength",
-    "MinLength": "minLength",
-    "Pattern": "pattern",
-    "MaxItems": "maxItems",
-    "MinItems": "minItems",
-    "UniqueItems": "uniqueItems",
-    "MultipleOf": "multipleOf",
-    "Required": "required",
-    "Items": "items",
-    "Properties": "properties",
-    "ExternalDocs": "externalDocs",
-    "Example": "example",
-    "XPreserveUnknownFields": "x-kubernetes-preserve-unknown-fields",
-    "XValidations": "x-kubernetes-validations",
+# when the schema of the status is cut out. In Go's names, as in the message.
+_AT_ROOT = (
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength"
+    " MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties"
+    " ExternalDocs Example XPreserveUnknownFields XValidations"
+)
+_KEYS_AT_ROOT = {
+    *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations"),
+    *(name[0].lower() + name[1:] for name in _AT_ROOT.split()),
 }
 _SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
@@ -301,9 +286,9 @@ def _root(schema: Object, path: str) -> Iterator[FieldError]:
         )
         yield fields.invalid(f"{path}.type", schema["type"], sentence)
         return
-    if any(value and key not in _AT_ROOT.values() for key, value in schema.items()):
+    if any(value and key not in _KEYS_AT_ROOT for key, value in schema.items()):
         sentence = (
-            f"only [{' '.join(_AT_ROOT)}] fields are allowed at the root of the schema"
+            f"only [{_AT_ROOT}] fields are allowed at the root of the schema"
             " if the status subresource is enabled"
         )
         yield fields.invalid(path, schema, sentence)

@@ -115,6 +115,27 @@ def _search(pattern: str) -> Callable[[str], bool] | None:
     return lambda text: remembered(text) if len(text) <= 64 else matches(text)
 
 
+# What RE2 complains about in C++, in Go's words.
+_IN_GO = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+}
+
+
+def compiled_pattern(text: str) -> Any:
+    """A compiled regular expression; ValueError, in Go's words, if it is none."""
+    try:
+        return re2.compile(text, quiet_options())
+    except re2.error as error:
+        why = error.args[0]
+        said = why.decode() if isinstance(why, bytes) else str(why)
+        code, _, where = said.partition(": ")
+        raise ValueError(f"error parsing regexp: {_IN_GO.get(code, code)}: `{where}`") from None
+
+
 def quiet_options() -> Any:
     """RE2 as Go's regexp behaves, and without complaints on standard error."""
     options = re2.Options()

@@ -23,12 +23,7 @@ _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 _MAP_TYPES, _LIST_TYPES = ("atomic", "granular"), ("atomic", "set", "map")
 _META = frozenset(["apiVersion", "kind", "metadata"])
-_REASONS = (
-    "FieldValueDuplicate",
-    "FieldValueForbidden",
-    "FieldValueInvalid",
-    "FieldValueRequired",
-)
+_REASONS = tuple(f"FieldValue{how}" for how in ("Duplicate", "Forbidden", "Invalid", "Required"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +107,8 @@ def _inside_metadata(place: _Place, key: str, *, is_root: bool) -> _Place:
 
 def _must_be(kind: str, schema: Json, path: str, extension: str) -> Iterator[FieldError]:
     found = schema.get("type", "")
-    sentence = f"must be {kind} if {extension} is specified"
-    if not found:
-        yield fields.required(f"{path}.type", sentence)
-    elif found != kind:
-        yield fields.invalid(f"{path}.type", found, sentence)
+    if found != kind:
+        yield fields.wanting(f"{path}.type", found, f"must be {kind} if {extension} is specified")
 
 
 def _list_and_map_types(schema: Json, path: str) -> Iterator[FieldError]:
@@ -153,18 +145,11 @@ def _set_items(schema: Json, path: str) -> Iterator[FieldError]:
 
 
 def _map_keys(schema: Json, path: str) -> Iterator[FieldError]:
-    list_type, keys = (
-        schema.get("x-kubernetes-list-type"),
-        schema.get("x-kubernetes-list-map-keys") or [],
-    )
+    list_type = schema.get("x-kubernetes-list-type")
+    keys = schema.get("x-kubernetes-list-map-keys") or []
     if keys and list_type != "map":
         sentence = "must be map if x-kubernetes-list-map-keys is non-empty"
-        where = f"{path}.x-kubernetes-list-type"
-        yield (
-            fields.invalid(where, list_type, sentence)
-            if list_type
-            else fields.required(where, sentence)
-        )
+        yield fields.wanting(f"{path}.x-kubernetes-list-type", list_type, sentence)
     if list_type != "map":
         return
     if not keys:

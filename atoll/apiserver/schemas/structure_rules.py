@@ -8,11 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-import re2
-
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
-from atoll.apiserver.schemas.rules import quiet_options
+from atoll.apiserver.schemas.rules import compiled_pattern
 
 Json = dict[str, Any]
 Level = Literal["root", "item", "field"]
@@ -82,11 +80,7 @@ def _type(schema: Json, level: Level, path: str) -> Iterator[FieldError]:
     )
     if embedded and kind != "object":
         sentence = "must be object if x-kubernetes-embedded-resource is true"
-        yield (
-            fields.invalid(f"{path}.type", kind, sentence)
-            if kind
-            else fields.required(f"{path}.type", sentence)
-        )
+        yield fields.wanting(f"{path}.type", kind, sentence)
     elif not kind and not free:
         yield fields.required(f"{path}.type", _MISSING_TYPE[level])
     if embedded and schema.get("additionalProperties") is not None:
@@ -144,31 +138,11 @@ def _alternatives(
     if "not" in schema:
         yield from _nested(schema["not"], f"{path}.not")
     pattern = schema.get("pattern")
-    reason = pattern_fault(pattern) if pattern else None
-    if reason is not None:
-        sentence = f"must be a valid regular expression, but isn't: {reason}"
-        yield fields.invalid(f"{path}.pattern", pattern, sentence)
-
-
-_GO_REGEXP_FAULTS = {
-    "missing )": "missing closing )",
-    "missing ]": "missing closing ]",
-    "invalid perl operator": "invalid or unsupported Perl syntax",
-    "no argument for repetition operator": "missing argument to repetition operator",
-    "bad repetition operator": "invalid nested repetition operator",
-}
-
-
-def pattern_fault(pattern: str) -> str | None:
-    """Why a pattern is no regular expression, if it is none."""
     try:
-        re2.compile(pattern, quiet_options())
-    except re2.error as failure:
-        reason = failure.args[0]
-        text = reason.decode() if isinstance(reason, bytes) else str(reason)
-        what, _, where = text.partition(": ")
-        return f"error parsing regexp: {_GO_REGEXP_FAULTS.get(what, what)}: `{where}`"
-    return None
+        _ = compiled_pattern(pattern) if pattern else None
+    except ValueError as fault:
+        sentence = f"must be a valid regular expression, but isn't: {fault}"
+        yield fields.invalid(f"{path}.pattern", pattern, sentence)
 
 
 def _nested(schema: Json, path: str, *, skip_any: bool = False) -> Iterator[FieldError]:

@@ -1,7 +1,9 @@
-"""PUT: another version of an object in place of the one there is."""
+"""PUT: another version of an object in place of the one there is, or whoever holds a namespace."""
 
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.objects.metadata import metadata
+from atoll.apiserver.objects.ending import is_over
+from atoll.apiserver.objects.metadata import holder_errors, metadata
+from atoll.apiserver.objects.paths import at
 from atoll.apiserver.options import parse_revision, write_options
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import MODIFIED, bad_request, conflict, invalid, not_found
@@ -9,7 +11,16 @@ from atoll.apiserver.verbs.beginning import check_namespace
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.forming import Form, formed_new, formed_update
 from atoll.apiserver.verbs.intake import read_object
-from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
+from atoll.apiserver.verbs.writing import (
+    Drop,
+    Leave,
+    Save,
+    Verdict,
+    Written,
+    same,
+    write,
+    write_admitted,
+)
 from atoll.wire import Object
 
 
@@ -68,3 +79,31 @@ def check_uid(resource: Resource, proposed: Object, old: Object) -> None:
     if given and given != there:
         why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {there}"
         raise conflict(resource.plural, resource.group, metadata(old)["name"], why)
+
+
+async def finalize(api: Api, call: Call) -> Written:
+    """Take the namespace's holders (spec.finalizers) from the request's body."""
+    options = write_options(call.query, "UpdateOptions")
+    proposed = read_object(call, options.field_validation)
+    holders = at(proposed, ("spec", "finalizers")) or []
+    if errors := [*holder_errors(holders, "spec.finalizers")]:
+        raise invalid(call.resource.kind, call.resource.group, call.name, errors)
+
+    def decide(old: Object | None) -> Verdict:
+        if old is None:
+            raise not_found(call.resource.plural, call.resource.group, call.name)
+        check_current(call.resource, proposed, old)
+        return held_by(call, old, holders)
+
+    return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
+
+
+def held_by(call: Call, old: Object, holders: list[str]) -> Verdict:
+    """The namespace with just these holders; gone, if it was waiting for the last of them."""
+    spec = {key: value for key, value in (old.get("spec") or {}).items() if key != "finalizers"}
+    if holders:
+        spec["finalizers"] = holders
+    obj = {**old, "spec": spec}
+    if is_over(obj, call.resource):
+        return Drop(obj)
+    return Leave(old) if same(obj, old) else Save(obj)

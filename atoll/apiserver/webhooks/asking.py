@@ -178,8 +178,13 @@ class Webhooks:
     def _applies(self, webhook: Webhook, seen: Seen) -> bool:
         """Whether the conditions hold under which a webhook wants to be asked."""
         # Conditions are there, so the language was loaded when they were compiled.
-        from atoll.apiserver.conditions.evaluated import Asked, Unanswered, authorizer_of, names_of
-        from atoll.apiserver.conditions.expressions import applies
+        from atoll.apiserver.conditions.evaluated import (
+            Asked,
+            Unanswered,
+            applies,
+            authorizer_of,
+            names_of,
+        )
 
         admission, request = seen.admission, request_of(seen, "", "v1")["request"]
         authorizer = authorizer_of(admission, self._authorize)

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.bodies.conforming import conform
+from atoll.apiserver.bodies.decoding import conform
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.paths import at, put
 from atoll.apiserver.patching.json_patch import apply_json_patch

@@ -17,7 +17,7 @@ from atoll.apiserver.webhooks.configured import GROUP
 from atoll.model.selector import Selector
 
 if TYPE_CHECKING:
-    from atoll.apiserver.conditions.expressions import Expression
+    from atoll.apiserver.conditions.evaluated import Expression
 
 
 MUTATING = f"mutatingwebhookconfigurations.{GROUP}"
@@ -141,7 +141,7 @@ def _conditions(wires: Sequence[Object]) -> "tuple[Expression, ...]":
         return ()
     # The language is loaded when somebody first speaks it.
     from atoll.apiserver.conditions.declared import Scope
-    from atoll.apiserver.conditions.expressions import expression
+    from atoll.apiserver.conditions.evaluated import expression
 
     return tuple(expression(text(wire, "expression"), Scope()) for wire in wires)
 

@@ -9,22 +9,13 @@ from atoll.apiserver.cel.library.times import duration_text, timestamp_text
 from atoll.apiserver.cel.values import Duration, Frame, Timestamp, TypeValue, type_name
 
 _PRECISION_MAX = 100
-_ESCAPES = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-}
+_PLAIN, _LETTERS = '\a\b\f\n\r\t\v\\"', 'abfnrtv\\"'
+_ESCAPED = {ord(plain): f"\\{letter}" for plain, letter in zip(_PLAIN, _LETTERS, strict=True)}
 
 
 def quoted(text: str) -> str:
     """A text in quotation marks, with what cannot be seen escaped."""
-    return '"' + "".join(_ESCAPES.get(character, character) for character in text) + '"'
+    return f'"{text.translate(_ESCAPED)}"'
 
 
 def formatted(frame: Frame, text: str, items: list[Any]) -> str:
@@ -142,24 +133,8 @@ def _decimal(_: Frame, item: Any, _precision: int) -> str:
     return str(int(item))
 
 
-def _fixed(_: Frame, item: Any, precision: int) -> str:
-    return _float_text(item, f".{precision}f")
-
-
-def _scientific(_: Frame, item: Any, precision: int) -> str:
-    return _float_text(item, f".{precision}e")
-
-
 def _float_text(item: float, form: str) -> str:
     return format(item, form) if math.isfinite(item) else _plain_float(float(item))
-
-
-def _binary(_: Frame, item: Any, _precision: int) -> str:
-    return format(int(item), "b")
-
-
-def _octal(_: Frame, item: Any, _precision: int) -> str:
-    return format(int(item), "o")
 
 
 def _hexadecimal(*, upper: bool) -> Callable[[Frame, Any, int], str]:
@@ -178,14 +153,18 @@ def _hexadecimal(*, upper: bool) -> Callable[[Frame, Any, int], str]:
 _CLAUSES: dict[str, Callable[[Frame, Any, int], str]] = {
     "s": _string,
     "d": _decimal,
-    "f": _fixed,
-    "e": _scientific,
-    "b": _binary,
-    "o": _octal,
+    "f": lambda _, item, precision: _float_text(item, f".{precision}f"),
+    "e": lambda _, item, precision: _float_text(item, f".{precision}e"),
+    "b": lambda _, item, _precision: format(int(item), "b"),
+    "o": lambda _, item, _precision: format(int(item), "o"),
     "x": _hexadecimal(upper=False),
     "X": _hexadecimal(upper=True),
 }
 _WHOLE, _NUMBERS = ("int", "uint"), ("int", "uint", "double")
+_IN_HEX = (
+    "only integers, byte buffers, and strings can be formatted as hex",
+    (*_WHOLE, "string", "bytes"),
+)
 # By clause: what is said of values it cannot show, and the types it can; none means all.
 _TAKEN: dict[str, tuple[str, tuple[str, ...]]] = {
     "s": ("", ()),
@@ -194,12 +173,6 @@ _TAKEN: dict[str, tuple[str, tuple[str, ...]]] = {
     "e": ("scientific clause can only be used on doubles", _NUMBERS),
     "b": ("only integers and bools can be formatted as binary", (*_WHOLE, "bool")),
     "o": ("octal clause can only be used on integers", _WHOLE),
-    "x": (
-        "only integers, byte buffers, and strings can be formatted as hex",
-        (*_WHOLE, "string", "bytes"),
-    ),
-    "X": (
-        "only integers, byte buffers, and strings can be formatted as hex",
-        (*_WHOLE, "string", "bytes"),
-    ),
+    "x": _IN_HEX,
+    "X": _IN_HEX,
 }

@@ -125,10 +125,6 @@ def _distinct(frame: Frame, items: list[Any]) -> list[Any]:
     return found
 
 
-def _sort(frame: Frame, items: list[Any]) -> list[Any]:
-    return sorted_by(frame, items, items)
-
-
 def sorted_by(frame: Frame, items: list[Any], keys: list[Any]) -> list[Any]:
     """The items in the order of their keys."""
     if len({type_name(key) for key in keys}) > 1:
@@ -142,10 +138,6 @@ def sorted_by(frame: Frame, items: list[Any], keys: list[Any]) -> list[Any]:
 
 def _has_all(frame: Frame, items: list[Any], others: list[Any]) -> bool:
     return all(contains(frame, items, other) for other in others)
-
-
-def _has_any(frame: Frame, items: list[Any], others: list[Any]) -> bool:
-    return any(contains(frame, items, other) for other in others)
 
 
 def _value(_: Frame, optional: Optional) -> Any:
@@ -166,21 +158,15 @@ def _unwrapped(frame: Frame, items: list[Any]) -> list[Any]:
     return [item.value for item in items if isinstance(item, Optional) and item.is_there]
 
 
-def _first(_: Frame, items: list[Any]) -> Optional:
-    return Optional(True, items[0]) if items else NOTHING
-
-
-def _last(_: Frame, items: list[Any]) -> Optional:
-    return Optional(True, items[-1]) if items else NOTHING
-
-
 def _typed() -> dict[str, Any]:
     table: dict[str, Any] = {}
     for kind in _COMPARABLE:
         table[f"list({kind}).isSorted() -> bool"] = _is_sorted
         table[f"list({kind}).max() -> {kind}"] = _extreme("max", largest=True)
         table[f"list({kind}).min() -> {kind}"] = _extreme("min", largest=False)
-        table[f"list({kind}).sort() -> list({kind})"] = _sort
+        table[f"list({kind}).sort() -> list({kind})"] = lambda frame, items: sorted_by(
+            frame, items, items
+        )
     zeros: dict[str, Any] = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": Duration(0)}
     for kind, zero in zeros.items():
         table[f"list({kind}).sum() -> {kind}"] = _sum(zero)
@@ -197,10 +183,12 @@ TABLE: Table = {
     "lists.range(int) -> list(int)": _range,
     "list(A).reverse() -> list(A)": _reverse,
     "list(A).distinct() -> list(A)": _distinct,
-    "list(A).first() -> optional(A)": _first,
-    "list(A).last() -> optional(A)": _last,
+    "list(A).first() -> optional(A)": lambda _, a: Optional(True, a[0]) if a else NOTHING,
+    "list(A).last() -> optional(A)": lambda _, a: Optional(True, a[-1]) if a else NOTHING,
     "sets.contains(list(A), list(A)) -> bool": _has_all,
-    "sets.intersects(list(A), list(A)) -> bool": _has_any,
+    "sets.intersects(list(A), list(A)) -> bool": lambda frame, a, b: any(
+        contains(frame, a, other) for other in b
+    ),
     "sets.equivalent(list(A), list(A)) -> bool": lambda frame, a, b: (
         _has_all(frame, a, b) and _has_all(frame, b, a)
     ),

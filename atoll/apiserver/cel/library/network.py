@@ -78,10 +78,6 @@ def _path(_: Frame, url: Url) -> str:
     return quote(unquote(url.path), safe=_SAFE_IN_PATH) if "%" not in url.path else url.path
 
 
-def _query(_: Frame, url: Url) -> dict[str, list[str]]:
-    return parse_qs(url.query, keep_blank_values=True)
-
-
 def _read_ip(text: str) -> Ip:
     if "%" in text:
         raise Failed(f'IP address "{text}" with zone value is not allowed')
@@ -126,10 +122,6 @@ def _holds_cidr(_: Frame, network: Network, other: Network) -> bool:
     return inside and other.network.prefixlen >= network.network.prefixlen
 
 
-def _masked(_: Frame, network: Network) -> Network:
-    return ipaddress.ip_interface(str(network.network))
-
-
 def _is_global(_: Frame, ip: Ip) -> bool:
     special = ip.is_unspecified or ip.is_loopback or ip.is_multicast or ip.is_link_local
     return not special and ip != IPv4Address("255.255.255.255")
@@ -141,10 +133,6 @@ def _link_local_multicast(_: Frame, ip: Ip) -> bool:
     return ip.packed[0] == 0xFF and ip.packed[1] & 0x0F == 2
 
 
-def _is_canonical(_: Frame, text: str) -> bool:
-    return str(_read_ip(text)) == text
-
-
 TABLE: Table = {
     "url(string) -> URL": _url,
     "isURL(string) -> bool": _is_url,
@@ -153,10 +141,12 @@ TABLE: Table = {
     "URL.getHostname() -> string": _hostname,
     "URL.getPort() -> string": _port,
     "URL.getEscapedPath() -> string": _path,
-    "URL.getQuery() -> map(string, list(string))": _query,
+    "URL.getQuery() -> map(string, list(string))": lambda _, url: parse_qs(
+        url.query, keep_blank_values=True
+    ),
     "isIP(string) -> bool": lambda _, text: can(_read_ip, text),
     "ip(string) -> IP": lambda _, text: _read_ip(text),
-    "ip.isCanonical(string) -> bool": _is_canonical,
+    "ip.isCanonical(string) -> bool": lambda _, text: str(_read_ip(text)) == text,
     "string(IP) -> string": lambda _, ip: str(ip),
     "IP.family() -> int": lambda _, ip: ip.version,
     "IP.isUnspecified() -> bool": lambda _, ip: ip.is_unspecified,
@@ -176,6 +166,6 @@ TABLE: Table = {
         frame, network, _read_cidr(text)
     ),
     "CIDR.ip() -> IP": lambda _, network: network.ip,
-    "CIDR.masked() -> CIDR": _masked,
+    "CIDR.masked() -> CIDR": lambda _, network: ipaddress.ip_interface(str(network.network)),
     "CIDR.prefixLength() -> int": lambda _, network: network.network.prefixlen,
 }

@@ -1,6 +1,7 @@
 """Operators, and conversions between types."""
 
 import math
+from itertools import permutations
 from typing import Any
 
 from atoll.apiserver.cel.declaring import Table
@@ -35,6 +36,7 @@ from atoll.apiserver.cel.values import (
 from atoll.apiserver.fields.error import shown_number
 
 _NANOS = 1_000_000_000
+_COMPARABLE = ("bool", "int", "uint", "double", "string", "bytes", "timestamp", "duration")
 
 
 def _quotient(one: int, other: int) -> int:
@@ -138,10 +140,6 @@ def _unsigned(_: Frame, number: float) -> UInt:
     return UInt(int(number))
 
 
-def _read_int(_: Frame, text: str) -> int:
-    return int_or_fail(_digits(text, "int"))
-
-
 def _digits(text: str, kind: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") and kind == "int" else text
     number = int(text) if digits.isascii() and digits.isdigit() and len(digits) < 64 else None
@@ -180,25 +178,15 @@ def _length(frame: Frame, value: Any) -> int:
     return len(value)
 
 
-def _ordered(types: tuple[str, ...]) -> dict[str, Any]:
+def _ordered() -> dict[str, Any]:
+    """What comes before what: of the same types, and of numbers of different ones."""
     table: dict[str, Any] = {}
-    for one in types:
-        table[f"_<_({one}, {one}) -> bool"] = lambda _, a, b: less(a, b)
-        table[f"_<=_({one}, {one}) -> bool"] = lambda _, a, b: not less(b, a)
-        table[f"_>_({one}, {one}) -> bool"] = lambda _, a, b: less(b, a)
-        table[f"_>=_({one}, {one}) -> bool"] = lambda _, a, b: not less(a, b)
-    return table
-
-
-def _ordered_across() -> dict[str, Any]:
-    table: dict[str, Any] = {}
-    for one in ("int", "uint", "double"):
-        for other in ("int", "uint", "double"):
-            if one != other:
-                table[f"_<_({one}, {other}) -> bool"] = lambda _, a, b: less(a, b)
-                table[f"_<=_({one}, {other}) -> bool"] = lambda _, a, b: not less(b, a)
-                table[f"_>_({one}, {other}) -> bool"] = lambda _, a, b: less(b, a)
-                table[f"_>=_({one}, {other}) -> bool"] = lambda _, a, b: not less(a, b)
+    across = permutations(("int", "uint", "double"), 2)
+    for one, other in (*((kind, kind) for kind in _COMPARABLE), *across):
+        table[f"_<_({one}, {other}) -> bool"] = lambda _, a, b: less(a, b)
+        table[f"_<=_({one}, {other}) -> bool"] = lambda _, a, b: not less(b, a)
+        table[f"_>_({one}, {other}) -> bool"] = lambda _, a, b: less(b, a)
+        table[f"_>=_({one}, {other}) -> bool"] = lambda _, a, b: not less(a, b)
     return table
 
 
@@ -241,10 +229,7 @@ TABLE: Table = {
     "_[_](optional(map(A, B)), A) -> optional(B)": _chained_item,
     "@in(A, list(A)) -> bool": lambda frame, a, b: contains(frame, b, a),
     "@in(A, map(A, B)) -> bool": lambda _, a, b: _has_key(b, key_of(a)),
-    **_ordered(
-        ("bool", "int", "uint", "double", "string", "bytes", "timestamp", "duration"),
-    ),
-    **_ordered_across(),
+    **_ordered(),
     "size(string) -> int": _length,
     "size(bytes) -> int": _length,
     "size(list(A)) -> int": _length,
@@ -260,7 +245,7 @@ TABLE: Table = {
     "int(int) -> int": lambda _, a: a,
     "int(uint) -> int": lambda _, a: int_or_fail(int(a)),
     "int(double) -> int": _whole,
-    "int(string) -> int": _read_int,
+    "int(string) -> int": lambda _, a: _digits(a, "int"),
     "int(timestamp) -> int": lambda _, a: a.nanos // _NANOS,
     "int(duration) -> int": lambda _, a: a.nanos,
     "uint(uint) -> uint": lambda _, a: a,

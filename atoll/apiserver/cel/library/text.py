@@ -4,33 +4,20 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import re2
-
 from atoll.apiserver.cel.declaring import Table
 from atoll.apiserver.cel.faults import Failed
 from atoll.apiserver.cel.library.formatting import formatted, quoted
 from atoll.apiserver.cel.values import Frame, type_name
-from atoll.apiserver.schemas.rules import quiet_options
-
-# What RE2 complains about in C++, in Go's words.
-_IN_GO = {
-    "missing )": "missing closing )",
-    "missing ]": "missing closing ]",
-    "no argument for repetition operator": "missing argument to repetition operator",
-    "bad repetition operator": "invalid nested repetition operator",
-}
+from atoll.apiserver.schemas.rules import compiled_pattern
 
 
 @lru_cache(maxsize=512)
 def pattern(text: str) -> Any:
     """A compiled regular expression; Failed if it is none."""
     try:
-        return re2.compile(text, quiet_options())
-    except re2.error as error:
-        why = error.args[0]
-        said = why.decode() if isinstance(why, bytes) else str(why)
-        code, _, where = said.partition(": ")
-        raise Failed(f"error parsing regexp: {_IN_GO.get(code, code)}: `{where}`") from None
+        return compiled_pattern(text)
+    except ValueError as fault:
+        raise Failed(str(fault)) from None
 
 
 def _pay_search(frame: Frame, text: str, expression: str) -> None:
@@ -137,10 +124,6 @@ def _shifted(text: str, first: str, by: int) -> str:
     return "".join(chr(ord(c) + by) if first <= c <= chr(ord(first) + 25) else c for c in text)
 
 
-def _contains(text: str, part: str) -> bool:
-    return part in text
-
-
 def _formatted(frame: Frame, text: str, items: list[Any]) -> str:
     frame.pay(len(text) // 10 + len(items))
     return formatted(frame, text, items)
@@ -156,7 +139,7 @@ _SPACE = " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2
 _SPACES = _SPACE + "\u200a\u2028\u2029\u202f\u205f\u3000"
 
 TABLE: Table = {
-    "string.contains(string) -> bool": _paid(_contains),
+    "string.contains(string) -> bool": _paid(lambda text, part: part in text),
     "string.startsWith(string) -> bool": _paid(str.startswith),
     "string.endsWith(string) -> bool": _paid(str.endswith),
     "string.matches(string) -> bool": _matches,
