@@ -122,16 +122,20 @@ def _named_by(headers: Headers) -> Identity | None:
     user = headers.get(REMOTE_USER, "").partition("\n")[0]
     if not user:
         return None
-    extra = {
-        unquote(name.removeprefix(REMOTE_EXTRA)): _values(headers[name])
-        for name in headers
-        if name.startswith(REMOTE_EXTRA)
-    }
     uid = headers.get(REMOTE_UID, "").partition("\n")[0]
-    groups = _values(headers.get(REMOTE_GROUP, ""))
-    return Identity(user, groups, uid, tuple(sorted(extra.items())))
+    return Identity(user, values_of(headers, REMOTE_GROUP), uid, extra_of(headers, REMOTE_EXTRA))
 
 
-def _values(text: str) -> tuple[str, ...]:
+def values_of(headers: Headers, name: str) -> tuple[str, ...]:
     """All values of a header; the reader of requests puts each on a line of its own."""
-    return tuple(value for value in text.split("\n") if value)
+    return tuple(value for value in headers.get(name, "").split("\n") if value)
+
+
+def extra_of(headers: Headers, prefix: str) -> Extra:
+    """What headers of this prefix tell of somebody beside the name and the groups."""
+    extra = {
+        unquote(name.removeprefix(prefix)): values_of(headers, name)
+        for name in headers
+        if name.startswith(prefix)
+    }
+    return tuple(sorted(extra.items()))

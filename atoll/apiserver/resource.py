@@ -20,32 +20,8 @@ Path = tuple[str, ...]
 Changed = Callable[[Object, Object, list[str]], list[FieldError]]
 
 
-def nothing(_: Object) -> None:
-    """The defaults of a kind that has none."""
-
-
-def no_errors(_: Object) -> Errors:
-    return []
-
-
-def no_update_errors(_new: Object, _old: Object) -> Errors:
-    return []
-
-
-def nothing_kept(_new: Object, _old: Object) -> None:
-    """An update of a kind that has nothing to take over from the old object."""
-
-
-def no_warnings(_: Object) -> list[str]:
-    return []
-
-
 def unconverted(stored: Object) -> Object:
     return stored
-
-
-def unmarked(obj: Object, _now: str) -> Object:
-    return obj
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +69,20 @@ class Strategy:
     name_errors: Callable[[str], Sequence[str]] = subdomain_faults
     selectable: Mapping[str, Path] = field(default_factory=dict)  # beyond metadata.name/namespace
     selectable_else: Mapping[str, Path] = field(default_factory=dict)  # where that has nothing
-    default: Callable[[Object], None] = nothing  # fills in what the user left out, in place
-    errors: Callable[[Object], Errors] = no_errors
-    status_errors: Callable[[Object], Errors] = no_errors  # where nothing else may differ
-    update_errors: Callable[[Object, Object], Errors] = no_update_errors  # (new, old)
+    default: Callable[[Object], None] = lambda _: None  # fills in what the user left out, in place
+    errors: Callable[[Object], Errors] = lambda _: ()
+    status_errors: Callable[[Object], Errors] = lambda _: ()  # where nothing else may differ
+    update_errors: Callable[[Object, Object], Errors] = lambda _new, _old: ()  # (new, old)
     # Asked of an update in place of `errors` and `status_errors`, where an update may leave wrong
     # what it does not touch: (new, old, warnings to add to).
     changed_errors: Changed | None = None
     changed_status_errors: Changed | None = None
-    warnings: Callable[[Object], list[str]] = no_warnings  # what its writer should be told
-    prepare_create: Callable[[Object], None] = nothing  # in place: what a user may not set at birth
-    prepare_update: Callable[[Object, Object], None] = nothing_kept  # (new, old), new in place
-    begin_delete: Callable[[Object, str], Object] = (
-        unmarked  # (object, now) -> it, as deletion starts
-    )
+    warnings: Callable[[Object], list[str]] = lambda _: []  # what its writer should be told
+    # In place: what a user may not set at birth; of an update, (new, old), new in place.
+    prepare_create: Callable[[Object], None] = lambda _: None
+    prepare_update: Callable[[Object, Object], None] = lambda _new, _old: None
+    # (object, now) -> it, as deletion starts
+    begin_delete: Callable[[Object, str], Object] = lambda obj, _now: obj
 
 
 @dataclass(frozen=True, slots=True)

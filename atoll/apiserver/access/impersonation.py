@@ -5,11 +5,15 @@ spoken for (the name, every group, the uid, every extra) must be allowed by the 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from urllib.parse import unquote
 
 from atoll.apiserver.access.accounts import account_groups, account_of
-from atoll.apiserver.authentication import ANONYMOUS, AUTHENTICATED, Identity
+from atoll.apiserver.authentication import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    Identity,
+    extra_of,
+    values_of,
+)
 from atoll.apiserver.authorization import Attributes, Authorize
 from atoll.apiserver.status import bad_request
 from atoll.exchange import Headers
@@ -21,16 +25,6 @@ _GROUP = "authentication.k8s.io"
 _UNAUTHENTICATED = ANONYMOUS.groups[0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Whom the headers name."""
-
-    user: str
-    groups: tuple[str, ...]
-    uid: str
-    extra: tuple[tuple[str, tuple[str, ...]], ...]
-
-
 def impersonated(headers: Headers, identity: Identity, authorize: Authorize) -> Identity:
     """As whom this request speaks; ApiError 403 if its sender may not."""
     for name in headers:
@@ -38,15 +32,17 @@ def impersonated(headers: Headers, identity: Identity, authorize: Authorize) -> 
             break
     else:
         return identity
-    wanted = _wanted(headers)
-    if not wanted.user:
+    user, groups = headers.get("impersonate-user", ""), values_of(headers, "impersonate-group")
+    uid, extra = headers.get("impersonate-uid", ""), extra_of(headers, _EXTRA)
+    wanted = Identity(user, groups, uid, extra)
+    if not user:
         raise bad_request(_nobody(wanted))
     for part in _parts(wanted):
         authorize(identity, part)
     return _identity(wanted)
 
 
-def _nobody(wanted: _Wanted) -> str:
+def _nobody(wanted: Identity) -> str:
     """What is said to whoever names groups and the like, but no user; in Go's own way."""
     groups = "{" + ", ".join(_quoted(wanted.groups)) + "}"
     pairs = ", ".join(
@@ -64,33 +60,14 @@ def _quoted(values: tuple[str, ...]) -> list[str]:
     return [f'"{value}"' for value in values]
 
 
-def _wanted(headers: Headers) -> _Wanted:
-    extra = {
-        unquote(name.removeprefix(_EXTRA)): _values(headers, name)
-        for name in headers
-        if name.startswith(_EXTRA)
-    }
-    return _Wanted(
-        user=headers.get("impersonate-user", ""),
-        groups=_values(headers, "impersonate-group"),
-        uid=headers.get("impersonate-uid", ""),
-        extra=tuple(sorted(extra.items())),
-    )
-
-
-def _values(headers: Headers, name: str) -> tuple[str, ...]:
-    """All values of a header; the reader of requests puts each on a line of its own."""
-    return tuple(value for value in headers.get(name, "").split("\n") if value)
-
-
-def _parts(wanted: _Wanted) -> Iterator[Attributes]:
+def _parts(wanted: Identity) -> Iterator[Attributes]:
     """What the sender must be allowed, one by one."""
-    account = account_of(wanted.user)
+    account = account_of(wanted.name)
     if account is not None:
         namespace, name = account
         yield Attributes("impersonate", "", "serviceaccounts", namespace, name)
     else:
-        yield Attributes("impersonate", "", "users", name=wanted.user)
+        yield Attributes("impersonate", "", "users", name=wanted.name)
     for group in wanted.groups:
         yield Attributes("impersonate", "", "groups", name=group)
     for key, values in wanted.extra:
@@ -100,12 +77,12 @@ def _parts(wanted: _Wanted) -> Iterator[Attributes]:
         yield Attributes("impersonate", _GROUP, "uids", name=wanted.uid)
 
 
-def _identity(wanted: _Wanted) -> Identity:
-    account = account_of(wanted.user)
+def _identity(wanted: Identity) -> Identity:
+    account = account_of(wanted.name)
     groups = wanted.groups
     if account is not None and not groups:
         groups = account_groups(account[0])
     if AUTHENTICATED not in groups and _UNAUTHENTICATED not in groups:
-        anonymous = wanted.user == ANONYMOUS.name
+        anonymous = wanted.name == ANONYMOUS.name
         groups = (*groups, _UNAUTHENTICATED if anonymous else AUTHENTICATED)
-    return Identity(wanted.user, groups, wanted.uid, wanted.extra)
+    return wanted._replace(groups=groups)

@@ -5,30 +5,18 @@ and one to see how the server is, which is impatient and takes little. A server 
 only those who ask it.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from atoll.apiserver.access.front_proxy import FrontProxy
 from atoll.apiserver.aggregation.remote import Remote
 from atoll.apiserver.objects.addresses import Address
 from atoll.client.endpoint import Endpoint
+from atoll.client.posting import Open, over_network
 from atoll.client.transport import Transport
-
-if TYPE_CHECKING:  # it loads all that speaks to other servers, and few have any behind them
-    from atoll.client.https import Patience
-
-Open = Callable[[Endpoint, "Patience"], Transport]
 
 PROBE_S = 5.0
 PROBE_BYTES_MAX = 8 * 1024 * 1024
 CONNECTIONS_MAX = 4096
-
-
-def over_network(endpoint: Endpoint, patience: "Patience") -> Transport:
-    from atoll.client.https import Https
-
-    return Https(endpoint, patience)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from atoll.apiserver.kinds.autoscaling import (
     cpu_metric,
 )
 from atoll.apiserver.kinds.reading import Object, at, fill, grown, part, parts, text
+from atoll.apiserver.kinds.rules import in_go
 from atoll.apiserver.resource import Strategy
 
 _V1, _V2 = "autoscaling/v1", "autoscaling/v2"
@@ -234,17 +235,11 @@ def _aim(source: Object, kind: str) -> None:
 
 
 # The one annotation that has the names inside Kubernetes' program.
-_BEHAVIOR_NAMES = {
-    "scaleUp": "ScaleUp",
-    "scaleDown": "ScaleDown",
-    "stabilizationWindowSeconds": "StabilizationWindowSeconds",
-    "selectPolicy": "SelectPolicy",
-    "policies": "Policies",
-    "tolerance": "Tolerance",
-    "type": "Type",
-    "value": "Value",
-    "periodSeconds": "PeriodSeconds",
-}
+_BEHAVIOR_KEYS = (
+    *("scaleUp", "scaleDown", "stabilizationWindowSeconds", "selectPolicy", "policies"),
+    *("tolerance", "type", "value", "periodSeconds"),
+)
+_BEHAVIOR_NAMES = {key: in_go(key) for key in _BEHAVIOR_KEYS}
 _RULES = ("StabilizationWindowSeconds", "SelectPolicy", "Policies", "Tolerance")
 _BEHAVIOR_READ = {name.lower(): key for key, name in _BEHAVIOR_NAMES.items()}
 

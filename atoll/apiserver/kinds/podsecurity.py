@@ -4,7 +4,7 @@ import re
 
 from atoll.apiserver.fields.error import Errors, invalid, named, not_supported, required
 from atoll.apiserver.kinds.reading import Object, each, items, parts, text
-from atoll.apiserver.kinds.rules import if_given, in_range, one_of
+from atoll.apiserver.kinds.rules import if_given, in_go, in_range, one_of
 
 _ID_MAX = 2147483647
 _ID_WHY = f"must be between 0 and {_ID_MAX}, inclusive"
@@ -89,4 +89,4 @@ def _go(context: Object) -> Object:
         "appArmorProfile",
     )
     own = {"seLinuxOptions": "SELinuxOptions"}
-    return {own.get(name, name[0].upper() + name[1:]): context.get(name) for name in names}
+    return {own.get(name, in_go(name)): context.get(name) for name in names}

@@ -42,6 +42,11 @@ MISMATCH = "`selector` does not match template `labels`"
 Check = Callable[[Object, str], Errors]
 
 
+def in_go(key: str) -> str:
+    """What a field is called inside Kubernetes' program."""
+    return key[0].upper() + key[1:]
+
+
 def not_negative(obj: Object, path: str, *keys: str) -> Errors:
     """Each of these numbers, where given, must be 0 or more."""
     return [error for key in keys for error in in_range(obj, path, key, NOT_NEGATIVE)]

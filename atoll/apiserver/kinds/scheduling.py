@@ -11,6 +11,7 @@ from atoll.apiserver.kinds.rules import (
     above_all,
     chosen,
     fixed,
+    in_go,
     not_negative,
     one_of,
     share_errors,
@@ -76,7 +77,7 @@ def _budget_errors(budget: Object) -> Errors:
 def _go(spec: Object) -> Object:
     """A budget as Kubernetes shows it in messages: by the names inside the program."""
     names = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
-    return {name[0].upper() + name[1:]: spec.get(name) for name in names}
+    return {in_go(name): spec.get(name) for name in names}
 
 
 def _status_errors(budget: Object) -> Errors:

@@ -12,6 +12,7 @@ import orjson
 import re2
 
 from atoll.apiserver.patching.wording import json_name, too_deep
+from atoll.apiserver.schemas.json_values import same
 from atoll.apiserver.status import ApiError, bad_request, too_large, unprocessable
 
 OPERATIONS_MAX = 10_000
@@ -154,14 +155,6 @@ def _take(state: _State, path: str) -> Any:
     return container.pop(_place(container, tokens[-1]))
 
 
-def _add(state: _State, operation: dict[str, Any]) -> None:
-    _insert(state, operation["path"], operation.get("value"))
-
-
-def _remove(state: _State, operation: dict[str, Any]) -> None:
-    _take(state, operation["path"])
-
-
 def _replace(state: _State, operation: dict[str, Any]) -> None:
     value = operation.get("value")
     if operation["path"] == "":
@@ -200,24 +193,13 @@ def _copy(state: _State, operation: dict[str, Any]) -> None:
 def _test(state: _State, operation: dict[str, Any]) -> None:
     path = operation["path"]
     found = state.root if path == "" else _read(state, path)
-    if not _same(found, operation.get("value")):
+    if not same(found, operation.get("value")):
         raise unprocessable()
 
 
-def _same(left: Any, right: Any) -> bool:
-    """Equal as JSON text: unlike in Python, 1, 1.0 and true all differ."""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(_same, left, right))
-    return bool(left == right)
-
-
-_PERFORM: dict[str, Callable[[_State, dict[str, Any]], None]] = {
-    "add": _add,
-    "remove": _remove,
+_PERFORM: dict[str, Callable[[_State, dict[str, Any]], object]] = {
+    "add": lambda state, operation: _insert(state, operation["path"], operation.get("value")),
+    "remove": lambda state, operation: _take(state, operation["path"]),
     "replace": _replace,
     "move": _move,
     "copy": _copy,

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from atoll.apiserver.fields.error import go_text as go_text
 from atoll.apiserver.status import ApiError, bad_request
 
 _JSON_NAMES: dict[type, str] = {
@@ -34,19 +35,6 @@ def json_name(value: Any) -> str:
 
 def go_type(value: Any) -> str:
     return _GO_TYPES[type(value)]
-
-
-def go_text(value: Any) -> str:
-    """The value as Go's %v prints it: map[a:1 b:[x y]]."""
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(go_text, value))}]"
-    if value is None:
-        return "<nil>"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def go_syntax(value: Any) -> str:

@@ -6,6 +6,8 @@ items of other lists cannot be told apart. In: both values and the JSON schema t
 
 from typing import Any
 
+from atoll.apiserver.schemas.json_values import same
+
 Json = dict[str, Any]
 
 
@@ -65,24 +67,15 @@ class Pair:
             )
         if isinstance(self.new, list) and isinstance(self.old, list):
             if self._schema.get("x-kubernetes-list-type") != "map":
-                return _same(self.new, self.old)
+                return same(self.new, self.old)
             items = [self.index(place) for place in range(len(self.new))]
             return len(self.new) == len(self.old) and all(
                 item is not None and item.unchanged() for item in items
             )
-        return _same(self.new, self.old)
+        return same(self.new, self.old)
 
 
 def _map_key(item: Any, keys: list[str]) -> Any:
     if not isinstance(item, dict):
         return None
     return tuple((item.get(key).__class__, str(item.get(key))) for key in keys)
-
-
-def _same(new: Any, old: Any) -> bool:
-    """Whether two values of JSON are equal; Python alone would take 1 for true."""
-    if isinstance(new, dict) and isinstance(old, dict):
-        return new.keys() == old.keys() and all(_same(new[key], old[key]) for key in new)
-    if isinstance(new, list) and isinstance(old, list):
-        return len(new) == len(old) and all(map(_same, new, old))
-    return new.__class__ is old.__class__ and bool(new == old)

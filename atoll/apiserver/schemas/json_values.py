@@ -38,3 +38,12 @@ def settle_numbers(value: Any) -> Any:
     if value.__class__ is int and not INT_MIN <= value <= INT_MAX:
         return float(value)
     return value
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are equal as JSON text: unlike in Python, 1, 1.0 and true all differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one.__class__ is other.__class__ and bool(one == other)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from atoll.apiserver.admission import Admission
+from atoll.apiserver.admission import Admission, Settle
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.kinds.reading import Object, part, parts, text
 from atoll.apiserver.objects.conditions import since
@@ -28,18 +28,7 @@ async def bind(api: Api, call: Call) -> Object:
     if call.subresource and name != call.name:
         raise bad_request("name in URL does not match name in Binding object")
     _check_target(part(binding, "target"))
-    settle = await api.hooks.check(
-        Admission(
-            operation="CREATE",
-            resource=call.resource,
-            namespace=call.namespace,
-            name=name,
-            identity=call.identity,
-            object=binding,
-            subresource=call.subresource,
-            dry_run=options.dry_run,
-        )
-    )
+    settle = await admitted(api, call, name, binding, dry_run=options.dry_run)
 
     def decide(old: Object | None) -> Verdict:
         if settle is not None:
@@ -55,6 +44,24 @@ async def bind(api: Api, call: Call) -> Object:
     key = object_key(pods, call.namespace, name)
     await write(api, pods, key, decide, dry_run=options.dry_run)
     return done(201)
+
+
+async def admitted(
+    api: Api, call: Call, name: str, posted: Object, *, dry_run: bool
+) -> Settle | None:
+    """ApiError if what is posted to a pod may not be; else what to check again if that took time."""
+    return await api.hooks.check(
+        Admission(
+            operation="CREATE",
+            resource=call.resource,
+            namespace=call.namespace,
+            name=name,
+            identity=call.identity,
+            object=posted,
+            subresource=call.subresource,
+            dry_run=dry_run,
+        )
+    )
 
 
 def served(api: Api, group: str, version: str, plural: str) -> Resource:

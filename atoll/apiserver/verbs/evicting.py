@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import orjson
 
-from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import ITSELF
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import Object, number, part, text
@@ -17,7 +16,7 @@ from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, WriteOptions, delete_options, write_options
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request, done, forbidden, not_found, plain_500
-from atoll.apiserver.verbs.binding import PODS, served
+from atoll.apiserver.verbs.binding import PODS, admitted, served
 from atoll.apiserver.verbs.call import Api, Call, object_key
 from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.forming import Form, formed_update
@@ -42,7 +41,9 @@ async def evict(api: Api, call: Call) -> Object:
         raise bad_request("name in URL does not match name in Eviction object")
     options = delete_options(part(eviction, "deleteOptions"), {})
     options = replace(options, dry_run=options.dry_run or given.dry_run)
-    await _check(api, call, eviction, options)
+    settle = await admitted(api, call, call.name, eviction, dry_run=options.dry_run)
+    if settle is not None:
+        settle()
     pod = _pod(api, call)
     if not _may_always_go(pod):
         await _spend(api, call, pod, options)
@@ -50,22 +51,6 @@ async def evict(api: Api, call: Call) -> Object:
         await _mark(api, call, options)
     await delete_object(api, replace(call, subresource=""), options)
     return done(201)
-
-
-async def _check(api: Api, call: Call, eviction: Object, options: DeleteOptions) -> None:
-    admission = Admission(
-        operation="CREATE",
-        resource=call.resource,
-        namespace=call.namespace,
-        name=call.name,
-        identity=call.identity,
-        object=eviction,
-        subresource=call.subresource,
-        dry_run=options.dry_run,
-    )
-    settle = await api.hooks.check(admission)
-    if settle is not None:
-        settle()
 
 
 def _pod(api: Api, call: Call) -> Object:
