@@ -102,6 +102,16 @@ _TRACES = "/v1/traces"
 _OTLP_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
+class _In:
+    """A file or directory of an instance, by its name in the instance's own directory."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, config: "Config", _: object = None) -> Path:
+        return config.data_dir / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """One instance: where its data is, and where it listens.
@@ -127,75 +137,36 @@ class Config:
     """How many processes speak TLS and HTTP to clients; 0: the server itself does. None: as many
     as there are processors for."""
 
-    @property
-    def store_file(self) -> Path:
-        return self.data_dir / "store.db"
-
-    @property
-    def pki_dir(self) -> Path:
-        return self.data_dir / "pki"
-
-    @property
-    def kubeconfig(self) -> Path:
-        return self.data_dir / "kubeconfig"
-
-    @property
-    def port_file(self) -> Path:
-        return self.data_dir / "port"
-
-    @property
-    def log_file(self) -> Path:
-        return self.data_dir / "atoll.log"
-
-    @property
-    def lock_file(self) -> Path:
-        return self.data_dir / "server.lock"
-
-    @property
-    def state_file(self) -> Path:
-        return self.data_dir / "server.json"
-
-    @property
-    def fleet_file(self) -> Path:
-        """The name of the fleet of simulated members; not there where there is none."""
-        return self.data_dir / "fleet"
-
-    @property
-    def fleet_lock(self) -> Path:
-        """Held by the process of the simulated members."""
-        return self.data_dir / "fleet.lock"
-
-    @property
-    def fleet_note(self) -> Path:
-        """What that process says of itself."""
-        return self.data_dir / "fleet.json"
-
-    @property
-    def fleet_log(self) -> Path:
-        return self.data_dir / "fleet.log"
+    store_file = _In("store.db")
+    pki_dir = _In("pki")
+    kubeconfig = _In("kubeconfig")
+    port_file = _In("port")
+    log_file = _In("atoll.log")
+    lock_file = _In("server.lock")
+    state_file = _In("server.json")
+    fleet_file = _In("fleet")
+    """The name of the fleet of simulated members; not there where there is none."""
+    fleet_lock = _In("fleet.lock")
+    """Held by the process of the simulated members."""
+    fleet_note = _In("fleet.json")
+    """What that process says of itself."""
+    fleet_log = _In("fleet.log")
 
     @property
     def faults(self) -> "Config":
         """Where the door is kept at which faults of simulated members are asked for."""
         return Config(self.data_dir / "faults")
 
-    @property
-    def members_dir(self) -> Path:
-        return self.data_dir / "members"
+    members_dir = _In("members")
 
     def member(self, name: str) -> "Config":
         """Where everything of a simulated member is kept, and that it listens at the same host."""
         return Config(self.members_dir / name, self.host)
 
-    @property
-    def agents_dir(self) -> Path:
-        """Kubeconfigs of agents that are run on this machine."""
-        return self.data_dir / "agents"
-
-    @property
-    def passing_dir(self) -> Path:
-        """For files that live as long as one request; emptied at every start."""
-        return self.data_dir / "passing"
+    agents_dir = _In("agents")
+    """Kubeconfigs of agents that are run on this machine."""
+    passing_dir = _In("passing")
+    """For files that live as long as one request; emptied at every start."""
 
     @property
     def address(self) -> str:

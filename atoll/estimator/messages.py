@@ -13,89 +13,57 @@ from atoll.wire import Object
 
 SERVICE = "github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
 
-_QUANTITY = Table({1: ("string", "text")})
-_REQUIREMENT = Table({1: ("key", "text"), 2: ("operator", "text"), 3: ("values", Listed("text"))})
-_TERM = Table(
-    {
-        1: ("matchExpressions", Listed(_REQUIREMENT)),
-        2: ("matchFields", Listed(_REQUIREMENT)),
-    }
+
+def _table(**fields: Any) -> Table:
+    """A message whose fields are numbered from one on, in this order."""
+    return Table(dict(enumerate(fields.items(), 1)))
+
+
+_QUANTITY = _table(string="text")
+_REQUIREMENT = _table(key="text", operator="text", values=Listed("text"))
+_TERM = _table(matchExpressions=Listed(_REQUIREMENT), matchFields=Listed(_REQUIREMENT))
+_SELECTOR = _table(nodeSelectorTerms=Listed(_TERM))
+_TOLERATION = _table(
+    key="text", operator="text", value="text", effect="text", tolerationSeconds="number"
 )
-_SELECTOR = Table({1: ("nodeSelectorTerms", Listed(_TERM))})
-_TOLERATION = Table(
-    {
-        1: ("key", "text"),
-        2: ("operator", "text"),
-        3: ("value", "text"),
-        4: ("effect", "text"),
-        5: ("tolerationSeconds", "number"),
-    }
+_CLAIM = _table(
+    nodeAffinity=_SELECTOR,
+    nodeSelector=Mapped("text"),
+    tolerations=Listed(_TOLERATION),
+    nodeAffinityBytes="bytes",
+    tolerationsBytes=Listed("bytes"),
 )
-_CLAIM = Table(
-    {
-        1: ("nodeAffinity", _SELECTOR),
-        2: ("nodeSelector", Mapped("text")),
-        3: ("tolerations", Listed(_TOLERATION)),
-        4: ("nodeAffinityBytes", "bytes"),
-        5: ("tolerationsBytes", Listed("bytes")),
-    }
+_REQUIREMENTS = _table(
+    nodeClaim=_CLAIM,
+    resourceRequest=Mapped(_QUANTITY),
+    namespace="text",
+    priorityClassName="text",
+    resourceRequestBytes=Mapped("bytes"),
 )
-_REQUIREMENTS = Table(
-    {
-        1: ("nodeClaim", _CLAIM),
-        2: ("resourceRequest", Mapped(_QUANTITY)),
-        3: ("namespace", "text"),
-        4: ("priorityClassName", "text"),
-        5: ("resourceRequestBytes", Mapped("bytes")),
-    }
+_COMPONENT_REQUIREMENTS = _table(
+    nodeClaim=_CLAIM,
+    resourceRequest=Mapped(_QUANTITY),
+    priorityClassName="text",
+    resourceRequestBytes=Mapped("bytes"),
 )
-_COMPONENT_REQUIREMENTS = Table(
-    {
-        1: ("nodeClaim", _CLAIM),
-        2: ("resourceRequest", Mapped(_QUANTITY)),
-        3: ("priorityClassName", "text"),
-        4: ("resourceRequestBytes", Mapped("bytes")),
-    }
+_COMPONENT = _table(name="text", replicaRequirements=_COMPONENT_REQUIREMENTS, replicas="number")
+_ASSUMED = _table(namespace="text", components=Listed(_COMPONENT))
+_REPLICAS_ASKED = _table(
+    cluster="text", replicaRequirements=_REQUIREMENTS, assumedWorkloads=Listed(_ASSUMED)
 )
-_COMPONENT = Table(
-    {
-        1: ("name", "text"),
-        2: ("replicaRequirements", _COMPONENT_REQUIREMENTS),
-        3: ("replicas", "number"),
-    }
+_SETS_ASKED = _table(
+    cluster="text",
+    components=Listed(_COMPONENT),
+    namespace="text",
+    assumedWorkloads=Listed(_ASSUMED),
 )
-_ASSUMED = Table({1: ("namespace", "text"), 2: ("components", Listed(_COMPONENT))})
-_REPLICAS_ASKED = Table(
-    {
-        1: ("cluster", "text"),
-        2: ("replicaRequirements", _REQUIREMENTS),
-        3: ("assumedWorkloads", Listed(_ASSUMED)),
-    }
+_REFERENCE = _table(apiVersion="text", kind="text", namespace="text", name="text")
+_UNSCHEDULABLE_ASKED = _table(
+    cluster="text",
+    resource=_REFERENCE,
+    unschedulableThreshold="number",  # in nanoseconds
 )
-_SETS_ASKED = Table(
-    {
-        1: ("cluster", "text"),
-        2: ("components", Listed(_COMPONENT)),
-        3: ("namespace", "text"),
-        4: ("assumedWorkloads", Listed(_ASSUMED)),
-    }
-)
-_REFERENCE = Table(
-    {
-        1: ("apiVersion", "text"),
-        2: ("kind", "text"),
-        3: ("namespace", "text"),
-        4: ("name", "text"),
-    }
-)
-_UNSCHEDULABLE_ASKED = Table(
-    {
-        1: ("cluster", "text"),
-        2: ("resource", _REFERENCE),
-        3: ("unschedulableThreshold", "number"),  # in nanoseconds
-    }
-)
-_ANSWER = Table({1: ("count", "number")})
+_ANSWER = _table(count="number")
 
 REPLICAS, SETS, UNSCHEDULABLE = (
     "MaxAvailableReplicas",

@@ -34,11 +34,10 @@ from atoll.config import (
 from atoll.effects import Effects
 from atoll.errors import UsageError
 from atoll.hosting.admitting import Admitting
-from atoll.hosting.approving import Approving
 from atoll.hosting.callers import Callers
 from atoll.hosting.electing import SEAT, Term, lead
+from atoll.hosting.enrolling import Approving, Informing
 from atoll.hosting.hosted import Hosted
-from atoll.hosting.informing import Informing
 from atoll.hosting.installing import Installing, patiently, prepare
 from atoll.hosting.keeping import Keeping
 from atoll.hosting.leading import USUAL_LEASE_TIMES, LeaseTimes

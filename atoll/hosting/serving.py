@@ -30,8 +30,8 @@ from atoll.client.transport import Transport, Unreachable
 from atoll.effects import Effects
 from atoll.exchange import Request, Response
 from atoll.hosting.admitting import Admitting
-from atoll.hosting.approving import REVIEWS
 from atoll.hosting.definitions import cluster_definition
+from atoll.hosting.enrolling import REVIEWS
 from atoll.hosting.hosted import translated
 from atoll.hosting.translating import SHOWN
 from atoll.instruments.families import More

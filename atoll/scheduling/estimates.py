@@ -13,10 +13,9 @@ import numpy as np
 from atoll.model.assumed import Assumed
 from atoll.model.cluster import Cluster
 from atoll.scheduling.columns import Mask, Numbers, Rows
-from atoll.scheduling.component_sets import sets_that_fit
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.nodes.view import NODE_VIEW
-from atoll.scheduling.packing import packed
+from atoll.scheduling.packing import packed, sets_that_fit
 from atoll.scheduling.question import Question
 from atoll.scheduling.whole_numbers import INT32_MOST, as_int32
 

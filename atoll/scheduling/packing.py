@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atoll.model.assumed import Assumed, Parts
+from atoll.model.assumed import Assumed, Parts, as_written, summed
 from atoll.model.cluster import Cluster
 from atoll.model.demand import Component, Demand
 from atoll.scheduling.capacity import NODE_PODS_MOST, counts_in_models
 from atoll.scheduling.columns import Numbers
+from atoll.scheduling.whole_numbers import as_int32
 
 
 class Nodes:
@@ -104,3 +105,32 @@ def _wanted(demand: Demand | None) -> list[tuple[str, int]]:
     requests = demand.requests if demand else ()
     wanted = [(name, amount.in_its_unit(name)) for name, amount in requests]
     return [(name, each) for name, each in wanted if each > 0 and counts_in_models(name)]
+
+
+def sets_that_fit(
+    cluster: Cluster,
+    components: tuple[Component, ...],
+    assumed: tuple[Assumed, ...] = (),
+    *,
+    models: bool,
+) -> int:
+    """Sets that fit by pods, by every resource, and on the nodes of the model, if there is one."""
+    if cluster.free is None or cluster.free.pods <= 0:
+        return 0
+    taken = [each.sums for each in assumed]
+    pods = cluster.free.pods - sum(each.pods for each in taken)
+    if pods <= 0:
+        return 0
+    wanted_in_all = summed(components)
+    if wanted_in_all.pods <= 0:
+        return as_int32(pods)
+    most = as_int32(pods // wanted_in_all.pods)
+    for name, wanted in wanted_in_all.written.items():
+        if wanted > 0:
+            amount = cluster.free.resources.get(name)
+            has = as_written(amount) if amount else 0
+            left = has - sum(each.written.get(name, 0) for each in taken)
+            most = min(most, as_int32(left // wanted)) if left > 0 else 0
+    if most > 0 and models and cluster.nodes_by_grade:
+        most = min(most, packed(cluster, assumed).copy().sets(components, most))
+    return most

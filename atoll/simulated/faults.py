@@ -23,7 +23,7 @@ from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 from atoll.runtime.children import Children
 from atoll.simulated.member import Member
-from atoll.simulated.upsets import is_filled, lost_nodes
+from atoll.simulated.upsets import fill, find_node, is_filled, lose_node, lost_nodes
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Gate:
         """Be there again, at full speed, with all the room there is."""
         self._stop_flapping()
         self.delay_s = 0.0
-        await self.member.fill(0.0)
+        await fill(self.member.keeper, 0.0)
         await self.open()
 
     def slow(self, seconds: float) -> None:
@@ -200,11 +200,11 @@ class FaultRequests:
             case "drop-watch":
                 broken = gate.drop_watches()
             case "fill":
-                await gate.member.fill(_number(how, "percent", 0.0, 100.0) / 100)
+                await fill(gate.member.keeper, _number(how, "percent", 0.0, 100.0) / 100)
             case "lose-node":
-                await gate.member.lose_node(str(how.get("node")))
+                await lose_node(gate.member.keeper, str(how.get("node")))
             case "find-node":
-                await gate.member.find_node(str(how.get("node")))
+                await find_node(gate.member.keeper, str(how.get("node")))
             case _:
                 raise unknown_resource()
         return {**gate.state(), "broken": broken}

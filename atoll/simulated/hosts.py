@@ -20,7 +20,7 @@ from atoll.simulated.kubelet import Here, Next, Pace, bound, lost, unscheduled, 
 from atoll.simulated.places import Places
 from atoll.simulated.plans.census import Census, Pod
 from atoll.simulated.plans.moulds import Mould, Moulds
-from atoll.simulated.plans.steps import Change, End, Key, Make, Step
+from atoll.simulated.plans.steps import Change, End, Key, Make, Step, failed_scheduling
 from atoll.wire import Object
 
 PODS, NODES = "pods", "nodes"
@@ -62,15 +62,6 @@ class Hosts:
         self.renew_nodes()
         for record in self._api.store.page(PODS).records:
             self.changed(None, self.census.add(record))
-
-    def missing(self) -> dict[str, int]:
-        """What those without a place would use."""
-        total: dict[str, int] = {}
-        for key in self._waiting:
-            wire = self._object(key)
-            for name, amount in self._mould(wire).needs if wire is not None else ():
-                total[name] = total.get(name, 0) + amount
-        return total
 
     def changed(self, before: Pod | None, after: Pod | None) -> None:
         """Follow a pod: give back its place, note that it waits, see to what comes next."""
@@ -226,9 +217,9 @@ class Hosts:
         steps: list[Step] = []
         if fresh != pod["status"]:
             steps.append(Change((PODS, _key(pod)), meta["uid"], {"status": fresh}))
-        event = _failed_scheduling(pod, why, now)
-        if self._api.store.get("events", _key(event)) is None:
-            steps.append(Make("events", event))
+        event = failed_scheduling(pod, why, now)
+        if self._api.store.get(event.collection, _key(event.object)) is None:
+            steps.append(event)
         return steps
 
     def renew_nodes(self) -> None:
@@ -319,29 +310,3 @@ def _is_ready(node: Object) -> bool:
 def _internal_ip(node: Object) -> str:
     known = (node.get("status") or {}).get("addresses") or ()
     return next((one["address"] for one in known if one["type"] == "InternalIP"), "")
-
-
-def _failed_scheduling(pod: Object, why: str, now: str) -> Object:
-    meta = pod["metadata"]
-    return {
-        "metadata": {
-            "name": f"{meta['name']}.{meta.get('uid', '')[:8]}",
-            "namespace": meta["namespace"],
-        },
-        "involvedObject": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "name": meta["name"],
-            "namespace": meta["namespace"],
-            "uid": meta.get("uid", ""),
-        },
-        "reason": "FailedScheduling",
-        "message": why,
-        "type": "Warning",
-        "source": {"component": "default-scheduler"},
-        "reportingComponent": "default-scheduler",
-        "reportingInstance": "",
-        "firstTimestamp": now,
-        "lastTimestamp": now,
-        "count": 1,
-    }

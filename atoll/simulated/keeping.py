@@ -28,7 +28,6 @@ from atoll.simulated.plans import (
     jobs,
     mirroring,
     replicas,
-    replication,
     services,
     slices,
     stateful,
@@ -47,7 +46,7 @@ __all__ = ["Keeper", "Pace"]
 OWNERS = (
     deployments.COLLECTION,
     replicas.COLLECTION,
-    replication.COLLECTION,
+    replicas.CONTROLLERS,
     stateful.COLLECTION,
     daemons.COLLECTION,
     jobs.COLLECTION,
@@ -167,7 +166,7 @@ class Keeper:
             sets.pop(meta.uid, None)
             return
         self._owners[meta.uid] = key
-        if key[0] in (replicas.COLLECTION, replication.COLLECTION):
+        if key[0] in (replicas.COLLECTION, replicas.CONTROLLERS):
             sets[meta.uid] = None
         if key[0] == daemons.COLLECTION:
             self._daemons[key] = None
@@ -288,10 +287,8 @@ class Keeper:
             case deployments.COLLECTION:
                 lone = self._there(self._lone_sets.get(found["metadata"]["namespace"], ()))
                 return deployments.plan(found, self._children_of(found), setting, lone)
-            case replicas.COLLECTION:
-                return replicas.plan(found, setting)
-            case replication.COLLECTION:
-                return replication.plan(found, setting)
+            case replicas.COLLECTION | replicas.CONTROLLERS:
+                return replicas.plan(found, setting, key[0])
             case stateful.COLLECTION:
                 return stateful.plan(found, self._children_of(found), setting)
             case daemons.COLLECTION:

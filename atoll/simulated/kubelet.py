@@ -161,16 +161,9 @@ def lost(pod: Mapping[str, Any], now: str) -> Object:
 
 
 def _running(pod: Mapping[str, Any], here: Here, *, ready: bool) -> Object:
-    now = rfc3339(here.now)
-    holds = set(_READY) if ready else set(_READY) - {"Ready", "ContainersReady"}
-    containers = [
-        _container(one, ready=ready, running={"startedAt": now}) for one in _containers(pod)
-    ]
-    return _with_address(pod, here) | {
-        "phase": "Running",
-        "conditions": _conditions(pod, holds, now),
-        "containerStatuses": containers,
-    }
+    state = {"startedAt": rfc3339(here.now)}
+    containers = [_container(one, ready=ready, running=state) for one in _containers(pod)]
+    return _status(pod, here, containers, ready=ready) | {"phase": "Running"}
 
 
 def _crashed(pod: Mapping[str, Any], here: Here, *, restarts: int) -> Object:
@@ -179,43 +172,24 @@ def _crashed(pod: Mapping[str, Any], here: Here, *, restarts: int) -> Object:
     ended = {"exitCode": 1, "reason": "Error", "startedAt": now, "finishedAt": now}
     pause_s = int(min(FIRST_BACK_OFF_S * 2**restarts, LONGEST_BACK_OFF_S))
     name = f"{pod['metadata']['name']}_{pod['metadata']['namespace']}"
+    why = f"back-off {pause_s}s restarting failed container=%s pod={name}"
     containers = [
-        _container(
-            one,
-            waiting={
-                "reason": "CrashLoopBackOff",
-                "message": f"back-off {pause_s}s restarting failed container={one['name']}"
-                f" pod={name}",
-            },
-        )
+        _container(one, waiting={"reason": "CrashLoopBackOff", "message": why % one["name"]})
         | {"restartCount": restarts, "lastState": {"terminated": ended}}
         for one in _containers(pod)
     ]
-    holds = set(_READY) - {"Ready", "ContainersReady"}
-    return _with_address(pod, here) | {
-        "phase": "Running",
-        "conditions": _conditions(pod, holds, now),
-        "containerStatuses": containers,
-    }
+    return _status(pod, here, containers) | {"phase": "Running"}
 
 
 def _unpulled(pod: Mapping[str, Any], here: Here) -> Object:
+    why = 'Back-off pulling image "%s"'
     containers = [
         _container(
-            one,
-            waiting={
-                "reason": "ImagePullBackOff",
-                "message": f'Back-off pulling image "{one.get("image", "")}"',
-            },
+            one, waiting={"reason": "ImagePullBackOff", "message": why % one.get("image", "")}
         )
         for one in _containers(pod)
     ]
-    now = rfc3339(here.now)
-    holds = set(_READY) - {"Ready", "ContainersReady"}
-    return _with_address(pod, here) | {
-        "conditions": _conditions(pod, holds, now),
-        "containerStatuses": containers,
-    }
+    return _status(pod, here, containers)
 
 
 def _ended(pod: Mapping[str, Any], here: Here, *, code: int) -> Object:
@@ -225,18 +199,21 @@ def _ended(pod: Mapping[str, Any], here: Here, *, code: int) -> Object:
     running = [(one.get("state") or {}).get("running") for one in status["containerStatuses"]]
     began = next((one["startedAt"] for one in running if one), now)
     done = {"exitCode": code, "reason": reason, "startedAt": began, "finishedAt": now}
-    why = "PodFailed" if code else "PodCompleted"
-    told = [
-        one if one["status"] == "True" else one | {"reason": why}
-        for one in _conditions(pod, set(_READY) - {"Ready", "ContainersReady"}, now)
+    containers = [_container(one, started=False, terminated=done) for one in _containers(pod)]
+    told, why = _status(pod, here, containers), "PodFailed" if code else "PodCompleted"
+    conditions = [
+        one if one["status"] == "True" else one | {"reason": why} for one in told["conditions"]
     ]
-    return _with_address(pod, here) | {
-        "phase": "Failed" if code else "Succeeded",
-        "conditions": told,
-        "containerStatuses": [
-            _container(one, started=False, terminated=done) for one in _containers(pod)
-        ],
-    }
+    return told | {"phase": "Failed" if code else "Succeeded", "conditions": conditions}
+
+
+def _status(
+    pod: Mapping[str, Any], here: Here, containers: list[Object], *, ready: bool = False
+) -> Object:
+    holds = set(_READY) if ready else set(_READY) - {"Ready", "ContainersReady"}
+    conditions = _conditions(pod, holds, rfc3339(here.now))
+    told = {"conditions": conditions, "containerStatuses": containers}
+    return _with_address(pod, here) | told
 
 
 def _with_address(pod: Mapping[str, Any], here: Here) -> Object:

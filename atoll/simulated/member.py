@@ -24,7 +24,6 @@ from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Keeper, Pace
 from atoll.simulated.logs import PodLogs
 from atoll.simulated.nodes import FLEET, fleet_nodes
-from atoll.simulated.upsets import fill, find_node, lose_node
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
@@ -56,18 +55,6 @@ class Member:
         await self.server.start()
         await self.keeper.load(fleet_nodes(self.fleet, self.server.api.timestamp()))
         self.budgets.load()
-
-    async def fill(self, share: float) -> None:
-        """Have this share of every node used, by pods made for it; 0 takes those away."""
-        await fill(self.keeper, share)
-
-    async def lose_node(self, name: str) -> None:
-        """Let a node not be heard of any more, with all the pods on it."""
-        await lose_node(self.keeper, name)
-
-    async def find_node(self, name: str) -> None:
-        """Let a node that was lost be heard of again."""
-        await find_node(self.keeper, name)
 
 
 def build(

@@ -127,20 +127,6 @@ class Places:
         stays = np.flatnonzero(claimed(self._table, lasting)).tolist()
         return [names[row] for row in wanted], {names[row] for row in stays}
 
-    def capacity(self) -> dict[str, int]:
-        """What all nodes offer together."""
-        total: Counter[str] = Counter()
-        for node in self.nodes.values():
-            total.update({**node.allocatable, PODS: node.slots})
-        return dict(total)
-
-    def taken(self) -> dict[str, int]:
-        """What pods that have a place use together, without zeros."""
-        total: Counter[str] = Counter()
-        for _, needs in self._taken.values():
-            total.update(dict(needs))
-        return dict(total)
-
     def used_on(self, node: str) -> dict[str, int]:
         """What is used of one node."""
         row = self._rows[node]

@@ -14,7 +14,7 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import policies as policy_dialect
 from atoll.dialects.karmada.objects import resource_bindings, works
 from atoll.errors import Invalid
-from atoll.interpreting.native import NATIVE_ONLY
+from atoll.interpreting.builtin import NATIVE_ONLY
 from atoll.interpreting.pruning import prune
 from atoll.model.action import Plan, Ref
 from atoll.model.cluster import Cluster

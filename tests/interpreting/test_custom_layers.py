@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from interpreting_builders import make, make_items, make_workload
 
 from atoll.errors import Invalid
+from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.customizing import Answer, layer, scripts
 from atoll.interpreting.kinds import DEPLOYMENT
-from atoll.interpreting.native import NATIVE
 from atoll.interpreting.operations import Dependency, Interpreters, Item, Operation
 from atoll.interpreting.shapes import restored
 from atoll.lua.pool import Pool

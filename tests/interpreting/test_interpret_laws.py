@@ -11,8 +11,8 @@ from interpreting_builders import make, make_workload
 
 from atoll.dialects.kubernetes.pods import demand
 from atoll.errors import Invalid
+from atoll.interpreting.builtin import NATIVE, NATIVE_ONLY
 from atoll.interpreting.kinds import CRON_JOB, DEPLOYMENT, JOB, REPLICA_SET, SERVICE, STATEFUL_SET
-from atoll.interpreting.native import NATIVE, NATIVE_ONLY
 from atoll.interpreting.operations import Item
 from atoll.interpreting.pruning import prune
 

@@ -4,6 +4,7 @@ import pytest
 from interpreting_builders import make, make_workload
 
 from atoll.errors import Invalid
+from atoll.interpreting.builtin import NATIVE_ONLY
 from atoll.interpreting.kinds import (
     AUTOSCALER,
     BUDGET,
@@ -21,7 +22,6 @@ from atoll.interpreting.kinds import (
     STATEFUL_SET,
     VOLUME,
 )
-from atoll.interpreting.native import NATIVE_ONLY
 from atoll.model.health import Health
 
 TOKEN = "kubernetes.io/service-account-token"

@@ -4,6 +4,7 @@ import pytest
 from interpreting_builders import make, make_workload
 
 from atoll.errors import Invalid
+from atoll.interpreting.builtin import NATIVE, NATIVE_ONLY
 from atoll.interpreting.kinds import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -13,7 +14,6 @@ from atoll.interpreting.kinds import (
     SERVICE,
     STATEFUL_SET,
 )
-from atoll.interpreting.native import NATIVE, NATIVE_ONLY
 from atoll.interpreting.operations import Interpretation, Interpreters, Operation, Replicas
 from atoll.interpreting.requirements import written
 from atoll.model.action import Ref

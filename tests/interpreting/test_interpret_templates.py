@@ -4,6 +4,7 @@ import pytest
 from interpreting_builders import make, make_workload
 
 from atoll.errors import Invalid
+from atoll.interpreting.builtin import NATIVE_ONLY
 from atoll.interpreting.kinds import (
     CLAIM,
     CRON_JOB,
@@ -18,7 +19,6 @@ from atoll.interpreting.kinds import (
     SERVICE_IMPORT,
     STATEFUL_SET,
 )
-from atoll.interpreting.native import NATIVE_ONLY
 from atoll.interpreting.pruning import prune
 
 POD_SPEC = {

@@ -11,7 +11,7 @@ from interpreting_builders import make, make_items
 
 from atoll.dialects.patches import patched_by_all
 from atoll.errors import Invalid
-from atoll.interpreting.native import NATIVE
+from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.operations import Dependency, Interpreters, Operation
 from atoll.interpreting.webhooks import Hook, Reply, Webhooks, hooks, problem_of
 from atoll.model.action import Ref

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from atoll.apiserver.status import ApiError
 from atoll.exchange import Request
 from atoll.simulated import shell
-from atoll.simulated.remote_command import remote_command
+from atoll.simulated.commands import remote_command
 from atoll.simulated.websocket import Broken, Message, Messages, Opcode, frame
 
 AROUND = shell.Surroundings("web-0", lambda: "now", {"COLOUR": "green"})

@@ -1,5 +1,7 @@
 """What members are planned with: nodes, places, moulds, neighbours and numbers, as functions."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,8 +12,8 @@ from atoll.simulated.allotment import Allotment, address, number_of
 from atoll.simulated.fleets import Pool
 from atoll.simulated.nodes import fleet_nodes
 from atoll.simulated.places import Places
+from atoll.simulated.plans.deployments import Share, proportional
 from atoll.simulated.plans.moulds import Moulds
-from atoll.simulated.plans.proportions import Share, proportional
 from atoll.simulated.plans.revisions import template_hash
 from atoll.simulated.plans.setting import share
 
@@ -60,7 +62,7 @@ def test_a_node_is_never_given_more_than_it_has_and_never_withheld(nodes, pods):
             assert room.give_back(f"default/{number}")
             left[node][0] += cpu
             left[node][1] += 1
-    assert room.taken().get("pods", 0) == len(placed)
+    assert sum(room.used_on(name)["pods"] for name in room.nodes) == len(placed)
 
 
 def test_pods_go_where_most_is_left_and_to_the_first_of_equals():
@@ -213,8 +215,10 @@ def test_the_nodes_of_a_fleet_are_numbered_through_and_offer_their_sum():
     found = fleet_nodes(fleet, NOW)
     assert [node["metadata"]["name"] for node in found] == ["node-1", "node-2", "node-3"]
     assert found[0]["metadata"]["labels"]["topology.kubernetes.io/zone"] == "a"
-    room = places(*fleet)
-    assert room.capacity() == {"cpu": 8500, "memory": 3 * 256 * 2**30, "pods": 750}
+    room: Counter[str] = Counter()
+    for node in places(*fleet).nodes.values():
+        room.update({**node.allocatable, "pods": node.slots})
+    assert room == {"cpu": 8500, "memory": 3 * 256 * 2**30, "pods": 750}
 
 
 def test_a_fleet_with_a_quantity_that_is_none_is_refused_by_name():

@@ -12,6 +12,7 @@ from atoll.errors import UsageError
 from atoll.exchange import Request
 from atoll.simulated.fleets import Pool
 from atoll.simulated.kubelet import Pace
+from atoll.simulated.upsets import fill, find_node, lose_node
 
 FLEET = (Pool(count=3, cpu="2", memory="4Gi"),)
 PODS = f"{CORE}pods"
@@ -171,14 +172,14 @@ def test_pods_of_a_lost_node_move_after_five_minutes_and_end_when_it_is_found():
         await ask(member, "POST", f"{APPS}deployments", workload("w", replicas=3))
         path = f"{APPS}deployments/w"
         await settled(member, path, lambda status: status.get("readyReplicas") == 3)
-        await member.lose_node("node-2")
+        await lose_node(member.keeper, "node-2")
         seen = []
         for pause_s in (10.0, 300.0):
             await asyncio.sleep(pause_s)
             status = (await ask(member, "GET", path))["status"]
             where = sorted(pod["spec"]["nodeName"] for pod in await _items(member))
             seen.append((status["readyReplicas"], where.count("node-2"), len(where)))
-        await member.find_node("node-2")
+        await find_node(member.keeper, "node-2")
         await asyncio.sleep(10.0)
         return seen, len(await _items(member))
 
@@ -193,9 +194,9 @@ def test_pods_of_a_node_that_comes_back_in_time_are_ready_again():
         path = f"{APPS}deployments/w"
         await settled(member, path, lambda status: status.get("readyReplicas") == 3)
         names = {pod["metadata"]["name"] for pod in await _items(member)}
-        await member.lose_node("node-2")
+        await lose_node(member.keeper, "node-2")
         await settled(member, path, lambda status: status.get("readyReplicas") == 2)
-        await member.find_node("node-2")
+        await find_node(member.keeper, "node-2")
         await settled(member, path, lambda status: status.get("readyReplicas") == 3)
         await asyncio.sleep(600.0)
         return names, {pod["metadata"]["name"] for pod in await _items(member)}
@@ -253,14 +254,14 @@ def test_a_member_is_filled_up_as_far_as_asked_and_emptied_again():
         await settled(member, path, lambda status: status.get("readyReplicas") == 2)
         used = []
         for share in (0.9, 1.0, 0.0):
-            await member.fill(share)
+            await fill(member.keeper, share)
             await asyncio.sleep(1.0)
             places = member.keeper.hosts.places
             used.append([places.used_on(name)["cpu"] for name in places.nodes])
         with pytest.raises(UsageError, match="between 0 and 1"):
-            await member.fill(1.5)
+            await fill(member.keeper, 1.5)
         with pytest.raises(UsageError, match='there is no node "node-9"; try: one of node-1'):
-            await member.lose_node("node-9")
+            await lose_node(member.keeper, "node-9")
         return used
 
     used = in_virtual_time(scenario, fleet=FLEET).value

@@ -14,6 +14,7 @@ from atoll.store.record import Event, Record
 ENDED = ("Succeeded", "Failed")
 TEMPLATE_HASH, REVISION = "pod-template-hash", "controller-revision-hash"
 INDEX = "batch.kubernetes.io/job-completion-index"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 class _Owner(msgspec.Struct, frozen=True):
@@ -51,39 +52,18 @@ class _Status(msgspec.Struct, frozen=True, rename="camel"):
     container_statuses: tuple[_Container, ...] = ()
 
 
-class _Fields(msgspec.Struct, frozen=True):
-    values: tuple[str, ...] = ()
-
-
-class _Term(msgspec.Struct, frozen=True, rename="camel"):
-    match_fields: tuple[_Fields, ...] = ()
-
-
-class _Terms(msgspec.Struct, frozen=True, rename="camel"):
-    node_selector_terms: tuple[_Term, ...] = ()
-
-
-class _NodeAffinity(msgspec.Struct, frozen=True):
-    required: _Terms | None = msgspec.field(
-        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
-    )
-
-
-class _Affinity(msgspec.Struct, frozen=True, rename="camel"):
-    node_affinity: _NodeAffinity | None = None
-
-
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     node_name: str = ""
     active_deadline_seconds: int | None = None
-    affinity: _Affinity | None = None
+    affinity: dict[str, Any] | None = None
 
     @property
     def meant_for(self) -> str:
         """The one node that a daemon's pod is made for."""
-        of_nodes = self.affinity.node_affinity if self.affinity else None
-        terms = of_nodes.required.node_selector_terms if of_nodes and of_nodes.required else ()
-        named = [value for term in terms for each in term.match_fields for value in each.values]
+        of_nodes = (self.affinity or {}).get("nodeAffinity") or {}
+        terms = (of_nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
+        fields = [each for term in terms for each in term.get("matchFields") or ()]
+        named: list[str] = [value for each in fields for value in each.get("values") or ()]
         return named[0] if len(named) == 1 else ""
 
 
@@ -101,7 +81,6 @@ class Pod(msgspec.Struct, frozen=True):
     born: int  # the revision it was first seen at: the order of arrival
     labels: dict[str, str]
     owner: str = ""  # the uid of its controller
-    owner_kind: str = ""
     node: str = ""
     ip: str = ""
     phase: str = ""
@@ -160,7 +139,6 @@ def facts(record: Record, born: int) -> Pod:
         born=born,
         labels=meta.labels or {},
         owner=owner.uid,
-        owner_kind=owner.kind,
         node=wire.spec.node_name,
         ip=status.pod_ip,
         phase=status.phase,

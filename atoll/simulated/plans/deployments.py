@@ -6,13 +6,13 @@ depends on what came of it.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.simulated.plans import replicas
 from atoll.simulated.plans.census import TEMPLATE_HASH, Pod
-from atoll.simulated.plans.proportions import Share, proportional
 from atoll.simulated.plans.revisions import template_hash
 from atoll.simulated.plans.setting import Setting, condition_of, share, without_zeros
 from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, key_of, owner, status_change
@@ -172,6 +172,36 @@ def _scaled(
         for one in sets
         for step in _resized(deployment, one, sizes.get(one["metadata"]["uid"]), sets, newest)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The pods of one replica set, and how many there might be of the whole when it got them."""
+
+    uid: str
+    replicas: int
+    most: int
+
+
+def proportional(shares: Sequence[Share], allowed: int) -> dict[str, int]:
+    """Every share grows or shrinks as the whole does; what rounding leaves goes to the largest."""
+    change = allowed - sum(one.replicas for one in shares)
+    # Of those of one size, the newest grows first, and the eldest shrinks first.
+    ordered = list(reversed(shares)) if change > 0 else list(shares)
+    ordered.sort(key=lambda one: -one.replicas)
+    sizes = {one.uid: one.replicas for one in ordered}
+    left = change
+    for one in ordered:
+        target = (2 * one.replicas * allowed + one.most) // (2 * one.most)  # rounded
+        part = target - one.replicas
+        part = max(0, min(part, left)) if change > 0 else min(0, max(part, left))
+        sizes[one.uid] += part
+        left -= part
+    for one in ordered:
+        part = max(left, -sizes[one.uid])
+        sizes[one.uid] += part
+        left -= part
+    return sizes
 
 
 def _shares(deployment: Object, sets: list[Object]) -> list[Share]:

@@ -1,4 +1,4 @@
-"""ReplicaSets: as many pods as are wanted, and what is told of them.
+"""ReplicaSets, and ReplicationControllers, the elder ones, whose selectors are plain labels.
 
 Ended pods and those that are being deleted do not count. Which go first when there are too many is
 as in Kubernetes: those without a node, not running, not ready, and then the youngest.
@@ -11,26 +11,26 @@ from atoll.simulated.plans.setting import Setting, without_zeros
 from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, owner, status_change
 from atoll.wire import Object
 
-COLLECTION = "replicasets.apps"
+COLLECTION, CONTROLLERS = "replicasets.apps", "replicationcontrollers"
 PODS = "pods"
 FAILURE = "ReplicaFailure"
 
 
-def plan(replica_set: Object, setting: Setting) -> Plan:
-    """What to do about a replica set that nobody else looks after."""
+def plan(replica_set: Object, setting: Setting, collection: str = COLLECTION) -> Plan:
+    """What to do about a replica set, or a controller, that nobody else looks after."""
+    if collection == CONTROLLERS:
+        spec = replica_set["spec"]
+        selector = {"matchLabels": spec["selector"]}
+        replica_set = {**replica_set, "spec": {**spec, "selector": selector}}
     pods = setting.pods_of(replica_set["metadata"]["uid"])
     steps = pod_steps(replica_set, pods, setting)
     if steps:
         return Plan(steps)
     fresh = status(replica_set, pods, setting)
-    again_s = ripening_s(replica_set, fresh)
-    return Plan(status_change(COLLECTION, replica_set, fresh), again_s)
-
-
-def ripening_s(replica_set: Object, fresh: Object) -> float | None:
-    """How long to wait for pods that are ready and not yet available; None if there are none."""
+    # Pods that are ready and not yet available are waited for.
     unripe = fresh.get("readyReplicas", 0) > fresh.get("availableReplicas", 0)
-    return (replica_set["spec"].get("minReadySeconds") or 0) if unripe else None
+    again_s = (replica_set["spec"].get("minReadySeconds") or 0) if unripe else None
+    return Plan(status_change(collection, replica_set, fresh), again_s)
 
 
 def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Step]:

@@ -92,7 +92,7 @@ def _has(obj: Object, name: str, part: Object) -> bool:
     return all(there.get(key) == value for key, value in part.items())
 
 
-COLLECTION = "events"
+EVENTS = "events"
 
 
 def failed_create(pod: Object, why: str, now: str) -> Make:
@@ -102,13 +102,27 @@ def failed_create(pod: Object, why: str, now: str) -> Make:
     component = f"{owner['kind'].lower()}-controller"
     about = {key: owner[key] for key in ("apiVersion", "kind", "name", "uid") if key in owner}
     name = f"{owner['name']}.{owner.get('uid', '')[:13]}".rstrip(".")
+    about["namespace"] = meta["namespace"]
+    return _warning(name, about, "FailedCreate", f"Error creating: {why}", component, now)
+
+
+def failed_scheduling(pod: Object, why: str, now: str) -> Make:
+    """That no node takes a pod."""
+    meta = pod["metadata"]
+    named = {"name": meta["name"], "namespace": meta["namespace"], "uid": meta.get("uid", "")}
+    about = {"apiVersion": "v1", "kind": "Pod", **named}
+    name = f"{meta['name']}.{named['uid'][:8]}"
+    return _warning(name, about, "FailedScheduling", why, "default-scheduler", now)
+
+
+def _warning(name: str, about: Object, reason: str, message: str, component: str, now: str) -> Make:
     return Make(
-        COLLECTION,
+        EVENTS,
         {
-            "metadata": {"name": name, "namespace": meta["namespace"]},
-            "involvedObject": {**about, "namespace": meta["namespace"]},
-            "reason": "FailedCreate",
-            "message": f"Error creating: {why}",
+            "metadata": {"name": name, "namespace": about["namespace"]},
+            "involvedObject": about,
+            "reason": reason,
+            "message": message,
             "source": {"component": component},
             "firstTimestamp": now,
             "lastTimestamp": now,
