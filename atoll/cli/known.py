@@ -1,18 +1,13 @@
 """The kinds that commands know without asking the server, and where their objects are found."""
 
+from functools import partial
+
 from atoll.client.collection import Collection
 
 _CLUSTER, _POLICY = "cluster.karmada.io/v1alpha1", "policy.karmada.io/v1alpha1"
 _WORK, _PLACEMENT = "work.karmada.io/v1alpha2", "placement.atoll.io/v1alpha1"
-
-
-def _of_a_namespace(api_version: str, kind: str, plural: str) -> Collection:
-    return Collection(api_version, kind, plural, namespaced=True)
-
-
-def _of_the_plane(api_version: str, kind: str, plural: str) -> Collection:
-    return Collection(api_version, kind, plural, namespaced=False)
-
+_of_a_namespace = partial(Collection, namespaced=True)
+_of_the_plane = partial(Collection, namespaced=False)
 
 CLUSTERS = _of_the_plane(_CLUSTER, "Cluster", "clusters")
 POLICIES = _of_a_namespace(_POLICY, "PropagationPolicy", "propagationpolicies")

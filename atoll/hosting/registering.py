@@ -123,22 +123,16 @@ def registrations(wanted: Registration) -> Iterator[Applied]:
         },
     }
     yield API_SERVICES.path_of(api), api
-    for kind, webhooks in (("Mutating", [_defaults]), ("Validating", [_rules, _protection])):
+    defaults = _of_kinds(wanted, "defaults", DEFAULTS)
+    rules = [*_of_kinds(wanted, "rules", RULES), _protection(wanted)]
+    for kind, webhooks in (("Mutating", defaults), ("Validating", rules)):
         wire = {
             "apiVersion": _ADMISSION,
             "kind": f"{kind}WebhookConfiguration",
             "metadata": {"name": NAME},
-            "webhooks": [each for made in webhooks for each in made(wanted)],
+            "webhooks": webhooks,
         }
         yield f"/apis/{_ADMISSION}/{kind.lower()}webhookconfigurations/{NAME}", wire
-
-
-def _defaults(wanted: Registration) -> list[Object]:
-    return _of_kinds(wanted, "defaults", DEFAULTS)
-
-
-def _rules(wanted: Registration) -> list[Object]:
-    return _of_kinds(wanted, "rules", RULES)
 
 
 def _of_kinds(wanted: Registration, name: str, path: str) -> list[Object]:
@@ -167,17 +161,15 @@ def _of_kinds(wanted: Registration, name: str, path: str) -> list[Object]:
     ]
 
 
-def _protection(wanted: Registration) -> list[Object]:
+def _protection(wanted: Registration) -> Object:
     """The webhook that keeps what is labelled so from being deleted; the label can be taken off."""
     every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "scope": "*"}
     labelled = {"matchLabels": {names.DELETION_PROTECTED: "Always"}}
-    return [
-        {
-            **_webhook(wanted, "protection", PROTECTION),
-            "rules": [{**every, "operations": ["DELETE"]}],
-            "objectSelector": labelled,
-        }
-    ]
+    return {
+        **_webhook(wanted, "protection", PROTECTION),
+        "rules": [{**every, "operations": ["DELETE"]}],
+        "objectSelector": labelled,
+    }
 
 
 def _webhook(wanted: Registration, name: str, path: str) -> Object:

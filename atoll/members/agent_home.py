@@ -30,6 +30,7 @@ from atoll.members.objects import (
     ROLE_BINDINGS,
     ROLES,
     SECRETS,
+    account_binding,
     make,
     named,
     put,
@@ -123,17 +124,12 @@ def home(cluster: str, housing: Housing, kubeconfig: str) -> list[Wire]:
     """All that an agent needs in its cluster, in the order in which it is made."""
     secret = named("v1", "Secret", KUBECONFIG, housing.space)
     data = {KUBECONFIG: base64.b64encode(kubeconfig.encode()).decode()}
-    binding = {
-        **named(RBAC, "ClusterRoleBinding", AGENT),
-        "roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "ClusterRole", "name": AGENT},
-        "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": housing.space}],
-    }
     return [
         named("v1", "Namespace", housing.space),
         {**secret, "type": "Opaque", "data": data},
         named("v1", "ServiceAccount", ACCOUNT, housing.space),
         {**named(RBAC, "ClusterRole", AGENT), "rules": _RULES},
-        binding,
+        account_binding(AGENT, ACCOUNT, housing.space),
         *([_deployment(cluster, housing)] if housing.image else []),
     ]
 

@@ -26,6 +26,7 @@ from atoll.members.objects import (
     ROLE_BINDINGS,
     ROLES,
     SECRETS,
+    account_binding,
     account_of,
     make,
     named,
@@ -130,16 +131,7 @@ def _grant_all(member: PlainClient, name: str, space: str) -> None:
     """Let the plane's account do everything, as it must be able to deliver anything."""
     role = role_of(name)
     put(member, ROLES, {**named(RBAC, "ClusterRole", role), "rules": _RULES}, ("rules",))
-    account = {
-        "kind": "ServiceAccount",
-        "name": account_of(name),
-        "namespace": space,
-    }
-    binding = {
-        **named(RBAC, "ClusterRoleBinding", role),
-        "subjects": [account],
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-    }
+    binding = account_binding(role, account_of(name), space)
     put(member, ROLE_BINDINGS, binding, ("subjects",))
 
 

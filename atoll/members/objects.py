@@ -81,6 +81,15 @@ def named(api_version: str, kind: str, name: str, namespace: str = "") -> Wire:
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
 
 
+def account_binding(role: str, account: str, namespace: str) -> Wire:
+    """The binding, of the same name, that gives an account a ClusterRole."""
+    return {
+        **named(RBAC, "ClusterRoleBinding", role),
+        "roleRef": {"apiGroup": RBAC.partition("/")[0], "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    }
+
+
 def cluster_of(name: str, spec: Wire) -> Wire:
     metadata = {"name": name}
     return {"apiVersion": CLUSTER_VERSION, "kind": "Cluster", "metadata": metadata, "spec": spec}

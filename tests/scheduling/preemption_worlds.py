@@ -11,7 +11,7 @@ from atoll.model.binding import Binding, Resource, Target
 from atoll.model.cluster import Free
 from atoll.model.demand import Demand
 from atoll.model.intent import Intent, Preemption
-from atoll.scheduling.preemption import Cost, Each, Fate, Holding, Plan, Spread, Victim
+from atoll.scheduling.preemption import Cost, Each, Holding, Plan, Spread, Victim
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 GPU = "nvidia.com/gpu"
@@ -213,7 +213,7 @@ def best_of_all(question: Question) -> Plan | None:
                     for to, count in fates
                     if count
                 ]
-            stopped = sum(each.replicas for each in victims if each.fate is Fate.STOP)
+            stopped = sum(each.replicas for each in victims if each.to is None)
             bindings = len({each.binding for each in victims})
             names = (
                 [

@@ -50,23 +50,13 @@ def test_each_node_counts_under_its_first_reason() -> None:
         (Obstacle(Cause.TAINT, "team=blue:NoSchedule"), 1),
     )
     assert found.filling == ((Obstacle(Cause.RESOURCE, "cpu"), 7),)
-    assert (found.nodes, found.replicas, found.most_on_one) == (28, 28, 4)
+    assert (found.nodes, found.replicas) == (28, 28)
     assert str(found) == (
         "28 nodes: 6 short of cpu, 5 without a free pod slot, 4 not matching the node affinity, "
         "3 not matching the node selector, "
         "2 with untolerated taint {node.kubernetes.io/unschedulable:NoSchedule}, "
         "1 with untolerated taint {team=blue:NoSchedule}"
     )
-
-
-def test_pieces_too_small_for_a_replica_show_in_what_would_fit_if_pooled() -> None:
-    found = shortfall(NodeTable.of(make_nodes(10, "small")), make_demand(cpu=5000))
-    assert (found.replicas, found.most_on_one, found.pooled) == (0, 0, 8)
-
-
-def test_sums_beyond_64_bits_are_exact() -> None:
-    vast = make_nodes(4, "vast", allocatable={"memory": 2**63 - 1})
-    assert shortfall(NodeTable.of(vast), make_demand(memory=2**62)).pooled == 7
 
 
 def test_without_obstacles_only_the_nodes_are_told() -> None:
@@ -82,8 +72,7 @@ def test_every_node_has_one_reason(nodes: list[Node], demand: Demand | None) -> 
     fit = fits_by_node(table, demand)
     assert sum(count for _, count in found.refusing) == int((fit == 0).sum())
     assert sum(count for _, count in found.filling) == int((fit > 0).sum())
-    assert found.most_on_one == max(fit.tolist(), default=0)
-    assert found.replicas == fits(table, demand) <= found.pooled
+    assert found.replicas == fits(table, demand)
 
 
 @given(node_lists, demands)

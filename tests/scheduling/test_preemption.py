@@ -12,7 +12,6 @@ from atoll.model.intent import Intent, Preemption
 from atoll.scheduling.preemption import (
     Cost,
     Each,
-    Fate,
     Holding,
     Plan,
     Refusal,
@@ -317,19 +316,19 @@ def test_a_victim_is_told_for_whom_it_leaves_and_where_it_goes() -> None:
         [Holding(web, "m1", 2, ("m2",)), Holding(work("own", 1, cpu=2), "m4", 1)],
     )
     assert isinstance(plan, Plan)
-    assert [(each.fate, each.reason) for each in plan.victims] == [
+    assert [(each.to, each.reason) for each in plan.victims] == [
         (
-            Fate.MOVE,
+            "m2",
             "Deployment shop/web (priority 1) gives way to Deployment shop/api (priority 50), "
             "which lacks cpu in m1; moved to m2, which has room",
         ),
         (
-            Fate.STOP,
+            None,
             "Deployment shop/web (priority 1) gives way to Deployment shop/api (priority 50), "
             "which lacks cpu in m1; stopped, as no other cluster has room for it",
         ),
         (
-            Fate.STOP,
+            None,
             "Deployment shop/own (priority 1) gives way to Deployment shop/api (priority 50), "
             "which lacks cpu in m4; stopped, as it may run nowhere else",
         ),

@@ -60,10 +60,6 @@ class Shortfall:
     nodes: int
     replicas: int
     """How many fit."""
-    most_on_one: int
-    """How many fit on the node that takes most."""
-    pooled: int
-    """How many would fit if all that is free on the nodes meant were on one node."""
     refusing: Counts
     """Nodes that take none, by the first reason."""
     filling: Counts
@@ -90,8 +86,6 @@ def shortfall(table: NodeTable, demand: Demand | None) -> Shortfall:
     return Shortfall(
         nodes=len(table),
         replicas=fits(table, asked),
-        most_on_one=int(fit.max(initial=0)),
-        pooled=_pooled(table, asked, claim),
         refusing=_ordered(refusing),
         filling=_ordered(_first(quotas, fit > 0, fit)),
         best=tuple(
@@ -140,19 +134,6 @@ def _first(
         found[obstacle] = int(held.sum())
         among = among & ~held
     return found
-
-
-def _pooled(table: NodeTable, demand: Demand, claim: Mask) -> int:
-    pooled = min(_sum(table.rows.slots[claim]), REPLICAS_MOST)
-    for resource, wanted in wants(demand):
-        pooled = min(pooled, _sum(table.rows.free_of(resource)[claim]) // wanted)
-    return pooled
-
-
-def _sum(free: Numbers) -> int:
-    """The exact sum of what is above zero, also where it is beyond 64 bits."""
-    above = np.maximum(free, 0)
-    return (int((above >> 32).sum()) << 32) + int((above & 0xFFFFFFFF).sum())
 
 
 def _ordered(found: dict[Obstacle, int]) -> Counts:

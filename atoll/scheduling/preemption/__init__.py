@@ -28,7 +28,6 @@ from atoll.scheduling.preemption.searching import Purse
 from atoll.scheduling.preemption.terms import (
     Cost,
     Each,
-    Fate,
     Holding,
     Limits,
     Need,
@@ -42,7 +41,6 @@ from atoll.scheduling.preemption.terms import (
 __all__ = [
     "Cost",
     "Each",
-    "Fate",
     "Holding",
     "Limits",
     "Plan",

@@ -45,13 +45,6 @@ class Holding:
     elsewhere: tuple[str, ...] = ()
 
 
-class Fate(StrEnum):
-    """What becomes of a victim."""
-
-    MOVE = "move"
-    STOP = "stop"
-
-
 @dataclass(frozen=True, slots=True)
 class Victim:
     """Replicas of a binding that leave a cluster: to another one, or, without one, for good."""
@@ -63,10 +56,6 @@ class Victim:
     to: str | None = None
     reason: str = field(default="", compare=False)
 
-    @property
-    def fate(self) -> Fate:
-        return Fate.STOP if self.to is None else Fate.MOVE
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cost:
@@ -76,10 +65,6 @@ class Cost:
     """Victim replicas by priority, highest first; compares as counts from the top do."""
     stopped: int = 0
     bindings: int = 0
-
-    @property
-    def replicas(self) -> int:
-        return sum(count for _, count in self.by_priority)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +97,6 @@ class Plan:
     victims: tuple[Victim, ...] = ()
     cost: Cost = Cost()
     proof: Proof = Proof.BEST
-
-    @property
-    def exact(self) -> bool:
-        return self.proof is Proof.BEST
 
 
 @dataclass(frozen=True, slots=True)
