@@ -333,7 +333,7 @@ def test_a_victim_is_told_for_whom_it_leaves_and_where_it_goes() -> None:
             "which lacks cpu in m4; stopped, as it may run nowhere else",
         ),
     ]
-    assert plan.cost.replicas == 3
+    assert sum(each.replicas for each in plan.victims) == 3
 
 
 def test_nothing_missing_needs_no_plan() -> None:
