@@ -29,7 +29,7 @@ def _changes(hub: Hub, words: Words) -> Answer:
     """The nearest changes that would place a binding otherwise, in sentences."""
     namespace, name = words.get("namespace", ""), words.get("name", "")
     kind = "ResourceBinding" if namespace else "ClusterResourceBinding"
-    binding = hub.plane.find(Ref(BINDING, kind, namespace, name))
+    binding = hub.binding(Ref(BINDING, kind, namespace, name))
     if binding is None:
         raise Invalid("name", name, "is no binding")
     around = hub.around.anew(binding)

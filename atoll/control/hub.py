@@ -86,11 +86,11 @@ Companion = Callable[[Site], Awaitable[None]]
 class Around(Protocol):
     """What the scheduler knows of the moment, for all who ask it about a binding."""
 
-    def of(self, binding: Object) -> Surroundings:
+    def of(self, binding: ResourceBinding) -> Surroundings:
         """The surroundings in which it is decided now."""
         ...
 
-    def anew(self, binding: Object) -> Surroundings:
+    def anew(self, binding: ResourceBinding) -> Surroundings:
         """Those in which it would be if it had been given nothing yet."""
         ...
 

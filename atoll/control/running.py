@@ -20,7 +20,7 @@ from atoll.control.loop import Loop
 from atoll.control.namespaces.wiring import namespaces
 from atoll.control.preemption.wiring import preemption
 from atoll.control.rebalancer.wiring import rebalancing
-from atoll.control.scheduler.driver import Placement
+from atoll.control.scheduler.wiring import Scheduling
 from atoll.control.status.wiring import status
 from atoll.control.taints.wiring import tainting
 from atoll.control.works.wiring import works
@@ -82,7 +82,7 @@ async def start(
 ) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
     estimation = _estimation(hub, estimators)
-    placement, delivery = Placement(hub, estimation), Delivery(hub)
+    scheduling, delivery = Scheduling(hub, estimation), Delivery(hub)
     cluster_status = ClusterStatus(
         *(hub.plane, hub.performer, hub.effects, hub.times),
         observations=hub.observations,
@@ -91,7 +91,7 @@ async def start(
     )
     hub.accompany("cluster_status", cluster_status.watch)
     loops: list[Loop[Any]] = [
-        *detection(hub, placement.at_once),
+        *detection(hub, scheduling.schedule_on_write),
         works(hub),
         status(hub),
         preemption(hub),
@@ -109,19 +109,17 @@ async def start(
     await hub.start()
     await interpretation.start()
     services: dict[str, Callable[[], Awaitable[None]]] = {
-        f"{placement.name}'s reports": placement.announcing.run,
-        f"{placement.name}'s reviews": placement.review,
-        f"{placement.name}'s second looks": placement.look_again,
         "events": hub.performer.run,
-        placement.explanations.name: placement.explanations.run,
-        placement.prices.loop.name: placement.prices.loop.run,
+        scheduling.explanations.name: scheduling.explanations.run,
+        scheduling.prices.loop.name: scheduling.prices.loop.run,
         "delivery": delivery.run,
         "interpreters": interpretation.run,
     }
     if estimation is not None:
         services["estimators"] = estimation.run
     for worker in range(WORKERS):
-        services[f"{placement.name} {worker}"] = placement.run
+        services[f"{scheduling.name} {worker}"] = scheduling.run
+        services[f"{scheduling.name} later {worker}"] = scheduling.run_later
     for loop in loops:
         for worker in range(WORKERS):
             services[f"{loop.name} {worker}"] = loop.run

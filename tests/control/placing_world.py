@@ -10,6 +10,7 @@ from typing import Any
 from atoll.control.scheduler.decide.plan import Placing, SeenBinding, plan
 from atoll.dialects.karmada import cluster as cluster_dialect
 from atoll.dialects.karmada import names
+from atoll.dialects.karmada.objects.resource_bindings import decode
 from atoll.model.action import Plan, Tell, Update
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.question import Surroundings
@@ -80,8 +81,12 @@ class World:
 
     def look(self) -> Placing:
         """Plan for what there is."""
-        seen = SeenBinding(binding=self.binding, fleet=self.fleet, surroundings=self.surroundings)
-        return plan(seen, self.now)
+        return plan(self.seen, self.now)
+
+    @property
+    def seen(self) -> SeenBinding:
+        binding = decode(self.binding)
+        return SeenBinding(binding=binding, fleet=self.fleet, surroundings=self.surroundings)
 
     def settle(self) -> Placing:
         """Plan and carry out until nothing is left to do; the first placing is returned."""

@@ -16,7 +16,7 @@ from atoll.client.api import Taken
 from atoll.client.inprocess import InProcess
 from atoll.config import EstimatorChoice
 from atoll.control.hub import CLUSTER
-from atoll.control.scheduler.decide.inquiring import ESTIMATOR, Inquiry
+from atoll.control.scheduler.decide.inquiring import ESTIMATOR, Answers, Inquiry
 from atoll.control.scheduler.estimation import Estimation, place
 from atoll.effects import system_effects
 from atoll.estimator.asking import UNKNOWN, Estimators
@@ -229,9 +229,12 @@ def test_sets_of_components_are_asked_for_as_sets_and_clusters_that_pull_may_be_
             children.spawn(estimation.run(), "estimators")
             parts = (Component("job", 1, Demand((("cpu", Amount(1500)),))), Component("task", 3))
             asked = Inquiry(parts, "shop", ("m1", "m2"))
-            assert estimation.known(asked, (), 0.0) is None
-            await estimation.find_out(asked, (), it.hub.now)
-            assert estimation.known(asked, (), 0.0) == {"m1": 4, "m2": UNKNOWN}
+            answers = Answers()
+            assert answers.missing(asked, 0.0) == asked
+            found = await estimation.find_out(asked, ())
+            answers.note(asked, found, it.hub.now)
+            assert answers.missing(asked, 0.0).clusters == ()
+            assert answers.known(asked, ()) == {"m1": 4, "m2": UNKNOWN}
             ((method, request),) = m1.asked
             assert method == SETS
             assert request["namespace"] == "shop"

@@ -6,17 +6,13 @@ from typing import Any
 import pytest
 from placing_world import World, make_binding, make_cluster
 
-from atoll.control.scheduler.decide.affected import (
-    Change,
-    Watching,
-    affected,
-    by_price,
-    change,
-    watched,
-)
-from atoll.dialects.karmada import binding, cluster
+from atoll.control.scheduler.decide.affected import Change, affected, by_price, change
+from atoll.dialects.karmada import cluster
+from atoll.dialects.karmada.objects.resource_bindings import decode
+from atoll.model.action import Ref
 from atoll.model.cluster import Cluster
 from atoll.model.price import Price
+from atoll.model.resource_binding import ResourceBinding
 
 
 def made(*given: Any, **facts: Any) -> Cluster:
@@ -27,10 +23,21 @@ def priced(name: str, cpu: int) -> Cluster:
     return replace(made(name), price=Price(cpu=cpu))
 
 
-def watching(key: str, *, settled: bool = True, observed: str = "", **facts: Any) -> Watching[str]:
-    spec = make_binding(**facts)["spec"]
-    decoded = binding.decode(spec, {"schedulerObservingAffinityName": observed})
-    return Watching(key, decoded, settled)
+def watching(
+    name: str, *, settled: bool = True, observed: str = "", **facts: Any
+) -> ResourceBinding:
+    """A binding whose last decision, if it is settled, is about its present spec."""
+    wire = make_binding(name=name, **facts)
+    generation = wire["metadata"]["generation"] if settled else 0
+    status = {
+        "schedulerObservingAffinityName": observed,
+        "schedulerObservedGeneration": generation,
+    }
+    return decode({**wire, "status": status})
+
+
+def names(found: list[Ref]) -> list[str]:
+    return [each.name.removesuffix("-deployment") for each in found]
 
 
 def by_label(value: str) -> dict[str, Any]:
@@ -82,12 +89,12 @@ def test_the_affinity_is_tested_with_the_old_and_the_new_cluster() -> None:
         watching("old", placement=by_label("old")),
         watching("new", placement=by_label("new")),
         watching("other", placement=by_label("other")),
-        watching("runs there", placement=by_label("other"), clusters=[{"name": "a"}]),
+        watching("runs-there", placement=by_label("other"), clusters=[{"name": "a"}]),
     ]
     before, after = made("a", labels={"env": "old"}), made("a", labels={"env": "new"})
-    assert affected(all_there_are, before, after) == ["anywhere", "old", "new", "runs there"]
-    assert affected(all_there_are, None, after) == ["anywhere", "new", "runs there"]
-    assert affected(all_there_are, before, None) == ["anywhere", "old", "runs there"]
+    assert names(affected(all_there_are, before, after)) == ["anywhere", "old", "new", "runs-there"]
+    assert names(affected(all_there_are, None, after)) == ["anywhere", "new", "runs-there"]
+    assert names(affected(all_there_are, before, None)) == ["anywhere", "old", "runs-there"]
 
 
 def test_only_those_who_choose_by_price_care_for_prices() -> None:
@@ -98,8 +105,8 @@ def test_only_those_who_choose_by_price_care_for_prices() -> None:
         watching("filled", atoll={"divide": {"order": "Cheapest"}}),
         watching("elsewhere", placement=by_label("x"), atoll={"select": {"order": "Cheapest"}}),
     ]
-    assert by_price(all_there_are, [made("a"), made("b")]) == ["cheapest", "filled"]
-    assert by_price(all_there_are, [made("a", labels={"env": "x"})]) == [
+    assert names(by_price(all_there_are, [made("a"), made("b")])) == ["cheapest", "filled"]
+    assert names(by_price(all_there_are, [made("a", labels={"env": "x"})])) == [
         *("cheapest", "filled", "elsewhere")
     ]
 
@@ -119,25 +126,20 @@ def test_the_terms_from_the_observed_one_on_count(
     name: str, observed: str, *, settled: bool, expected: bool
 ) -> None:
     one = watching("one", placement=TERMS, observed=observed, settled=settled)
-    assert affected([one], made(name), made(name)) == (["one"] if expected else [])
+    assert names(affected([one], made(name), made(name))) == (["one"] if expected else [])
 
 
-def test_a_binding_is_watched_as_it_stands() -> None:
+def test_a_binding_matters_as_it_stands() -> None:
     world = World(make_binding(placement=TERMS), make_cluster("y"))
-    before = watched("web", world.binding)
-    assert before is not None
-    assert not before.settled
+    assert len(affected([decode(world.binding)], None, made("x"))) == 1
     world.settle()
-    after = watched("web", world.binding)
-    assert after is not None
-    assert after.settled
-    assert after.binding.observed_term == "second"
-    assert [each.name for each in after.binding.targets] == ["y"]
+    assert affected([decode(world.binding)], None, made("x")) == []
+    assert len(affected([decode(world.binding)], made("y"), None)) == 1
 
 
-def test_what_is_not_ours_or_cannot_be_read_is_not_watched() -> None:
-    assert watched("web", make_binding(), "another") is None
-    assert watched("web", make_binding(clusters="all")) is None
+@pytest.mark.parametrize("facts", [{"schedulerName": "another"}, {"clusters": "all"}])
+def test_nothing_matters_to_what_is_not_ours_or_cannot_be_read(facts: dict[str, Any]) -> None:
+    assert affected([decode(make_binding(**facts))], None, made("a")) == []
 
 
 @pytest.mark.parametrize(
@@ -147,4 +149,4 @@ def test_a_cluster_of_an_earlier_term_matters_to_whoever_would_return_to_it(
     atoll: dict[str, Any], expected: list[str]
 ) -> None:
     seen = watching("w", observed="second", placement=TERMS, atoll=atoll)
-    assert affected([seen], None, made("x")) == expected
+    assert names(affected([seen], None, made("x"))) == expected

@@ -9,6 +9,7 @@ from placing_world import DIVIDED, DUPLICATED, EVEN, NOW, make_binding, make_clu
 
 from atoll.control.scheduler.decide.inquiring import Inquiry, corrected, inquiry, taken_in
 from atoll.control.scheduler.decide.plan import SeenBinding, plan
+from atoll.dialects.karmada.objects.resource_bindings import decode
 from atoll.model.amount import Amount
 from atoll.model.assumed import Assumed, Sums, summed
 from atoll.model.demand import Component, Demand
@@ -29,7 +30,7 @@ def part(replicas: int, milli: int) -> Component:
 
 
 def asked_about(wire: dict[str, Any], *answered: str) -> Inquiry | None:
-    return inquiry(plan(SeenBinding(binding=wire, fleet=FLEET), NOW).decision, answered)
+    return inquiry(plan(SeenBinding(binding=decode(wire), fleet=FLEET), NOW).decision, answered)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from placing_world import (
     make_fleet,
 )
 
-from atoll.control.scheduler.decide.plan import SeenBinding, report
+from atoll.control.scheduler.decide.plan import report
 from atoll.model.action import NOTHING
 
 A, B = make_cluster("a"), make_cluster("b")
@@ -25,11 +25,11 @@ SUCCESS = ("True", "Success", "Binding has been scheduled successfully.")
 def test_whoever_writes_the_status_next_may_tell_of_the_decision(dividing: Any) -> None:
     world = World(make_binding(2, dividing=dividing), A, B)
     world.perform(world.look().plan)
-    told = report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now)
+    told = report(world.seen, world.now)
     assert told == world.look().plan
     world.perform(told)
     assert world.condition == SUCCESS
-    assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING
+    assert report(world.seen, world.now) == NOTHING
     assert world.look().plan.actions == ()
 
 
@@ -39,7 +39,7 @@ def test_nothing_is_told_of_a_decision_that_is_out_of_date(dividing: Any, edit: 
     world = World(make_binding(2, dividing=dividing), A, B)
     world.perform(world.look().plan)
     world.edit(**edit)
-    assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING
+    assert report(world.seen, world.now) == NOTHING
 
 
 @pytest.mark.parametrize("dividing", [DIVIDED, EVEN, DUPLICATED])
@@ -50,7 +50,7 @@ def test_whoever_writes_the_status_next_may_tell_of_a_move(dividing: Any) -> Non
     world.edit(placement={**(world.binding["spec"]["placement"]), **ELSEWHERE})
     world.perform(world.look().plan)
     assert world.targets == {"b": 2}
-    world.perform(report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now))
+    world.perform(report(world.seen, world.now))
     assert world.condition == SUCCESS
     assert world.look().plan.actions == ()
 
@@ -64,7 +64,7 @@ def test_a_move_is_not_told_of_when_the_scheduler_has_refused_since() -> None:
     world.fleet = make_fleet(A, make_cluster("b", deleting=True))
     world.settle()
     assert world.condition[0] == "False"
-    assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING
+    assert report(world.seen, world.now) == NOTHING
 
 
 def test_nobody_contradicts_the_scheduler_when_it_has_refused_duplicated_work() -> None:
@@ -74,4 +74,4 @@ def test_nobody_contradicts_the_scheduler_when_it_has_refused_duplicated_work() 
     world.edit(gracefulEvictionTasks=[])  # others write on the binding while its cluster leaves
     world.settle()
     assert world.condition[0] == "False"
-    assert report(SeenBinding(binding=world.binding, fleet=world.fleet), world.now) == NOTHING
+    assert report(world.seen, world.now) == NOTHING

@@ -4,6 +4,7 @@ import pytest
 from placing_world import EVEN, World, make_binding, make_cluster, make_fleet
 
 from atoll.control.scheduler.decide.wondering import changes, fits
+from atoll.dialects.karmada.objects.resource_bindings import decode
 from atoll.errors import Invalid
 from atoll.model.node import Node
 from atoll.scheduling.nodes.table import NodeTable
@@ -16,27 +17,27 @@ TAINTED = make_cluster("b", taints=[{"key": "gpu", "effect": "NoSchedule"}])
 
 def test_the_nearest_change_is_told_with_what_it_leads_to() -> None:
     binding = make_binding(4, dividing=EVEN)
-    told = changes(binding, make_fleet(FREE, TAINTED), USUAL_SETTING)
+    told = changes(decode(binding), make_fleet(FREE, TAINTED), USUAL_SETTING)
     assert any("b takes" in each and "tolerate the taint gpu:NoSchedule" in each for each in told)
 
 
 def test_what_runs_is_wondered_about_as_if_it_were_placed_anew() -> None:
     world = World(make_binding(4, dividing=EVEN), FREE, TAINTED)
-    before = changes(world.binding, make_fleet(FREE, TAINTED), USUAL_SETTING)
+    before = changes(decode(world.binding), make_fleet(FREE, TAINTED), USUAL_SETTING)
     world.settle()
     assert world.targets == {"a": 4}
-    assert changes(world.binding, make_fleet(FREE, TAINTED), USUAL_SETTING) == before
+    assert changes(decode(world.binding), make_fleet(FREE, TAINTED), USUAL_SETTING) == before
 
 
 def test_nothing_is_told_of_what_its_own_replicas_are_in_the_way_of() -> None:
     world = World(make_binding(4, dividing=EVEN), FREE, TAINTED)
     world.settle()
     full = make_cluster("a", 1)
-    assert changes(world.binding, make_fleet(full, TAINTED), USUAL_SETTING) == []
+    assert changes(decode(world.binding), make_fleet(full, TAINTED), USUAL_SETTING) == []
 
 
 def test_what_cannot_be_placed_is_told_what_would_place_it() -> None:
-    told = changes(make_binding(4, dividing=EVEN), make_fleet(TAINTED), USUAL_SETTING)
+    told = changes(decode(make_binding(4, dividing=EVEN)), make_fleet(TAINTED), USUAL_SETTING)
     assert told[0].startswith("it can be placed: b takes 4, if you tolerate")
 
 

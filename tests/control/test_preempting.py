@@ -68,12 +68,12 @@ class Plane:
         wire = self[name]
         around = Surroundings(assumed=self.assumed, estimates=given_away(wire))
         seen = SeenBinding(
-            binding=wire, fleet=self.fleet, setting=self.setting, surroundings=around
+            binding=decode(wire), fleet=self.fleet, setting=self.setting, surroundings=around
         )
         placed = plan(seen, NOW)
         if not placed.asks:
             return placed
-        others = Others(tuple(self.bindings.values()), self.in_doubt)
+        others = Others(tuple(map(decode, self.bindings.values())), self.in_doubt)
         return plan(replace(seen, others=others), NOW)
 
     def give(self, name: str) -> Plan:
@@ -208,7 +208,7 @@ def test_nobody_gives_way_who(priority: int, facts: dict[str, Any]) -> None:
 )
 def test_nobody_is_even_looked_at_where(atoll: dict[str, Any], setting: Setting) -> None:
     it = Plane(work("low", 1, 5, {"a": 5}), work("high", 9, 1, atoll=atoll), setting=setting)
-    seen = SeenBinding(binding=it["high"], fleet=it.fleet, setting=setting)
+    seen = SeenBinding(binding=decode(it["high"]), fleet=it.fleet, setting=setting)
     assert not plan(seen, NOW).asks
 
 

@@ -7,6 +7,7 @@ from placing_world import make_binding
 from atoll.control.scheduler.decide.inquiring import ESTIMATOR
 from atoll.control.scheduler.decide.ledger import Held, Ledger
 from atoll.control.scheduler.decide.surroundings import of_others, surroundings, with_estimates
+from atoll.dialects.karmada.objects.resource_bindings import decode
 from atoll.dialects.karmada.preemption_notes import GAVE_WAY, Part, written
 from atoll.model.action import Ref
 from atoll.model.amount import Amount
@@ -40,7 +41,7 @@ def test_who_gave_way_takes_nothing_back_whatever_estimators_say() -> None:
     part = Part(Ref("v1", "ResourceBinding", "shop", "high"), "u", "a", 2, "d")
     binding = make_binding()
     binding["metadata"]["annotations"] = written(GAVE_WAY, [part])
-    around = surroundings(binding, [make_binding(name="near")], (), NodeView({}))
+    around = surroundings(decode(binding), [decode(make_binding(name="near"))], (), NodeView({}))
     told = with_estimates(around, {"a": 7, "b": 8})
     gave, *_ = around.estimates
     assert told.estimates == {gave: {"a": 0}, ESTIMATOR: {"a": 7, "b": 8}}

@@ -85,7 +85,7 @@ class Eviction:
             turns=turns,
             timeout_s=hub.times.graceful_eviction_timeout,
             setting=hub.setting,
-            surroundings=hub.around.of(binding.wire) if evicting.is_nowhere(binding) else NOWHERE,
+            surroundings=hub.around.of(binding) if evicting.is_nowhere(binding) else NOWHERE,
         )
 
     def _binding_changed(

@@ -1,14 +1,13 @@
 """The estimators of clusters, asked for the scheduler: where they are, and what they said lately.
 
-What is to be asked comes in; answers go out if all are known, else they are found out, all at once,
-while others are placed. Where an estimator is, a Service of the plane says, by Karmada's rule. One
-that is not there, or does not answer in time, has no say.
+What is to be asked comes in; answers go out, of all clusters at once. Where an estimator is, a
+Service of the plane says, by Karmada's rule. One that is not there, or does not answer in time, has
+no say.
 """
 
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from atoll.client.api import Refused, Wire
@@ -17,30 +16,20 @@ from atoll.client.transport import Unreachable
 from atoll.config import EstimatorChoice
 from atoll.control.hub import CLUSTER, Hub
 from atoll.control.numbers import ERROR, SUCCESS
-from atoll.control.scheduler.decide.inquiring import Inquiry, corrected, taken_in
+from atoll.control.scheduler.decide.inquiring import Answer, Inquiry, taken_in
 from atoll.dialects.karmada.cluster_access import is_pulled
 from atoll.dialects.karmada.demand import encode, encode_components
 from atoll.estimator.asking import UNKNOWN, Address, Estimators
 from atoll.estimator.grpc import Trust
 from atoll.estimator.messages import REPLICAS, SETS
 from atoll.model.action import Ref
-from atoll.model.assumed import Assumed, Sums, merged
+from atoll.model.assumed import Assumed, merged
 from atoll.scheduling.nodes.view import Asked
 
 log = logging.getLogger("atoll.scheduler")
 
 _LOOK_EVERY_S = 5.0
-_KEPT_MOST = 65536
 _Key = tuple[str, Asked]
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What was answered, when, and with what work on its way."""
-
-    count: int
-    taken: Sums
-    at: float
 
 
 class Estimation:
@@ -54,58 +43,30 @@ class Estimation:
         self._looked = -_LOOK_EVERY_S
         self._looking = asyncio.Lock()
         self._estimators = Estimators(self._places.get, trust, choice.timeout)
-        self._answers: dict[_Key, _Answer] = {}
-        self._asking: dict[_Key, asyncio.Event] = {}
+        self._asking: dict[_Key, asyncio.Task[Answer]] = {}
 
-    def known(
-        self, inquiry: Inquiry, assumed: Sequence[Assumed], since: float
-    ) -> dict[str, int] | None:
-        """By cluster, what is answered; None if something is to be found out first.
-
-        Answers from before that moment do not count.
-        """
-        found = {}
-        for cluster in inquiry.clusters:
-            answer = self._answers.get((cluster, inquiry.asked))
-            if answer is None or answer.at < since:
-                return None
-            now = taken_in(cluster, assumed).sums
-            found[cluster] = corrected(answer.count, inquiry.asked, answer.taken, now)
-        return found
-
-    async def find_out(self, inquiry: Inquiry, assumed: Sequence[Assumed], since: float) -> None:
-        """Ask all that have not answered since that moment, at once."""
+    async def find_out(self, inquiry: Inquiry, assumed: Sequence[Assumed]) -> dict[str, Answer]:
+        """What the estimators of these clusters say, of those that have one."""
         await self._look()
+        asked: dict[str, asyncio.Task[Answer]] = {}
         for cluster in inquiry.clusters:
-            key = cluster, inquiry.asked
-            known = self._answers.get(key)
-            if key in self._asking or (known is not None and known.at >= since):
-                continue
-            if cluster not in self._places or self._is_left_out(cluster):
-                self._note(key, UNKNOWN, Sums())
-            else:
-                learning = self._learn(key, inquiry, taken_in(cluster, assumed))
-                self._asking[key] = asyncio.Event()
-                self._hub.children.spawn(learning, f"estimator of {cluster}")
-        # Who asks the same of the same at once is answered with it.
-        keys = ((cluster, inquiry.asked) for cluster in inquiry.clusters)
-        for learnt in [self._asking[key] for key in keys if key in self._asking]:
-            await learnt.wait()
+            if cluster in self._places and not self._is_left_out(cluster):
+                key = cluster, inquiry.asked
+                if key not in self._asking:
+                    learning = self._learn(key, inquiry, taken_in(cluster, assumed))
+                    self._asking[key] = self._hub.children.spawn(learning, f"ask {cluster}")
+                # Who asks the same of the same at once is answered with it.
+                asked[cluster] = self._asking[key]
+        return {name: await each for name, each in asked.items()}
 
-    async def _learn(self, key: _Key, inquiry: Inquiry, taken: Assumed) -> None:
-        count = UNKNOWN
+    async def _learn(self, key: _Key, inquiry: Inquiry, taken: Assumed) -> Answer:
+        cluster, _ = key
         try:
-            count = await self._ask(inquiry, key[0], taken)
-            result = ERROR if count == UNKNOWN else SUCCESS
-            self._hub.numbers.estimates.add(result, key[0])
+            count = await self._ask(inquiry, cluster, taken)
         finally:
-            self._asking.pop(key).set()
-            self._note(key, count, taken.sums)
-
-    def _note(self, key: _Key, count: int, taken: Sums) -> None:
-        if len(self._answers) >= _KEPT_MOST:
-            self._answers.clear()
-        self._answers[key] = _Answer(count, taken, self._hub.now)
+            del self._asking[key]
+        self._hub.numbers.estimates.add(ERROR if count == UNKNOWN else SUCCESS, cluster)
+        return Answer(count, taken.sums, self._hub.now)
 
     async def _ask(self, inquiry: Inquiry, cluster: str, taken: Assumed) -> int:
         asked = inquiry.asked

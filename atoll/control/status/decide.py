@@ -26,7 +26,7 @@ from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
 
 Aggregate = Callable[[Object, tuple[Item, ...]], Object | None]
-Report = Callable[[Object, float], Plan]
+Report = Callable[[ResourceBinding, float], Plan]
 
 FULLY_APPLIED = "FullyApplied"
 _ALL = Condition(
@@ -77,7 +77,7 @@ def plan(seen: SeenStatuses, now: float) -> Plan:
         if patience_s and not actions and not (is_complete and all(map(is_well, items))):
             return Plan(again_in=patience_s)
         wire = binding.wire
-        for action in seen.report(wire, now).actions:
+        for action in seen.report(binding, now).actions:
             if isinstance(action, Update):
                 wire = action.object
                 stated = conditions.stated(wire["status"].get("conditions") or (), condition, now)

@@ -1,13 +1,11 @@
 """Statuses of bindings and templates: what clusters say of their Works, summed up."""
 
-from functools import partial
-
 from atoll.client.api import Wire
 from atoll.control import patience
 from atoll.control.hub import Hub, spec_changed
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
-from atoll.control.scheduler.announcing import report
+from atoll.control.scheduler.decide import plan as scheduling
 from atoll.control.settling import Settling
 from atoll.control.status import decide
 from atoll.dialects.karmada.objects import kinds
@@ -55,8 +53,12 @@ def _loop(hub: Hub) -> Loop[Ref]:
             hub.plane.find(binding.spec.template),
             hub.interpreters.aggregate,
             settling.waited(ref),
-            partial(report, hub),
+            report,
         )
+
+    def report(binding: ResourceBinding, now: float) -> Plan:
+        seen = scheduling.SeenBinding(binding=binding, fleet=hub.fleet, setting=hub.setting)
+        return scheduling.report(seen, now)
 
     def plan(seen: decide.SeenStatuses) -> Plan:
         return settling.planned(seen.binding.ref, decide.plan(seen, hub.now))

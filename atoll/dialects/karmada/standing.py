@@ -16,6 +16,7 @@ from atoll.dialects.wire import INT64, flag, instant, number, part, text, text_b
 from atoll.errors import Invalid
 from atoll.model.action import Object
 from atoll.model.intent import Intent
+from atoll.model.resource_binding import ResourceBinding
 from atoll.model.standing import Standing
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -26,15 +27,22 @@ OBSERVED_GENERATION = "schedulerObservedGeneration"
 _CLAIMS = (names.POLICY_ID, names.CLUSTER_POLICY_ID, names.BINDING_MANAGED_BY)
 
 
-def is_placed_by(wire: Object, scheduler: str) -> bool:
-    """Whether a binding is for this scheduler to place, now."""
+def to_schedule(binding: ResourceBinding) -> Standing | Invalid | None:
+    """Where a binding stands that is ours to schedule now; None if it is not."""
+    try:
+        return binding.standing() if _is_ours(binding.wire) else None
+    except Invalid as problem:
+        return problem
+
+
+def _is_ours(wire: Object) -> bool:
     metadata, spec = part(wire, "metadata", "") or {}, part(wire, "spec", "") or {}
     labels = text_by_name(metadata, "labels", "metadata")
     suspension = part(spec, "suspension", "spec") or {}
     return (
         not metadata.get("deletionTimestamp")
         and any(labels.get(claim) for claim in _CLAIMS)
-        and (text(spec, "schedulerName", "spec") or DEFAULT_SCHEDULER) == scheduler
+        and (text(spec, "schedulerName", "spec") or DEFAULT_SCHEDULER) == DEFAULT_SCHEDULER
         and not flag(suspension, "scheduling", "spec.suspension", default=False)
     )
 

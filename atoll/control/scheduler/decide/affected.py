@@ -7,29 +7,20 @@ its properties; its price counts for those who choose by price; tiers of overflo
 terms after the observed one.
 """
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import Generic, TypeVar
 
-from atoll.dialects.karmada.standing import (
-    DEFAULT_SCHEDULER,
-    OBSERVED_GENERATION,
-    is_placed_by,
-    standing,
-)
-from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.dialects.karmada.standing import to_schedule
+from atoll.model.action import Ref
 from atoll.model.affinity import Term
-from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
 from atoll.model.intent import Failback
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.standing import Standing
 from atoll.scheduling.cycle import terms_from
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.matching import matching
 from atoll.scheduling.traits import Traits, trait_facts
-
-K = TypeVar("K", bound=Hashable)
 
 
 class Change(Enum):
@@ -38,30 +29,6 @@ class Change(Enum):
     NONE = "none"
     ROOM = "room"  # there is more room: only who lacked room cares
     FACTS = "facts"
-
-
-@dataclass(frozen=True, slots=True)
-class Watching(Generic[K]):
-    """A binding that clusters may matter to.
-
-    `settled`: its last decision is about its present spec.
-    """
-
-    key: K
-    binding: Binding
-    settled: bool = True
-
-
-def watched(key: K, wire: Object, scheduler: str = DEFAULT_SCHEDULER) -> Watching[K] | None:
-    """A binding as one that clusters may matter to; None if it is not ours or cannot be read."""
-    try:
-        if not is_placed_by(wire, scheduler):
-            return None
-        found = standing(wire)
-    except Invalid:
-        return None
-    settled = (wire.get("status") or {}).get(OBSERVED_GENERATION) == found.generation
-    return Watching(key, found.binding, settled)
 
 
 def change(before: Cluster | None, after: Cluster | None) -> Change:
@@ -77,25 +44,37 @@ def change(before: Cluster | None, after: Cluster | None) -> Change:
 
 
 def affected(
-    watching: Iterable[Watching[K]], before: Cluster | None, after: Cluster | None
-) -> list[K]:
-    """The keys of bindings that may be placed otherwise, now that a cluster changed so."""
+    bindings: Iterable[ResourceBinding], before: Cluster | None, after: Cluster | None
+) -> list[Ref]:
+    """The bindings that may be placed otherwise, now that a cluster changed so."""
     tested = [Fleet.of([each]).traits for each in (before, after) if each is not None]
     names = {each.name for each in (before, after) if each is not None}
-    return [each.key for each in watching if _is_affected(each, tested, names)]
+    return [each.ref for each, found in _ours(bindings) if _is_affected(each, found, tested, names)]
 
 
-def by_price(watching: Iterable[Watching[K]], clusters: Iterable[Cluster]) -> list[K]:
-    """The keys of bindings that choose by price, and may choose among these clusters."""
+def by_price(bindings: Iterable[ResourceBinding], clusters: Iterable[Cluster]) -> list[Ref]:
+    """The bindings that choose by price, and may choose among these clusters."""
     fleet = Fleet.of(clusters)
-    those = (each for each in watching if each.binding.intent.by_price)
-    return [each.key for each in those if _is_affected(each, [fleet.traits], {*fleet.rows})]
+    tested, names = [fleet.traits], {*fleet.rows}
+    those = ((each, found) for each, found in _ours(bindings) if found.binding.intent.by_price)
+    return [each.ref for each, found in those if _is_affected(each, found, tested, names)]
 
 
-def _is_affected(watching: Watching[K], tested: list[Traits], names: set[str]) -> bool:
-    binding = watching.binding
+def _ours(bindings: Iterable[ResourceBinding]) -> Iterator[tuple[ResourceBinding, Standing]]:
+    """The bindings that are ours to schedule and can be read."""
+    for each in bindings:
+        found = to_schedule(each)
+        if isinstance(found, Standing):
+            yield each, found
+
+
+def _is_affected(
+    seen: ResourceBinding, found: Standing, tested: list[Traits], names: set[str]
+) -> bool:
+    binding = found.binding
     terms = binding.intent.terms
-    if not watching.settled and any(term.name for term in terms):
+    is_settled = seen.status.observed_generation == found.generation
+    if not is_settled and any(term.name for term in terms):
         return True  # which term it will be decided by is not known yet
     if any(target.name in names for target in binding.targets):
         return True

@@ -5,8 +5,8 @@ a moment: work that was given to the cluster since it was asked is taken off it.
 how, is not known here.
 """
 
-from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from atoll.model.assumed import Assumed, Sums, summed
 from atoll.model.demand import Component
@@ -17,6 +17,8 @@ from atoll.scheduling.question import Question
 
 ESTIMATOR = "scheduler-estimator"
 """Who says so, among the answers that count."""
+_UNKNOWN = -1
+_KEPT_MOST = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,44 @@ class Inquiry:
     asked: Asked
     namespace: str
     clusters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an estimator answered, when, and what work it was told is on its way."""
+
+    count: int
+    taken: Sums
+    at: float
+
+
+@dataclass(slots=True)
+class Answers:
+    """What estimators answered lately; what is asked here costs what is found."""
+
+    _known: dict[tuple[str, Asked], Answer] = field(default_factory=dict)
+
+    def missing(self, asked: Inquiry, since: float) -> Inquiry:
+        """What of this was not answered since that moment."""
+        known = ((name, self._known.get((name, asked.asked))) for name in asked.clusters)
+        names = tuple(name for name, each in known if each is None or each.at < since)
+        return replace(asked, clusters=names)
+
+    def known(self, asked: Inquiry, assumed: Sequence[Assumed]) -> dict[str, int]:
+        """By cluster, what was answered last, with what was given away since then."""
+        found = {name: self._known[name, asked.asked] for name in asked.clusters}
+        return {
+            name: corrected(each.count, asked.asked, each.taken, taken_in(name, assumed).sums)
+            for name, each in found.items()
+        }
+
+    def note(self, asked: Inquiry, answers: Mapping[str, Answer], now: float) -> None:
+        """Remember what was answered; who was asked and did not answer does not know."""
+        if len(self._known) >= _KEPT_MOST:
+            self._known.clear()
+        unknown = Answer(_UNKNOWN, Sums(), now)
+        for name in asked.clusters:
+            self._known[name, asked.asked] = answers.get(name, unknown)
 
 
 def inquiry(decision: Decision | None, answered: Container[str] = ()) -> Inquiry | None:

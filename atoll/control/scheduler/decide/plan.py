@@ -2,9 +2,9 @@
 
 A binding, the fleet and the moment come in; a write goes out. A decision takes at most two, in two
 turns: the targets with what they were decided for, and then, on the version that made, the status,
-unless whoever has something else to say in the status has told it with that (`report`). The first
-carries a mark from which the second follows, so that being interrupted between them costs nothing.
-What a decision is, is known to `scheduling`.
+unless whoever else writes the status has written that with it (`report`). The first carries a mark
+from which the second follows, so that being interrupted between them costs nothing. What a decision
+is, is known to `scheduling`.
 
 What runs is taken away only if a user ordered it: a placement that nothing fits empties the
 targets if it differs from the one applied; if only clusters changed, what runs stays.
@@ -30,13 +30,11 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.ordinals import NOTED, is_split, note
 from atoll.dialects.karmada.preemption_notes import PREEMPTS, Part, written
 from atoll.dialects.karmada.standing import (
-    DEFAULT_SCHEDULER,
     LAST,
     MARK,
-    is_placed_by,
     is_told,
     mark,
-    standing,
+    to_schedule,
 )
 from atoll.dialects.wire import written_time
 from atoll.errors import Invalid
@@ -45,6 +43,7 @@ from atoll.model.binding import Binding, Target
 from atoll.model.decision import Verdict
 from atoll.model.intent import Failback
 from atoll.model.ordinals import Range
+from atoll.model.resource_binding import ResourceBinding
 from atoll.model.standing import Standing
 from atoll.scheduling.cycle import decide, terms_from
 from atoll.scheduling.decision import Decision
@@ -62,11 +61,10 @@ SUCCEEDED, FAILED = "ScheduleBindingSucceed", "ScheduleBindingFailed"
 class SeenBinding:
     """A ResourceBinding or ClusterResourceBinding, and the world it is to be placed in."""
 
-    binding: Object | None
+    binding: ResourceBinding | None
     fleet: Fleet
     setting: Setting = USUAL_SETTING
     surroundings: Surroundings = NOWHERE
-    scheduler: str = DEFAULT_SCHEDULER
     others: Others | None = None
     """Who might give way; None as long as nobody has to."""
 
@@ -81,7 +79,7 @@ class Placing:
     verdict: Verdict | None = None
     """How the binding stands; None if it is not ours to place."""
     asks: bool = False
-    """Whether it found no room and others may give way: to be planned again with them."""
+    """Whether it found no room, and others may give way: to be planned again with them."""
     gives: tuple[Part, ...] = ()
     """Who gives way to it."""
 
@@ -93,29 +91,25 @@ class Placing:
 
 def plan(seen: SeenBinding, now: float) -> Placing:
     """What to do about a binding."""
-    wire = seen.binding
-    if wire is None or not wire:
+    binding = seen.binding
+    found = None if binding is None else to_schedule(binding)
+    if binding is None or found is None:
         return Placing()
-    try:
-        if not is_placed_by(wire, seen.scheduler):
-            return Placing()
-        found = standing(wire)
-    except Invalid as problem:
-        return _unreadable(wire, problem, now)
+    if isinstance(found, Invalid):
+        return _unreadable(binding.wire, found, now)
     back = _failed_back(found, seen)
     if back is not None:
         return _placed(found, back, Trigger.FAILBACK, now)
     why = _trigger(found, seen)
     if _stands(found, why):
-        # What the spec says is what is wanted; the status follows if it is behind.
-        told = _told(wire, found, Outcome(Verdict.SUCCESS), now)
-        return Placing(_until_back(told, found.binding), verdict=Verdict.SUCCESS)
+        reported = _reported(found.wire, found, Outcome(Verdict.SUCCESS), now)
+        return Placing(_until_back(reported, found.binding), verdict=Verdict.SUCCESS)
     decision = decide(found.binding, seen.fleet, seen.setting, seen.surroundings)
-    if not asks(wire, decision):
+    if not asks(binding, decision):
         return _placed(found, decision, why, now)
     if seen.others is None:
         return replace(_placed(found, decision, why, now), asks=True)
-    room = make_room(wire, decision, seen.others)
+    room = make_room(binding, decision, seen.others)
     if isinstance(room, Room):
         return _placed(found, room.decision, why, now, room.gives)
     refused = f"{decision.message} Nobody gives way: {room.reason}."
@@ -123,19 +117,21 @@ def plan(seen: SeenBinding, now: float) -> Placing:
 
 
 def report(seen: SeenBinding, now: float) -> Plan:
-    """What is yet to be told of the decision that a binding carries; nothing if it is to change."""
-    wire = seen.binding
-    try:
-        if not wire or is_told(wire) or not is_placed_by(wire, seen.scheduler):
-            return NOTHING
-        found = standing(wire)
-    except Invalid:
+    """What the status is yet to say of the decision that a binding carries; nothing if that is to
+    be made anew.
+    """
+    if seen.binding is None or is_told(seen.binding.wire):
+        return NOTHING
+    found = to_schedule(seen.binding)
+    if not isinstance(found, Standing):
         return NOTHING
     why = _trigger(found, seen)
     if why is Trigger.DUPLICATED and _is_duplicated(found.binding) and _is_news(found):
         # It is decided anew whenever it is looked at; what came of that is not to be contradicted.
         why = Trigger.NONE
-    return _told(wire, found, Outcome(Verdict.SUCCESS), now) if _stands(found, why) else NOTHING
+    if not _stands(found, why):
+        return NOTHING
+    return _reported(found.wire, found, Outcome(Verdict.SUCCESS), now)
 
 
 def _is_news(found: Standing) -> bool:
@@ -195,7 +191,7 @@ def _until_back(plan: Plan, binding: Binding) -> Plan:
 def _unreadable(wire: Object, problem: Invalid, now: float) -> Placing:
     """Say what is wrong with a binding; nothing is tried again before it changes."""
     outcome = Outcome(Verdict.SCHEDULER_ERROR, str(problem))
-    return Placing(_told(wire, None, outcome, now), verdict=outcome.verdict)
+    return Placing(_reported(wire, None, outcome, now), verdict=outcome.verdict)
 
 
 def _trigger(found: Standing, seen: SeenBinding) -> Trigger:
@@ -232,7 +228,7 @@ def _carried_out(
         message = kept(message, runs)
     if not decision.ok:
         message = still_run(message, found.wire)
-    return _told(found.wire, found, Outcome(decision.verdict, message, decided=True), now)
+    return _reported(found.wire, found, Outcome(decision.verdict, message, decided=True), now)
 
 
 def _lacks_ordinals(found: Standing) -> bool:
@@ -282,8 +278,8 @@ def _target(target: Target) -> Mapping[str, Any]:
     return {"name": target.name, **({"replicas": target.replicas} if target.replicas else {})}
 
 
-def _told(wire: Object, found: Standing | None, outcome: Outcome, now: float) -> Plan:
-    """Tell the users if the outcome is new, and write the status if it differs."""
+def _reported(wire: Object, found: Standing | None, outcome: Outcome, now: float) -> Plan:
+    """The status as it follows from an outcome, if it differs, and events if the outcome is new."""
     before, status = status_of(wire), status_after(wire, found, outcome, now)
     if status == before:
         return NOTHING

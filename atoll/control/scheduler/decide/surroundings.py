@@ -12,22 +12,25 @@ from atoll.control.scheduler.decide.inquiring import ESTIMATOR
 from atoll.control.scheduler.decide.ledger import Held, Holding
 from atoll.dialects.karmada.binding import neighbour
 from atoll.dialects.karmada.preemption_notes import given_away
-from atoll.model.action import Object
 from atoll.model.assumed import Assumed, merged
 from atoll.model.demand import Component
+from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling.nodes.view import NodeView
 from atoll.scheduling.question import Surroundings
 
 
 def surroundings(
-    binding: Object, others: Iterable[Object], assumed: tuple[Assumed, ...], nodes: NodeView
+    binding: ResourceBinding,
+    others: Iterable[ResourceBinding],
+    assumed: tuple[Assumed, ...],
+    nodes: NodeView,
 ) -> Surroundings:
     """The surroundings of a binding, before any estimator is asked.
 
     `others` are the bindings it may want to be with or apart from; `assumed`, what was given away.
     """
-    neighbours = tuple(map(neighbour, others))
-    return Surroundings(neighbours, assumed, given_away(binding), nodes)
+    neighbours = tuple(neighbour(each.wire) for each in others)
+    return Surroundings(neighbours, assumed, given_away(binding.wire), nodes)
 
 
 def with_estimates(around: Surroundings, answers: Mapping[str, int]) -> Surroundings:

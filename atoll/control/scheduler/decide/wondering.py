@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from atoll.dialects.karmada import demand as demands
-from atoll.dialects.karmada.standing import standing
 from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.estimates import OWN_REPORT
 from atoll.scheduling.fleet import Fleet
@@ -25,7 +24,7 @@ _ROWS_MOST = 24_000
 
 
 def changes(
-    binding: Object,
+    binding: ResourceBinding,
     fleet: Fleet,
     setting: Setting,
     around: Surroundings = NOWHERE,
@@ -36,7 +35,10 @@ def changes(
 
     None is told of what runs and could not be placed anew: its own replicas are in the way.
     """
-    found = standing(binding).binding
+    standing = binding.standing()
+    if isinstance(standing, Invalid):
+        raise standing
+    found = standing.binding
     decision = decide(replace(found, targets=(), observed_term=""), fleet, setting, around)
     if found.targets and not decision.ok:
         return []

@@ -10,21 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atoll.dialects.karmada import binding as dialect
-from atoll.dialects.karmada.ordinals import is_split
 from atoll.dialects.karmada.preemption_notes import (
     GAVE_WAY,
     PREEMPTS,
     has,
     has_given,
     parts,
-    uid_of,
 )
-from atoll.dialects.karmada.standing import DEFAULT_SCHEDULER, is_placed_by
-from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.dialects.karmada.standing import to_schedule
 from atoll.model.binding import Binding
 from atoll.model.intent import Available, Fill
+from atoll.model.resource_binding import ResourceBinding
+from atoll.model.standing import Standing
 from atoll.scheduling.cycle import terms_from
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.guarding import PluginFailed
@@ -37,63 +34,62 @@ from atoll.scheduling.shortlisting import shortlist
 class Holder:
     """A binding that might give way: how many replicas where, and where else it could run."""
 
-    wire: Object
+    seen: ResourceBinding
     binding: Binding
     runs: Mapping[str, int]
     elsewhere: tuple[str, ...]
 
 
-def holders_of(decision: Decision, others: Sequence[Object], usable: set[str]) -> Iterator[Holder]:
+def holders_of(
+    decision: Decision, others: Sequence[ResourceBinding], usable: set[str]
+) -> Iterator[Holder]:
     """The bindings of lower priority that run in these clusters and can give some of it up."""
     claimed = _claimed(others)
     for each in others:
         if not _may_hold(each, decision.binding.priority, usable):
             continue
-        try:
-            ours = is_placed_by(each, DEFAULT_SCHEDULER)
-            binding = dialect.decode(each.get("spec") or {}, each.get("status"))
-        except Invalid:
+        found = to_schedule(each)
+        if not isinstance(found, Standing):
             continue
-        uid = uid_of(each)
+        binding, uid = found.binding, each.meta.uid
         runs = {name: n - claimed[uid, name] for name, n in binding.targets if name in usable}
-        if ours and _gives_way(each, binding) and any(n > 0 for n in runs.values()):
+        if _gives_way(each, binding) and any(n > 0 for n in runs.values()):
             running = {name: n for name, n in runs.items() if n > 0}
             yield Holder(each, binding, running, _elsewhere(each, binding, decision))
 
 
-def _may_hold(wire: Object, priority: int, usable: set[str]) -> bool:
+def _may_hold(seen: ResourceBinding, priority: int, usable: set[str]) -> bool:
     """Whether it is worth reading a binding: most are of no use here."""
-    spec = wire.get("spec") or {}
-    lower = ((spec.get("schedulePriority") or {}).get("priority") or 0) < priority
-    return lower and any(each.get("name") in usable for each in spec.get("clusters") or ())
+    lower = seen.spec.priority < priority
+    return lower and any(each.name in usable for each in seen.spec.clusters)
 
 
-def _gives_way(wire: Object, binding: Binding) -> bool:
+def _gives_way(seen: ResourceBinding, binding: Binding) -> bool:
     """Whether a binding gives way, and then runs elsewhere or not at all, not where it was."""
     intent = binding.intent
     return (
         isinstance(intent.division, Available | Fill)
         and not binding.components
-        and not is_split(wire)
+        and not seen.spec.is_split
         and not any(each.least for each in intent.bounds)
         and intent.preemption.may_be_preempted
     )
 
 
-def _claimed(others: Iterable[Object]) -> Counter[tuple[str, str]]:
+def _claimed(others: Iterable[ResourceBinding]) -> Counter[tuple[str, str]]:
     """What is to be given up already, by uid and cluster, and is still in the targets."""
-    takers = [each for each in others if has(each, PREEMPTS)]
-    by_uid = {uid_of(each): each for each in others} if takers else {}
+    takers = [each for each in others if has(each.wire, PREEMPTS)]
+    by_uid = {each.meta.uid: each for each in others} if takers else {}
     claimed = Counter[tuple[str, str]]()
     for taker in takers:
-        for part in parts(taker, PREEMPTS):
+        for part in parts(taker.wire, PREEMPTS):
             victim = by_uid.get(part.uid)
-            if victim is not None and not has_given(victim, part, uid_of(taker)):
+            if victim is not None and not has_given(victim.wire, part, taker.meta.uid):
                 claimed[part.uid, part.cluster] += part.replicas
     return claimed
 
 
-def _elsewhere(wire: Object, binding: Binding, decision: Decision) -> tuple[str, ...]:
+def _elsewhere(seen: ResourceBinding, binding: Binding, decision: Decision) -> tuple[str, ...]:
     """Where a binding could run one replica more by its policy and what clusters report."""
     fleet, setting = decision.fleet, decision.setting
     models = setting.features.CustomizedClusterResourceModeling
@@ -106,5 +102,5 @@ def _elsewhere(wire: Object, binding: Binding, decision: Decision) -> tuple[str,
         rows = shortlist(question, fleet, setting).rows
     except PluginFailed:
         return ()
-    given = {each.cluster for each in parts(wire, GAVE_WAY)}
+    given = {each.cluster for each in parts(seen.wire, GAVE_WAY)}
     return tuple(n for n in fleet.names_of(rows[room[rows]]) if n not in given)

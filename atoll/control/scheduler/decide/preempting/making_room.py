@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 from atoll.control.scheduler.decide.preempting.holding import Holder, holders_of
 from atoll.control.scheduler.decide.preempting.room import Amounts, less, more, needed, reported
-from atoll.dialects.karmada.preemption_notes import PREEMPTS, Part, has, uid_of
-from atoll.model.action import Object, Ref
+from atoll.dialects.karmada.preemption_notes import PREEMPTS, Part, has
 from atoll.model.binding import Binding
 from atoll.model.cluster import Free
 from atoll.model.decision import Verdict
+from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling.candidates import Candidates
 from atoll.scheduling.capacity import Capacity
 from atoll.scheduling.cycle import decide
@@ -37,7 +37,7 @@ class Others:
     There, work may be counted twice that was placed a moment ago: nobody gives way for it.
     """
 
-    bindings: Sequence[Object]
+    bindings: Sequence[ResourceBinding]
     in_doubt: frozenset[str] = frozenset()
 
 
@@ -49,7 +49,7 @@ class Room:
     gives: tuple[Part, ...]
 
 
-def asks(wire: Object, decision: Decision) -> bool:
+def asks(seen: ResourceBinding, decision: Decision) -> bool:
     """Whether a binding found no room, and wants others to give way; once it is under way, not."""
     binding = decision.binding
     return (
@@ -57,11 +57,11 @@ def asks(wire: Object, decision: Decision) -> bool:
         and binding.intent.preemption.may_preempt
         and decision.setting.features.PriorityBasedScheduling
         and not binding.components
-        and not has(wire, PREEMPTS)
+        and not has(seen.wire, PREEMPTS)
     )
 
 
-def make_room(wire: Object, decision: Decision, others: Others) -> Room | Refusal:
+def make_room(seen: ResourceBinding, decision: Decision, others: Others) -> Room | Refusal:
     """Who of the others gives way to a binding, and what is then decided; or why nobody does."""
     if others.in_doubt and _without(decision, others.in_doubt).ok:
         return Refusal(_IN_DOUBT)
@@ -77,8 +77,7 @@ def make_room(wire: Object, decision: Decision, others: Others) -> Room | Refusa
             refusals.append(found)
             continue
         again, victims = found
-        version = str(wire["metadata"].get("resourceVersion", ""))
-        return Room(again, tuple(_parts(victims, holders, version)))
+        return Room(again, tuple(_parts(victims, holders, seen.meta.version)))
     return refusals[0] if refusals else Refusal(_NO_PLAN)
 
 
@@ -195,5 +194,5 @@ def _parts(
     for each in victims:
         given[each.binding, each.cluster] += each.replicas
     for (key, cluster), replicas in given.items():
-        wire = holders[key].wire
-        yield Part(Ref.of(wire), uid_of(wire), cluster, replicas, version)
+        seen = holders[key].seen
+        yield Part(seen.ref, seen.meta.uid, cluster, replicas, version)
