@@ -19,6 +19,7 @@ from atoll.dialects.kubernetes import conditions
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Item
 from atoll.model.action import Plan, Ref, Tell, Update
+from atoll.model.resource_binding import ResourceBinding
 
 Wire = dict[str, Any]
 NOW = 1_767_225_600.0
@@ -296,10 +297,10 @@ def test_what_may_soon_be_otherwise_waits_a_moment(works: list[Wire], *, at_once
 def test_what_was_decided_is_told_along_and_not_for_its_own_sake() -> None:
     scheduled = {"type": "Scheduled", "status": "True"}
 
-    def report(bound: Wire, _now: float) -> Plan:
+    def report(bound: ResourceBinding, _now: float) -> Plan:
         status = {"conditions": [scheduled], "lastScheduledTime": "then"}
-        event = Tell(bound, "ScheduleBindingSucceed", "so")
-        return Plan((event, Update({**bound, "status": status}, subresource="status")))
+        event = Tell(bound.wire, "ScheduleBindingSucceed", "so")
+        return Plan((event, Update({**bound.wire, "status": status}, subresource="status")))
 
     seen = seen_statuses(binding("m1"), [work("m1", ready=1)], None, add_up, report=report)
     event, write = aggregating.plan(seen, NOW).actions

@@ -109,8 +109,7 @@ class Scheduler:
                 yield from self._not_written(key, now)
             case events.Answered(key, asked, answers):
                 self._answers.note(asked, answers, now)
-                self._queue.put_back(key, now)
-                yield events.QueueChanged()
+                yield from self._put_back(key, now)
             case events.SearchTook(seconds):
                 self._searches_from = now + PREEMPTION_BACK_OFF * seconds
 
@@ -214,7 +213,7 @@ class Scheduler:
             if flight.since + ON_WRITE_WITHIN_S > now:
                 break
             if key not in self._in_flight:
-                self._give_back(key, self._on_write.pop(key))
+                self._give_back(key, self._on_write.pop(key), now)
         if self._ledger.expire(now) or nodes_changed:
             # No report of a cluster says that what was only assumed is free, or that a node is
             # open again.
@@ -322,7 +321,7 @@ class Scheduler:
         if key in self._in_flight:
             return
         if key in self._on_write:
-            self._give_back(key, self._on_write.pop(key))  # it was not written
+            self._give_back(key, self._on_write.pop(key), now)  # it was not written
         is_late = self._queue.by_priority and self._queue.wake(now) == now
         waits = is_late or key in self._queue
         if waits or self._asks_estimators or binding.spec.is_grouped:
@@ -356,9 +355,14 @@ class Scheduler:
         writes = (each.object for each in placing.plan.actions if isinstance(each, Update))
         return InFlight(placing, next(writes, binding.wire), held, now, began)
 
-    def _give_back(self, key: Ref, flight: InFlight) -> None:
+    def _give_back(self, key: Ref, flight: InFlight, now: float) -> None:
         """Let a binding hold what it held before a turn whose outcome is not written."""
-        self._ledger.restore(key, flight.held if key in self._bindings else {})
+        binding = self._bindings.get(key)
+        if binding is None:
+            self._ledger.release(key)
+        else:
+            self._ledger.restore(key, flight.held)
+            self._ledger.seen_healthy(key, healthy_in(binding.wire), now)
 
     def _written(self, key: Ref, now: float) -> Iterator[Instruction]:
         flight = self._in_flight.pop(key)
@@ -370,16 +374,22 @@ class Scheduler:
 
     def _not_written(self, key: Ref, now: float) -> Iterator[Instruction]:
         flight = self._in_flight.pop(key)
-        self._give_back(key, flight)
+        self._give_back(key, flight, now)
         if flight.placing.decision is not None:
             yield events.Scheduled(key, flight.placing, flight.began, written=False)
-        if key not in self._bindings:
-            self._queue.succeeded(key, now)
-        elif flight.placing.verdict is None:  # only reported: it has a turn of its own at once
+        is_report = flight.placing.verdict is None
+        if is_report or key not in self._bindings:
+            yield from self._put_back(key, now)
+        else:
+            self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
+
+    def _put_back(self, key: Ref, now: float) -> Iterator[Instruction]:
+        """Give a binding that was taken another turn at once, unless it is no more."""
+        if key in self._bindings:
             self._queue.put_back(key, now)
             yield events.QueueChanged()
         else:
-            self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
+            self._queue.succeeded(key, now)
 
     def _settled(self, key: Ref, placing: Placing, now: float) -> Iterator[Instruction]:
         """A turn is over, and all that came of it is written."""
