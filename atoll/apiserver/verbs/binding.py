@@ -49,7 +49,7 @@ async def bind(api: Api, call: Call) -> Object:
 async def admitted(
     api: Api, call: Call, name: str, posted: Object, *, dry_run: bool
 ) -> Settle | None:
-    """ApiError if what is posted to a pod may not be; else what to check again if that took time."""
+    """ApiError if what is posted to a pod may not be; else what to check again if it took time."""
     return await api.hooks.check(
         Admission(
             operation="CREATE",
