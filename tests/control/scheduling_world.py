@@ -127,17 +127,19 @@ class Plane:
         found = self.tell(events.ScheduleOnWrite(decode(wire, known), NO_NODES))
         return next((each.binding for each in found if isinstance(each, events.WriteWith)), None)
 
-    def finish(self, key: Ref, *, refused: bool = False, unsure: bool = False) -> list[Instruction]:
-        """Let a write happen, or not; whoever is unsure does not hear that it did."""
+    def finish(self, key: Ref, *, stores: bool = True, hears: bool = True) -> list[Instruction]:
+        """Let a write happen, or not; the scheduler may not hear which of the two."""
         write = self.writes.pop(key)
         (update,) = (each for each in write.actions if isinstance(each, Update))
         try:
-            if not refused:
+            if stores:
                 self._let(key, write, update)
         except Conflict:
-            refused = True
-        failed = refused or unsure
-        return self.tell(events.NotWritten(key) if failed else events.Written(key))
+            stores = False
+        is_known = stores and hears
+        return self.tell(
+            events.Written(key) if is_known else events.NotWritten(key, unsure=not hears)
+        )
 
     def _let(self, key: Ref, write: events.Write, update: Update) -> None:
         if key not in self.stored:

@@ -16,6 +16,7 @@ from atoll.control.scheduler.decide.scheduler import ON_WRITE_WITHIN_S, PREEMPTI
 from atoll.dialects import json
 from atoll.dialects.karmada.objects.resource_bindings import decode
 from atoll.dialects.karmada.standing import MARK
+from atoll.model.action import Update
 from atoll.model.assumed import Sums
 from atoll.model.price import Price
 from atoll.scheduling.features import PLANE_USUAL
@@ -151,7 +152,7 @@ def test_a_refused_write_gives_its_room_back_and_comes_again() -> None:
     it = plane("a", cpu=3)
     it.create("web")
     it.turn()
-    found = it.finish(WEB, refused=True)
+    found = it.finish(WEB, stores=False)
     assert it.assumed() == {}
     (scheduled,) = found
     assert isinstance(scheduled, events.Scheduled)
@@ -167,7 +168,7 @@ def test_a_refused_write_gives_back_what_it_took_and_no_more() -> None:
     it.edit("web", replicas=5)
     it.turn()
     assert sum(it.assumed().values()) == 5
-    it.finish(WEB, refused=True)
+    it.finish(WEB, stores=False)
     assert it.assumed() == {"a": 2}
 
 
@@ -176,9 +177,16 @@ def test_what_is_refused_for_a_binding_that_went_holds_nothing() -> None:
     it.create("web")
     it.turn()
     assert kinds(it.delete("web")) == ["Forget"]
+    assert it.assumed() == {}
     it.finish(WEB)
     assert it.assumed() == {}
     assert it.scheduler.wake_at(it.now) > it.now
+    known = placed()
+    known.edit("web", replicas=5)
+    known.turn()
+    known.delete("web")
+    known.finish(WEB)
+    assert known.assumed() == {}
 
 
 def test_what_gets_well_while_its_write_is_refused_is_known_to_be_well() -> None:
@@ -200,11 +208,37 @@ def test_a_write_of_which_nobody_knows_is_looked_at_again_and_done_once() -> Non
     it = plane()
     it.create("web")
     it.turn()
-    it.finish(WEB, unsure=True)
+    it.finish(WEB, hears=False)
     assert it.targets("web") == {"a": 2}
+    assert it.assumed() == {"a": 2}
     it.settle()
     assert it.says("web") == ("True", "Success")
     assert len(it.reported) == 1
+    assert len(it.scheduled) == 1
+
+
+def test_a_write_that_comes_late_is_known_for_our_own() -> None:
+    it = plane()
+    it.create("web")
+    it.turn()
+    write = it.writes[WEB]
+    it.finish(WEB, stores=False, hears=False)
+    assert it.assumed() == {"a": 2}
+    (update,) = write.actions
+    assert isinstance(update, Update)
+    assert kinds(it.store(update.object)) == ["Scheduled", "GiveTurn", "GiveTurn"]
+    assert it.assumed() == {"a": 2}
+
+
+def test_a_write_that_never_comes_gives_its_room_back_in_time() -> None:
+    it = plane(cpu=3)
+    it.create("web")
+    it.turn()
+    it.finish(WEB, stores=False, hears=False)
+    it.edit("web", placement=ELSEWHERE)
+    it.settle()
+    assert it.targets("web") == {}
+    assert it.assumed() == {}
 
 
 def test_a_binding_is_scheduled_with_the_write_that_asks_for_it() -> None:
@@ -273,7 +307,7 @@ def test_of_two_writes_of_one_binding_only_the_one_that_is_made_holds_room() -> 
     assert it.assumed() == {"a": 6}
     it.edit("web", replicas=3)
     it.turn()
-    it.finish(WEB, refused=True)
+    it.finish(WEB, stores=False)
     assert it.assumed() == {"a": 6}
     it.settle()
     assert it.targets("web") == {"a": 3}
@@ -304,7 +338,7 @@ def test_a_report_that_is_refused_is_made_again_at_once() -> None:
     it.finish(WEB)
     it.pass_time(1.0)
     it.turn_later(it.later[0])
-    assert kinds(it.finish(WEB, refused=True)) == ["QueueChanged"]
+    assert kinds(it.finish(WEB, stores=False)) == ["QueueChanged"]
     assert it.scheduler.wake_at(it.now) == it.now
     it.settle()
     assert it.says("web") == ("True", "Success")

@@ -24,6 +24,7 @@ from atoll.control.scheduler.decide import events
 from atoll.control.scheduler.decide.inquiring import Answer
 from atoll.control.scheduler.decide.ledger import ASSUMED_MOST, Ledger
 from atoll.control.scheduler.decide.plan import SeenBinding, plan
+from atoll.control.scheduler.decide.queue import WAIT_MOST
 from atoll.control.scheduler.decide.scheduler import ON_WRITE_WITHIN_S
 from atoll.dialects.karmada.standing import is_told
 from atoll.model.action import Object, Ref, Update
@@ -53,21 +54,25 @@ class Scheduling(RuleBasedStateMachine):
         self.lost: dict[Ref, float] = {}
         """Of what nobody will ever hear, and since when."""
         self.wanted: Ledger[Ref] = Ledger()
+        for name in CLUSTERS:
+            self.it.cluster(name, 6)
 
     # What happens to bindings
 
-    @rule(name=names, count=replicas, dividing=st.sampled_from([DIVIDED, DUPLICATED, EVEN]))
-    def create(self, name: str, count: int, dividing: Any) -> None:
-        if ref(name) not in self.it.stored and ref(name) not in self.coming:
-            self.it.create(name, count, dividing=dividing)
-
-    @rule(name=names, count=replicas, place=st.sampled_from([ANYWHERE, ONLY_B]))
-    def edit(self, name: str, count: int, place: Any) -> None:
-        known = self.it.stored.get(ref(name))
-        if known is not None:
-            dividing = known.wire["spec"]["placement"]["replicaScheduling"]
-            self.it.edit(name, replicas=count, placement={"replicaScheduling": dividing, **place})
+    @rule(
+        name=names,
+        count=replicas,
+        dividing=st.sampled_from([DIVIDED, DUPLICATED, EVEN]),
+        place=st.sampled_from([ANYWHERE, ONLY_B]),
+    )
+    def ask(self, name: str, count: int, dividing: Any, place: Any) -> None:
+        """A user creates a binding, or changes it."""
+        if ref(name) in self.it.stored:
+            placement = {"replicaScheduling": dividing, **place}
+            self.it.edit(name, replicas=count, placement=placement)
             self.learn()
+        elif ref(name) not in self.coming:
+            self.it.create(name, count, dividing=dividing, placement=place)
 
     @rule(name=names, where=st.sets(clusters))
     def get_well(self, name: str, where: set[str]) -> None:
@@ -113,17 +118,22 @@ class Scheduling(RuleBasedStateMachine):
         self.note(self.it.turn_later(data.draw(st.sampled_from(self.it.later))))
 
     @precondition(lambda self: self.it.writes)
-    @rule(data=st.data(), refused=st.booleans(), unsure=st.booleans())
-    def finish(self, data: st.DataObject, *, refused: bool, unsure: bool) -> None:
+    @rule(data=st.data(), fate=st.sampled_from(["stored", "refused", "lost", "unheard"]))
+    def finish(self, data: st.DataObject, fate: str) -> None:
         key = data.draw(st.sampled_from([*self.it.writes]))
         before, write = self.it.stored.get(key), self.it.writes[key]
         placing = self.it.scheduler._in_flight[key].placing
         began = self.begun.pop(key)
-        self.it.finish(key, refused=refused, unsure=unsure)
+        self.it.finish(
+            key, stores=fate in ("stored", "unheard"), hears=fate in ("stored", "refused")
+        )
         after = self.it.stored.get(key)
         is_stored = before is not None and after is not before
-        if is_stored and placing.decision is not None and _writes_spec(write):
+        decided = placing.decision is not None and _writes_spec(write)
+        if is_stored and decided:
             self.wanted.assume(key, placing.decision, healthy(before), began)
+        elif fate == "lost" and decided:
+            self.lost[key] = began  # as far as anybody knows, it may still be stored
         self.learn()
 
     @precondition(lambda self: self.it.asks)
@@ -136,8 +146,9 @@ class Scheduling(RuleBasedStateMachine):
     @rule(name=names, count=replicas)
     def write_together(self, name: str, count: int) -> None:
         key = ref(name)
-        if key in self.coming:
-            del self.coming[key]  # it was refused, and is tried again
+        if key in self.it.writes:
+            return
+        self.coming.pop(key, None)  # it was refused, and is tried again
         wire = self.it.schedule_on_write(name, count)
         self.lost.pop(key, None)
         if wire is not None:
@@ -169,7 +180,8 @@ class Scheduling(RuleBasedStateMachine):
             return
         self.it.pass_time(seconds)
         self.wanted.expire(self.it.now)
-        self.lost = {k: at for k, at in self.lost.items() if at + ON_WRITE_WITHIN_S > self.it.now}
+        since = self.it.now - ON_WRITE_WITHIN_S
+        self.lost = {k: at for k, at in self.lost.items() if at > since or k in self.it.writes}
 
     # What must be true
 
@@ -215,7 +227,7 @@ class Scheduling(RuleBasedStateMachine):
         if not hasattr(self, "it"):
             return
         it = self.it
-        it.settle()
+        it.settle(2 * WAIT_MOST)
         for key, binding in it.stored.items():
             seen = SeenBinding(
                 binding=binding,
@@ -263,5 +275,5 @@ def test_the_walk_over_what_is_held_sees_it() -> None:
     assert kept(it.scheduler) == set()
 
 
-Scheduling.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Scheduling.TestCase.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
 TestScheduling = Scheduling.TestCase

@@ -147,10 +147,10 @@ class Scheduling:
                     await performer.perform(action)
         except (LookAgain, Unreachable, Refused) as late:
             log.info("%(binding)s is scheduled again: %(err)s", {"binding": key, "err": late})
-            self._tell(events.NotWritten(key))
+            self._tell(events.NotWritten(key, unsure=isinstance(late, Unreachable)))
         except Exception as error:  # noqa: BLE001 - one bad binding must not stop the others
             report_failure(f"{self.name}: {key}", error)
-            self._tell(events.NotWritten(key))
+            self._tell(events.NotWritten(key, unsure=True))
         else:
             self._tell(events.Written(key))
 

@@ -94,9 +94,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class NotWritten:
-    """They are not, or nobody knows whether they are."""
+    """They are not; if that is `unsure`, nobody knows whether they are."""
 
     key: Ref
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from atoll.scheduling.setting import USUAL_SETTING, Setting
 
 LOOK_AT_LEAST_EVERY_S, LOOK_FOR_ROOM_EVERY_S = 60.0, 5.0
 ON_WRITE_WITHIN_S = 30.0
-"""So long somebody else has to write a decision of ours: longer than any request may take."""
+"""So long it may take to hear that a decision was stored: longer than any request takes."""
 ANSWER_GOOD_S = 2.0
 """So long what an estimator said is good for others who would ask the same."""
 PREEMPTION_BACK_OFF = 9.0
@@ -73,7 +73,7 @@ class Scheduler:
         self._ledger: Ledger[Ref] = Ledger()
         self._in_flight: dict[Ref, InFlight] = {}
         self._on_write: dict[Ref, InFlight] = {}
-        """Decisions that somebody else is about to write, the oldest first."""
+        """Decisions that somebody else is about to write, or that may have been written."""
         self._unreported: dict[Ref, float] = {}
         """Since when there is a decision that the status may not say yet."""
         self._answers = Answers()
@@ -105,8 +105,8 @@ class Scheduler:
                 yield from self._schedule_on_write(event, now)
             case events.Written(key):
                 yield from self._written(key, now)
-            case events.NotWritten(key):
-                yield from self._not_written(key, now)
+            case events.NotWritten(key, unsure):
+                yield from self._not_written(key, now, unsure=unsure)
             case events.Answered(key, asked, answers):
                 self._answers.note(asked, answers, now)
                 yield from self._put_back(key, now)
@@ -210,9 +210,7 @@ class Scheduler:
 
     def _time_passed(self, now: float, *, nodes_changed: bool) -> Iterator[Instruction]:
         for key, flight in [*self._on_write.items()]:
-            if flight.since + ON_WRITE_WITHIN_S > now:
-                break
-            if key not in self._in_flight:
+            if flight.since + ON_WRITE_WITHIN_S <= now and key not in self._in_flight:
                 self._give_back(key, self._on_write.pop(key), now)
         if self._ledger.expire(now) or nodes_changed:
             # No report of a cluster says that what was only assumed is free, or that a node is
@@ -372,13 +370,21 @@ class Scheduler:
             yield events.Scheduled(key, flight.placing, flight.began)
         yield from self._settled(key, flight.placing, now)
 
-    def _not_written(self, key: Ref, now: float) -> Iterator[Instruction]:
-        flight = self._in_flight.pop(key)
-        self._give_back(key, flight, now)
+    def _not_written(self, key: Ref, now: float, *, unsure: bool) -> Iterator[Instruction]:
+        flight, binding = self._in_flight[key], self._bindings.get(key)
+        has_targets = _targets_written(flight.placing) is not None
+        if unsure and has_targets and binding is not None:
+            if _decided(binding.wire) == _decided(flight.wire):
+                yield from self._written(key, now)
+                return
+            self._on_write[key] = flight  # it may be stored yet
+        else:
+            self._give_back(key, flight, now)
+        del self._in_flight[key]
         if flight.placing.decision is not None:
             yield events.Scheduled(key, flight.placing, flight.began, written=False)
         is_report = flight.placing.verdict is None
-        if is_report or key not in self._bindings:
+        if is_report or binding is None:
             yield from self._put_back(key, now)
         else:
             self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
