@@ -71,7 +71,7 @@ class Plane:
             binding=decode(wire), fleet=self.fleet, setting=self.setting, surroundings=around
         )
         placed = plan(seen, NOW)
-        if not placed.asks:
+        if not placed.wants_preemption:
             return placed
         others = Others(tuple(map(decode, self.bindings.values())), self.in_doubt)
         return plan(replace(seen, others=others), NOW)
@@ -209,7 +209,7 @@ def test_nobody_gives_way_who(priority: int, facts: dict[str, Any]) -> None:
 def test_nobody_is_even_looked_at_where(atoll: dict[str, Any], setting: Setting) -> None:
     it = Plane(work("low", 1, 5, {"a": 5}), work("high", 9, 1, atoll=atoll), setting=setting)
     seen = SeenBinding(binding=decode(it["high"]), fleet=it.fleet, setting=setting)
-    assert not plan(seen, NOW).asks
+    assert not plan(seen, NOW).wants_preemption
 
 
 def test_what_gives_way_to_one_is_not_given_to_another() -> None:

@@ -24,7 +24,12 @@ from atoll.control.scheduler.decide.outcome import (
     tasks_of,
     tell,
 )
-from atoll.control.scheduler.decide.preempting.making_room import Others, Room, asks, make_room
+from atoll.control.scheduler.decide.preempting.making_room import (
+    Others,
+    Room,
+    make_room,
+    wants_preemption,
+)
 from atoll.dialects import json
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.ordinals import NOTED, is_split, note
@@ -78,7 +83,7 @@ class Placing:
     decision: Decision | None = None
     verdict: Verdict | None = None
     """How the binding stands; None if it is not ours to place."""
-    asks: bool = False
+    wants_preemption: bool = False
     """Whether it found no room, and others may give way: to be planned again with them."""
     gives: tuple[Part, ...] = ()
     """Who gives way to it."""
@@ -105,10 +110,10 @@ def plan(seen: SeenBinding, now: float) -> Placing:
         reported = _reported(found.wire, found, Outcome(Verdict.SUCCESS), now)
         return Placing(_until_back(reported, found.binding), verdict=Verdict.SUCCESS)
     decision = decide(found.binding, seen.fleet, seen.setting, seen.surroundings)
-    if not asks(binding, decision):
+    if not wants_preemption(binding, decision):
         return _placed(found, decision, why, now)
     if seen.others is None:
-        return replace(_placed(found, decision, why, now), asks=True)
+        return replace(_placed(found, decision, why, now), wants_preemption=True)
     room = make_room(binding, decision, seen.others)
     if isinstance(room, Room):
         return _placed(found, room.decision, why, now, room.gives)

@@ -271,9 +271,9 @@ class Scheduler:
                 yield found
                 return
             seen, placing = found
-        if placing.asks and now < self._searches_from:
+        if placing.wants_preemption and now < self._searches_from:
             yield events.GiveTurn(key, events.Why.REVIEW, Level.ARRIVE, self._searches_from - now)
-        elif placing.asks:
+        elif placing.wants_preemption:
             everyone = tuple(map(self._as_written, self._bindings))
             others = Others(everyone, self._ledger.doubtful())
             placing = planning.plan(replace(seen, others=others), now)

@@ -49,7 +49,7 @@ class Room:
     gives: tuple[Part, ...]
 
 
-def asks(seen: ResourceBinding, decision: Decision) -> bool:
+def wants_preemption(seen: ResourceBinding, decision: Decision) -> bool:
     """Whether a binding found no room, and wants others to give way; once it is under way, not."""
     binding = decision.binding
     return (
