@@ -24,6 +24,7 @@ from atoll.scheduling.setting import Setting
 
 WEB = ref("web")
 PRIORITIES = Setting(replace(PLANE_USUAL, PriorityBasedScheduling=True))
+TOGETHER = Setting(replace(PLANE_USUAL, WorkloadAffinity=True))
 TAKES = {"preemption": {"mayPreempt": True}}
 ELSEWHERE = {"clusterAffinity": {"clusterNames": ["b"]}}
 CHEAPEST = {"select": {"order": "Cheapest"}}
@@ -422,8 +423,17 @@ def test_who_gives_way_is_searched_for_a_tenth_of_the_time_at_most() -> None:
     assert "QueueChanged" in kinds(it.turn_later(it.later[-1]))
 
 
+def test_a_turn_that_fails_is_told_and_comes_again() -> None:
+    it = plane(setting=TOGETHER)
+    it.create("web", workloadAffinityGroups={"affinityGroup": 7})
+    (failed,) = it.scheduler.handle(events.Turn(NO_NODES), it.now)
+    assert isinstance(failed, events.Failed)
+    assert failed.key == WEB
+    assert it.scheduler.wake_at(it.now) == it.now + 1.0
+
+
 def test_neighbours_are_seen_as_they_are_being_written() -> None:
-    it = plane("a", "b", setting=Setting(replace(PLANE_USUAL, WorkloadAffinity=True)))
+    it = plane("a", "b", setting=TOGETHER)
     near = {"workloadAffinityGroups": {"affinityGroup": "g"}}
     it.create("web", 1, **near)
     it.turn()
