@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 41443
+ALL_PLUGINS = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +128,8 @@ class Config:
     fleet: str | None = None
     feature_gates: str = ""
     """As the user wrote them: `Name=true,Other=false`."""
+    plugins: str = ALL_PLUGINS
+    """Which of the scheduler's plug-ins take part, as the user wrote it: `*,-Name`."""
     requests: RequestLimits = USUAL_REQUESTS
     times: Times = USUAL_TIMES
     estimators: EstimatorChoice = NO_ESTIMATORS

@@ -1,17 +1,20 @@
-"""Which plug-ins take part: Atoll's own, those installed beside it, less those switched off.
+"""How a plane's scheduler is set up: its feature gates, and the plug-ins that take part.
 
-Python entry points come in, plug-ins go out. The group of an entry point says what kind of plug-in
-it names, its name is what the plug-in is called in explanations and when it is switched off. What
-it names is the plug-in, or a class or function that makes it without arguments. What cannot be used
-is refused at the start, with the distribution it came from; nothing is decided here.
+These are Atoll's own and those installed beside it, less those switched off. Python entry points
+come in, plug-ins go out. The group of an entry point says what kind of plug-in it names, its name
+is what the plug-in is called in explanations and when it is switched off. What it names is the
+plug-in, or a class or function that makes it without arguments. What cannot be used is refused at
+the start, with the distribution it came from; nothing is decided here.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from atoll.errors import Invalid, UsageError
+from atoll.config import ALL_PLUGINS
+from atoll.errors import UsageError
+from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.scheduling.guarding import (
     GuardedDivision,
     GuardedFilter,
@@ -21,6 +24,7 @@ from atoll.scheduling.guarding import (
 from atoll.scheduling.one_cluster import FilterOneByOne, ScoreOneByOne
 from atoll.scheduling.plugin import Division, Filter, Plugins, Score, Selection
 from atoll.scheduling.plugins import DEFAULT
+from atoll.scheduling.setting import Setting
 
 PREFIX = "atoll."
 FILTERS, SCORES = f"{PREFIX}filters", f"{PREFIX}scores"
@@ -35,32 +39,42 @@ _FORMS = {
 _NAME = re.compile(r"\w[\w.-]*")
 
 
-def plugins(written: str = "*") -> Plugins:
-    """All there are, as far as `written` leaves them on: see `switched`."""
+def scheduler_setting(feature_gates: str, listed: str) -> Setting:
+    """The one setting of a plane, from its flags, for everybody who asks its scheduler."""
+    return Setting(Features.of(feature_gates, PLANE_USUAL), plugins(listed))
+
+
+def plugins(listed: str = ALL_PLUGINS) -> Plugins:
+    """All that a list leaves on; what it switches off is not even loaded."""
     groups = sorted(group for group in entry_points().groups if group.startswith(PREFIX))
-    installed = load(each for group in groups for each in entry_points(group=group))
-    return switched(DEFAULT.joined(installed), written)
+    found = [each for group in groups for each in entry_points(group=group)]
+    strategies = Plugins((), (), DEFAULT.selections, DEFAULT.divisions).names
+    strategies += [each.name for each in found if each.group in (SELECTIONS, DIVISIONS)]
+    on = _switched_on(listed, [*DEFAULT.names, *(each.name for each in found)], strategies)
+    own = DEFAULT.without(name for name in DEFAULT.names if name not in on)
+    return own.joined(load(each for each in found if each.name in on))
 
 
-def switched(known: Plugins, written: str) -> Plugins:
-    """What a list such as `*,-TaintToleration` leaves on, as Karmada's scheduler reads it.
+def _switched_on(listed: str, known: Sequence[str], strategies: Iterable[str]) -> set[str]:
+    """The names that a list such as `*,-TaintToleration` leaves on, as Karmada reads it.
 
     `*` is all, a name switches on and `-name` off, and of two words about one plug-in the later
     counts. Karmada's list is about filters and scores: selections and divisions are on unless
     they are switched off. Unlike Karmada's, a name that nobody has is refused, and so is a list
     that switches nothing on: it would leave work without any filter.
     """
-    words = [word.strip() for word in written.split(",") if word.strip()]
-    strategies = Plugins((), (), known.selections, known.divisions)
-    on = dict.fromkeys((known if "*" in words else strategies).names, True)
+    words = [word.strip() for word in listed.split(",") if word.strip()]
+    on = dict.fromkeys(known if "*" in words else strategies, True)
     for word in words:
         if word != "*":
-            on[word.lstrip("-")] = word[0] != "-"
-    if not any(word[0] != "-" for word in words):
+            on[word.removeprefix("-")] = not word.startswith("-")
+    if all(word.startswith("-") for word in words):
         problem = "switches nothing on; write * for all, and then what is off: *,-NAME"
-        raise Invalid("plugins", written, problem)
-    unknown = [name for name in on if name not in known.names]
-    return known.without([name for name in known.names if not on.get(name)] + unknown)
+        raise UsageError(f"--plugins={listed} {problem}")
+    for name in on:
+        if name not in known:
+            raise UsageError(f"--plugins: there is no plug-in {name!r}; known: {', '.join(known)}")
+    return {name for name, is_on in on.items() if is_on}
 
 
 def load(found: Iterable[EntryPoint]) -> Plugins:
@@ -98,11 +112,10 @@ def _made(entry: EntryPoint) -> Any:
         ready = not isinstance(named, type) and any(hasattr(named, form) for form in forms)
         made = named if ready or not callable(named) else named()
     except Exception as error:
-        problem = f"{entry.value} cannot be loaded: {type(error).__name__}: {error}"
-        raise _unusable(entry, problem) from error
+        raise _broken(entry, f"cannot be loaded: {type(error).__name__}: {error}") from error
     if sum(callable(getattr(made, form, None)) for form in forms) != 1:
         wanted = " or ".join(f"`{form}`" for form in forms)
-        raise _unusable(entry, f"{entry.value} must have the method {wanted}; it is {made!r:.100}")
+        raise _broken(entry, f"must have the method {wanted}; it is {made!r:.100}")
     return made
 
 
@@ -128,8 +141,13 @@ def _division(entry: EntryPoint, made: Any) -> Division:
 def _flag(entry: EntryPoint, made: Any, flag: str, *, usual: bool) -> bool:
     value = getattr(made, flag, usual)
     if not isinstance(value, bool):
-        raise _unusable(entry, f"{entry.value}: `{flag}` must be True or False; it is {value!r}")
+        raise _broken(entry, f"has a flag `{flag}` that must be True or False; it is {value!r}")
     return value
+
+
+def _broken(entry: EntryPoint, problem: str) -> UsageError:
+    remedy = f"mend it, uninstall it, or switch it off with --plugins=*,-{entry.name}"
+    return _unusable(entry, f"{entry.value} {problem}; {remedy}")
 
 
 def _unusable(entry: EntryPoint, problem: str) -> UsageError:

@@ -34,13 +34,7 @@ from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
 from atoll.config import (
     DEFAULT_PORT,
-    NO_ESTIMATORS,
-    NO_TRACING,
-    USUAL_TIMES,
     Config,
-    EstimatorChoice,
-    Times,
-    TracingChoice,
 )
 from atoll.effects import Effects
 from atoll.exchange import Peer
@@ -51,7 +45,6 @@ from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.runtime.watchdog import Watchdog
-from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.store.log import Log
 from atoll.store.record import Event
 from atoll.store.sqlite import SqliteLog
@@ -141,8 +134,7 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         plane = build(effects, SqliteLog(config.store_file), tokens, door.signing)
         plane.server.limit(config.requests)
         _prepare_files(config, door)
-        features = Features.of(config.feature_gates, PLANE_USUAL)
-        control = Control(plane, effects, features, config.times, config.estimators, config.tracing)
+        control = Control(plane, effects, config)
         started = effects.now().isoformat(timespec="seconds")
         async with AsyncExitStack() as stack:
             _begin_audit(config, plane, effects, stack)
@@ -203,10 +195,7 @@ class Control:
 
     plane: Plane
     effects: Effects
-    features: Features = PLANE_USUAL
-    times: Times = USUAL_TIMES
-    estimators: EstimatorChoice = NO_ESTIMATORS
-    tracing: TracingChoice = NO_TRACING
+    config: Config
     fleet: "FleetProcess | None" = None
     hub: "Hub | None" = None
     _clusters_changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -244,21 +233,24 @@ class Control:
             importlib.import_module(module)
             await asyncio.sleep(0)  # others have their turn between two of them
         from atoll.control.running import controlling
-        from atoll.scheduling.setting import Setting
+        from atoll.extensions import scheduler_setting
         from atoll.tracing.opening import tracing
+
+        config = self.config
+        setting = scheduler_setting(config.feature_gates, config.plugins)
 
         if self.fleet is not None:
             await self.fleet.started()  # nobody is to be taken for lost who has not begun
         transport = InProcess(self.plane.server.handle, CONTROLLERS)
         try:
             async with (
-                tracing(self.tracing, self.effects) as tracer,
+                tracing(config.tracing, self.effects) as tracer,
                 controlling(
                     transport,
                     self.effects,
-                    setting=Setting(self.features),
-                    times=self.times,
-                    estimators=self.estimators,
+                    setting=setting,
+                    times=config.times,
+                    estimators=config.estimators,
                     tracer=tracer,
                 ) as self.hub,
             ):

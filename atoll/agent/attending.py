@@ -31,7 +31,6 @@ from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.scheduling.nodes.table import NodeTable
-from atoll.scheduling.setting import Setting
 from atoll.tracing.tracer import Tracer
 
 log = logging.getLogger("atoll.agent")
@@ -169,12 +168,11 @@ async def attending(
     async with Children("agent") as children:
         hub = Hub(
             *(plane, effects, children),
-            setting=Setting(features),
             times=times,
             follows=follows,
             tracer=tracer,
         )
-        services = await _start(hub, cluster)
+        services = await _start(hub, cluster, features)
         async with Supervisor("agent", effects.chance) as supervisor:
             for name, service in services.items():
                 supervisor.start(name, service)
@@ -197,13 +195,15 @@ def own_part(cluster: str) -> Scope:
     return scope
 
 
-async def _start(hub: Hub, cluster: str) -> dict[str, Callable[[], Awaitable[None]]]:
+async def _start(
+    hub: Hub, cluster: str, features: Features
+) -> dict[str, Callable[[], Awaitable[None]]]:
     delivery = Delivery(hub, agent_of=cluster)
     interpretation = Interpretation(hub)
     status = ClusterStatus(
         *(hub.plane, hub.performer, hub.effects, hub.times),
         observations=hub.observations,
-        models=hub.features.CustomizedClusterResourceModeling,
+        models=features.CustomizedClusterResourceModeling,
         took=lambda name, seconds: hub.numbers.statuses.note(seconds, name),
     )
     hub.accompany("status", status.watch)

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import click
 
-from atoll.config import Config, read_config
+from atoll.config import ALL_PLUGINS, Config, read_config
 from atoll.errors import Invalid, UsageError
 from atoll.scheduling.features import Features
 
@@ -50,3 +50,16 @@ def check_gates(written: str) -> None:
         Features.of(written)
     except (ValueError, Invalid) as error:
         raise UsageError(str(error)) from error
+
+
+def check_plugins(listed: str) -> None:
+    """UsageError if the scheduler's plug-ins cannot be these, or one of them cannot be used."""
+    from importlib.metadata import entry_points
+
+    if listed == ALL_PLUGINS and not any(
+        each.startswith("atoll.") for each in entry_points().groups
+    ):
+        return  # Atoll's own are in order; they are loaded by whoever needs them
+    from atoll.extensions import plugins
+
+    plugins(listed)

@@ -15,6 +15,7 @@ import click
 
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.config import (
+    ALL_PLUGINS,
     NO_ESTIMATORS,
     USUAL_LOGGING,
     USUAL_REQUESTS,
@@ -136,6 +137,14 @@ def gates_option(about: str) -> Callable[[Command], Command]:
     return click.option("--feature-gates", metavar="NAME=true,...", default="", help=about)
 
 
+plugins_option = click.option(
+    "--plugins",
+    metavar="*,-NAME,...",
+    default=ALL_PLUGINS,
+    show_default=True,
+    help="The scheduler's plug-ins, Atoll's and those installed beside it, listed as for Karmada's:"
+    " * is all, NAME is on, -NAME is off.",
+)
 agent_namespace_option = namespace_option(
     "-n",
     "--namespace",

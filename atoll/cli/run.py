@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import click
 
 from atoll.cli.agent import named_or_own
-from atoll.cli.choosing import check_gates
+from atoll.cli.choosing import check_gates, check_plugins
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.options import (
     duration_option,
@@ -14,6 +14,7 @@ from atoll.cli.options import (
     gates_option,
     log_options,
     namespace_option,
+    plugins_option,
     times_options,
     tracing_options,
 )
@@ -81,6 +82,7 @@ _PORT = 8443
     " meanwhile.",
 )
 @gates_option("Open or close feature gates, by Karmada's names.")
+@plugins_option
 @times_options
 @log_options
 @tracing_options("atoll")
@@ -93,6 +95,7 @@ def run(
     namespace: str,
     *,
     feature_gates: str,
+    plugins: str,
     times: Times,
     logs: LogChoice,
     tracing: TracingChoice,
@@ -101,6 +104,7 @@ def run(
     **said: float,
 ) -> None:
     check_gates(feature_gates)
+    check_plugins(plugins)
     host = named_or_own("host", kubeconfig, context)
     lease = LeaseTimes(
         duration_s=said["lease_duration"],
@@ -114,7 +118,6 @@ def run(
     from atoll.hosting.place import Place
     from atoll.hosting.process import Hosting
     from atoll.hosting.process import run as be_replica
-    from atoll.scheduling.features import PLANE_USUAL, Features
 
     place = Place(namespace, _url(serve_at, host, port))
     log_to_terminal(logs)
@@ -129,7 +132,8 @@ def run(
         me=f"{socket.gethostname()}_{effects.chance.uuid('replica')}",
         lease=lease if leader_elect else None,
         farewell_s=said["shutdown_delay"],
-        features=Features.of(feature_gates, PLANE_USUAL),
+        feature_gates=feature_gates,
+        plugins=plugins,
         times=times,
         estimators=estimators,
         tracing=tracing,

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 import atoll
-from atoll.cli.choosing import chosen, data_dir_option
+from atoll.cli.choosing import check_plugins, chosen, data_dir_option
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, running
 from atoll.cli.options import (
@@ -24,6 +24,7 @@ from atoll.cli.options import (
     estimator_options,
     gates_option,
     log_options,
+    plugins_option,
     request_options,
     times_options,
     tracing_options,
@@ -58,6 +59,7 @@ GATES_MAX = 16
     help="Bring simulated member clusters, kept from then on; see: atoll fleet list",
 )
 @gates_option("Open or close feature gates, by Karmada's names, as long as this server runs.")
+@plugins_option
 @times_options
 @estimator_options
 @audit_options
@@ -85,6 +87,7 @@ def up(
     timeout: float | None,
     *,
     feature_gates: str,
+    plugins: str,
     times: Times,
     estimators: EstimatorChoice,
     audit: AuditChoice,
@@ -97,11 +100,13 @@ def up(
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
     config = replace(config, times=times, estimators=estimators, audit=audit, requests=requests)
-    config = replace(config, gates=gates, logs=logs, tracing=tracing)
+    config = replace(config, plugins=plugins, gates=gates, logs=logs, tracing=tracing)
     begun = time.monotonic()
     if (note := running(config)) is not None:
         _say_running(config, note)
-    elif foreground:
+        return
+    check_plugins(plugins)
+    if foreground:
         _become_server(config, begun)
     else:
         _start(config, begun, _patience_s(config) if timeout is None else timeout)
@@ -149,8 +154,8 @@ def _say_running(config: Config, note: Note) -> None:
     if asked != usual:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
-            "so its feature gates, times, estimators, log, traces, audit, limits and gates cannot"
-            " be changed",
+            "so its feature gates, plug-ins, times, estimators, log, traces, audit, limits and"
+            " gates cannot be changed",
             command(config, "down"),
         )
     where = f"at {note.url} (process {note.pid})"

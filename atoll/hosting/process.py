@@ -24,6 +24,7 @@ from atoll.client.api import ApiClient
 from atoll.client.endpoint import Endpoint
 from atoll.client.https import Https, Patience
 from atoll.config import (
+    ALL_PLUGINS,
     NO_ESTIMATORS,
     NO_TRACING,
     USUAL_TIMES,
@@ -50,7 +51,6 @@ from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
 from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.runtime.watchdog import Watchdog
-from atoll.scheduling.features import PLANE_USUAL, Features
 
 if TYPE_CHECKING:
     from atoll.control.hub import Hub
@@ -78,7 +78,8 @@ class Hosting:
     me: str
     farewell_s: float
     lease: LeaseTimes | None = USUAL_LEASE_TIMES
-    features: Features = PLANE_USUAL
+    feature_gates: str = ""
+    plugins: str = ALL_PLUGINS
     times: Times = USUAL_TIMES
     estimators: EstimatorChoice = NO_ESTIMATORS
     tracing: TracingChoice = NO_TRACING
@@ -264,7 +265,7 @@ class Replica:
     async def _control(self, term: Term, resources: bytes) -> None:
         """Run the controllers, for ever."""
         from atoll.control.running import controlling  # half of all, and only one leads
-        from atoll.scheduling.setting import Setting
+        from atoll.extensions import scheduler_setting
         from atoll.tracing.opening import tracing
 
         hosting = self._hosting
@@ -274,7 +275,7 @@ class Replica:
             controlling(
                 term.guard(host),
                 self.effects,
-                setting=Setting(hosting.features),
+                setting=scheduler_setting(hosting.feature_gates, hosting.plugins),
                 reach=term.guard_reach(over_network),
                 times=hosting.times,
                 estimators=hosting.estimators,

@@ -19,6 +19,7 @@ CONFIGS = st.builds(
     is_default=st.booleans(),
     fleet=st.none() | st.sampled_from(["tiny", "/a/file.yaml"]),
     feature_gates=st.sampled_from(["", "Failover=true,PropagateDeps=false"]),
+    plugins=st.sampled_from(["*", "*,-TaintToleration"]),
     requests=st.builds(RequestLimits, max_requests_inflight=st.integers(1, 1000)),
     times=st.builds(Times, cluster_monitor_period=SPANS, resource_eviction_rate=SPANS),
     estimators=st.builds(

@@ -5,8 +5,8 @@ from dataclasses import asdict, replace
 import pytest
 from builders import make_binding, make_cluster, placed
 
-from atoll.errors import Invalid
-from atoll.extensions import switched
+from atoll.errors import Invalid, UsageError
+from atoll.extensions import plugins
 from atoll.model.affinity import Affinity, Term
 from atoll.model.binding import Binding
 from atoll.model.cluster import Cluster
@@ -191,24 +191,24 @@ def all_but(*names: str) -> list[str]:
     ],
 )
 def test_a_list_of_plugins_is_read_as_karmadas(written: str, left: list[str]) -> None:
-    assert switched(DEFAULT, written).names == left
+    assert plugins(written).names == left
 
 
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
         pytest.param(
-            "*,-Taints", "'Taints': there is no such plug-in; known: .*'TaintTol", id="off"
+            "*,-Taints", "there is no plug-in 'Taints'; known: .*, TaintToleration, ", id="off"
         ),
-        pytest.param("Taints", "'Taints': there is no such plug-in; known: .*'TaintTol", id="on"),
-        pytest.param("*,-*", "'\\*': there is no such plug-in; known: .*'TaintTol", id="all-off"),
+        pytest.param("Taints", "there is no plug-in 'Taints'; known: .*, TaintTol", id="on"),
+        pytest.param("*,-*", "there is no plug-in '\\*'; known: .*, TaintTol", id="all-off"),
         pytest.param("-TaintToleration", "switches nothing on; write .*: \\*,-NAME", id="only-off"),
         pytest.param("", "switches nothing on; write .*: \\*,-NAME", id="nothing"),
     ],
 )
 def test_a_list_that_cannot_be_meant_is_refused(written: str, problem: str) -> None:
-    with pytest.raises(Invalid, match=f"^plugins: .*{problem}"):
-        switched(DEFAULT, written)
+    with pytest.raises(UsageError, match=f"^--plugins.*{problem}"):
+        plugins(written)
 
 
 def test_feature_gates_have_karmadas_names_and_defaults() -> None:

@@ -210,7 +210,7 @@ def test_what_a_filter_says_of_itself_is_kept(install: Install) -> None:
             "filters",
             "Mine = mine:M",
             "M = Compiled(None)\nM.shared = 'yes'",
-            "mine:M: `shared` must be True or False; it is 'yes'",
+            "mine:M has a flag `shared` that must be True or False; it is 'yes'",
             id="a-flag-that-is-none",
         ),
         pytest.param(
@@ -244,6 +244,14 @@ def test_what_cannot_be_used_is_refused_with_where_it_came_from(
     wanted = f"entry point '{name}' in atoll.{group} of mine 1.0: {problem}"
     with pytest.raises(UsageError, match=f"^{re.escape(wanted)}"):
         plugins()
+
+
+def test_what_is_broken_can_be_switched_off_and_that_is_said(install: Install) -> None:
+    install("1 / 0", filters="Mine = mine:M")
+    remedy = "mend it, uninstall it, or switch it off with --plugins=*,-Mine"
+    with pytest.raises(UsageError, match=f"{re.escape(remedy)}$"):
+        plugins()
+    assert plugins("*,-Mine").names == DEFAULT.names
 
 
 def test_two_distributions_with_one_name_are_both_named(install: Install) -> None:
