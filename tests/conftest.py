@@ -8,6 +8,9 @@ with ATOLL_REQUIRE_TESTENV=1 they fail instead.
 import os
 import shutil
 import signal
+import subprocess
+import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +21,8 @@ from testenv.build import find
 from testenv.cluster import Cluster
 from testenv.cluster import kubernetes as start_kubernetes
 from testenv.errors import Unavailable
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin"
 
 # The same examples in every run: a failure belongs to the change that caused it. To search for new
 # ones: pytest --hypothesis-profile=default.
@@ -66,3 +71,18 @@ def kubectl() -> Path:
         if on_path is None:
             _go_without(f"{missing}, and there is no kubectl on PATH")
         return Path(str(on_path))
+
+
+@pytest.fixture(scope="session")
+def python_with_plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment of its own: what is in this one, and examples/plugin."""
+    home = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    python = home / "bin" / "python"
+    there = sysconfig.get_path("purelib", "venv", {"base": str(home)})
+    here = sysconfig.get_path("purelib")
+    (Path(there) / "all_of.pth").write_text(f"import site; site.addsitedir({here!r})\n")
+    command = [sys.executable, "-m", "uv", "pip", "install", "--python", str(python)]
+    command += ["--offline", "--no-cache", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*command, str(EXAMPLE)], check=True, capture_output=True)
+    return python

@@ -35,6 +35,7 @@ class Shell:
 
     home: Path
     environment: dict[str, str] = field(default_factory=dict)
+    python: Path = Path(sys.executable)
 
     @property
     def data(self) -> Path:
@@ -46,7 +47,7 @@ class Shell:
 
     def atoll(self, *words: str, timeout: float = 240) -> Result:
         done = subprocess.run(
-            [sys.executable, "-m", "atoll", *words],
+            [str(self.python), "-m", "atoll", *words],
             env=self.env(),
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -182,11 +182,13 @@ class Replica:
 
 
 @contextmanager
-def replica(kubeconfig: Path, *words: str, program: Path | None = None) -> Iterator[Replica]:
+def replica(
+    kubeconfig: Path, *words: str, program: Path | None = None, python: Path = Path(sys.executable)
+) -> Iterator[Replica]:
     """A process of `atoll run` that serves at a port of its own, until the block is left."""
     (port,) = free_ports(1)
     log = kubeconfig.with_name(f"{kubeconfig.name}-{port}.log")
-    command = [sys.executable, "-m", "atoll", "run", f"--kubeconfig={kubeconfig}"]
+    command = [str(python), "-m", "atoll", "run", f"--kubeconfig={kubeconfig}"]
     # An earlier version may not know this word.
     command += [f"--serve-at=https://127.0.0.1:{port}", *([] if program else [AT_ONCE]), *words]
     environment = {**os.environ, **({"PYTHONPATH": str(program)} if program else {})}
