@@ -2,7 +2,6 @@
 
     AtollError
       StoreError
-        Conflict        someone wrote first               -> read again, decide again
         Gone            the view asked for is compacted   -> list again
         NotDurable      the disk refused the write        -> nothing was stored; tell the caller
         Damaged         the data directory is not usable  -> restore a backup; nothing was changed
@@ -21,10 +20,6 @@ class AtollError(Exception):
 
 class StoreError(AtollError):
     """The store could not do what was asked."""
-
-
-class Conflict(StoreError):
-    """The record is not at the revision the writer decided on. Nothing was written."""
 
 
 class Gone(StoreError):

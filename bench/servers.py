@@ -16,11 +16,17 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from atoll.apiserver.certificates import sign_client
-from atoll.apiserver.credentials import Credentials
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from atoll.apiserver.access.signing import Signing
+from atoll.apiserver.certificate_forms import key_pem
+from atoll.apiserver.certificates import sign_request
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.tls import client_context
 from atoll.config import Config
@@ -62,9 +68,18 @@ def atoll(directory: Path) -> Iterator[Target]:
     begun = time.monotonic()
     with running("atoll", command, directory / "atoll.log") as server:
         server.wait_until(lambda: _is_ready(config.kubeconfig), START_TIMEOUT_S)
-        now = datetime.now(UTC)
-        user = sign_client(Credentials(config.pki_dir), USER, (), now)
-        yield _target(OURS, config.kubeconfig, user, before, begun)
+        yield _target(OURS, config.kubeconfig, _user(config.pki_dir), before, begun)
+
+
+def _user(pki: Path) -> tuple[bytes, bytes]:
+    """A certificate of somebody without rights of his own, and its key, both PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, USER)])
+    request = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    asked = request.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    signing = Signing(0, (pki / "ca.crt").read_bytes(), (pki / "ca.key").read_bytes())
+    certificate = sign_request(signing, asked, datetime.now(UTC), timedelta(days=1))
+    return certificate, key_pem(key)
 
 
 @contextmanager

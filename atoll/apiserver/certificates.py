@@ -111,16 +111,6 @@ def sign_request(signing: Signing, asked: bytes, now: datetime, valid: timedelta
     return certificate.public_bytes(serialization.Encoding.PEM)
 
 
-def sign_client(
-    credentials: Credentials, name: str, groups: Sequence[str], now: datetime
-) -> tuple[bytes, bytes]:
-    """A new client certificate for this name and these groups, and its key, both PEM."""
-    authority = _ensure_authority(credentials.ca, credentials.ca_key, AUTHORITY, now)
-    wanted = _Wanted(name, groups, ExtendedKeyUsageOID.CLIENT_AUTH)
-    certificate, key = _leaf(authority, now, wanted)
-    return certificate.public_bytes(serialization.Encoding.PEM), key_pem(key)
-
-
 def _ensure_authority(path: Path, key_path: Path, name: str, now: datetime) -> _Authority:
     try:
         key = _load_key(key_path) if key_path.exists() else None

@@ -4,15 +4,12 @@ What is desired and what was observed come in; what to write goes out. Fields th
 special about (resourceVersion, labels others added) are the business of whoever applies it.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from atoll.dialects.karmada.names import RETAIN_REPLICAS
 from atoll.dialects.wire import Wire, flag, number, part, parts, text, text_by_name
 from atoll.interpreting.fields import inner, replaced, without
 from atoll.interpreting.pruning import TOKEN
-
-Retain = Callable[[Wire, Wire], Wire]
 
 
 def replicas(desired: Wire, observed: Wire) -> Wire:

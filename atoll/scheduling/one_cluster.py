@@ -2,11 +2,10 @@
 
 A rule about one cluster comes in; a filter or a score on columns goes out that asks it about every
 cluster of the fleet. That is simple to write and slow to run: one call of Python for each cluster
-in each decision, where columns ask once for each distinct value. `asked` says how many calls that
-was. What is not text, or no whole number, is the plug-in's failure and names the cluster.
+in each decision, where columns ask once for each distinct value. What is not text, or no whole
+number, is the plug-in's failure and names the cluster.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
@@ -16,7 +15,6 @@ import numpy as np
 from atoll.model.binding import Binding, Resource
 from atoll.model.cluster import Cluster
 from atoll.scheduling.columns import Numbers
-from atoll.scheduling.decision import Decision
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.guarding import PluginFailed
 from atoll.scheduling.plugin import Judge, Measure
@@ -96,24 +94,6 @@ class ScoreOneByOne:
             return said
         wanted = "`score` returns a whole number of 32 bits"
         raise PluginFailed(self.name, f"cluster {cluster.name}: {wanted}; got {said!r:.100}")
-
-
-def asked(decision: Decision) -> dict[str, int]:
-    """How many calls each plug-in for one cluster took in a decision, by its name.
-
-    For a shared filter that is the most: what it said of an intent before was remembered.
-    """
-    plugins, calls = decision.setting.plugins, Counter[str]()
-    one_by_one = {
-        each.name
-        for each in (*plugins.filters, *plugins.scores)
-        if isinstance(each, FilterOneByOne | ScoreOneByOne)
-    }
-    for attempt in decision.attempts:
-        said = [opinion.filter.name for opinion in attempt.shortlist.opinions]
-        said += [name for name, _ in attempt.scores]
-        calls.update({name: len(decision.fleet) for name in said if name in one_by_one})
-    return dict(calls)
 
 
 def _answers(

@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
-from atoll.apiserver.certificates import ensure_credentials, sign_client
+from atoll.apiserver.access.signing import Signing
+from atoll.apiserver.certificate_forms import key_pem
+from atoll.apiserver.certificates import ensure_credentials, sign_request
 from atoll.apiserver.credentials import Credentials
 from atoll.errors import Damaged
 from atoll.exchange import Request, Response
@@ -138,10 +143,16 @@ def test_a_new_name_of_the_server_gives_a_new_certificate(tmp_path: Path) -> Non
 def issue(
     authority: Credentials, directory: Path, name: str, groups: list[str], now: datetime = NOW
 ) -> tuple[str, str]:
-    certificate, key = sign_client(authority, name, groups, now)
+    key = ec.generate_private_key(ec.SECP256R1())
+    named = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    named.append(x509.NameAttribute(NameOID.COMMON_NAME, name))
+    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name(named))
+    asked = request.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    signing = Signing(0, authority.ca.read_bytes(), authority.ca_key.read_bytes())
+    certificate = sign_request(signing, asked, now, timedelta(days=365))
     directory.mkdir(exist_ok=True)
     (directory / "c.crt").write_bytes(certificate)
-    (directory / "c.key").write_bytes(key)
+    (directory / "c.key").write_bytes(key_pem(key))
     return str(directory / "c.crt"), str(directory / "c.key")
 
 

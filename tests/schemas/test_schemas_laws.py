@@ -20,7 +20,7 @@ from atoll.apiserver.bodies.yaml_text import read_yaml
 from atoll.apiserver.custom import resources_of
 from atoll.apiserver.fields.jsonpath import BadPath, compile_path
 from atoll.apiserver.kinds.definitions import DEFINITION
-from atoll.apiserver.schemas.defaulting import default
+from atoll.apiserver.schemas.defaulting import compile_defaults
 from atoll.apiserver.schemas.definitions import definition_errors
 from atoll.apiserver.schemas.explaining import explain
 from atoll.apiserver.schemas.facts import load
@@ -29,6 +29,7 @@ from atoll.apiserver.schemas.mismatch import Mismatch
 from atoll.apiserver.schemas.pruning import drop_nulls, prune
 from atoll.apiserver.schemas.rules import read_rules
 from atoll.apiserver.schemas.scalars import NotAQuantity, canonical_quantity
+from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import root_schema, structural_schema
 from atoll.apiserver.schemas.typed import read_typed
 from atoll.apiserver.schemas.validating import compile_check
@@ -64,6 +65,11 @@ specs = st.dictionaries(st.sampled_from(sorted(FIELDS)), likely | values, max_si
 ROOT = root_schema(SCHEMA, "Gadget")
 RULES = read_rules(SCHEMA)
 IS_VALID = compile_check(RULES)
+
+
+def default(schema: Schema, value: Any) -> Any:
+    fill = compile_defaults(schema)
+    return value if fill is None else fill(value)
 
 
 def status_of(read: Callable[..., Any], *given: Any) -> int:

@@ -12,12 +12,17 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from atoll.errors import StoreError
 from atoll.store.history import Limits
 from atoll.store.log import Loaded, Log, Row
 from atoll.store.memory import MemoryLog
 from atoll.store.record import Event, Record
 from atoll.store.sqlite import SqliteLog
 from atoll.store.store import Decide, Keep, Put, Remove, Store
+
+
+class Conflict(StoreError):
+    """What a decision says no with."""
 
 
 class Disk(Protocol):

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from disks import FileDisk, HeldLog, MemoryDisk
+from disks import Conflict, FileDisk, HeldLog, MemoryDisk
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from atoll.errors import Conflict, Gone, NotDurable, StoreError
+from atoll.errors import Gone, NotDurable, StoreError
 from atoll.store.history import Limits
 from atoll.store.store import KEEP, Put, Remove, Store
 from atoll.store.watching import Watch

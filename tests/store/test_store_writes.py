@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from disks import HeldLog, opened, put, remove, running
+from disks import Conflict, HeldLog, opened, put, remove, running
 
-from atoll.errors import Conflict, NotDurable, StoreError
+from atoll.errors import NotDurable, StoreError
 from atoll.store.store import KEEP, Put, Store
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tidy_reach import KEPT, PROGRAMS, unreached
 from tidy_rules import (
     CODE_RULES,
     dead_references,
@@ -10,7 +11,6 @@ from tidy_rules import (
     makefile_targets,
     missing_assertion,
     skip_without_reason,
-    unused_definitions,
 )
 from tidy_source import CODE, ROOT, Problem, Source, read_sources, tracked_files
 
@@ -53,10 +53,9 @@ def test_every_test_that_is_skipped_says_why():
     check_rule(skip_without_reason, TESTS)
 
 
-def test_everything_defined_is_used():
-    entry_points = Source("pyproject.toml", "atoll.__main__.main")
+def test_everything_defined_is_reached_by_a_command():
     product = [source for source in SOURCES if source.under("atoll")]
-    problems = list(unused_definitions(product, [*SOURCES, *TESTS, entry_points]))
+    problems = list(unreached(product, PROGRAMS, KEPT))
     assert not problems, report(problems)
 
 
@@ -173,14 +172,49 @@ def test_the_rule_knows_its_exceptions(rule, path, text):
     assert not list(RULES[rule](Source(path, text)))
 
 
-def test_an_unused_definition_is_found():
-    defining = Source(
-        "atoll/a.py",
-        "def used(): ...\ndef unused(): ...\n"
-        "class A:\n    def dead(self): ...\n    def f(self): ...",
-    )
-    using = Source("tests/test_a.py", "used()\nA().f()")
-    assert [p.line for p in unused_definitions([defining], [defining, using])] == [2, 4]
+PART = """
+LIMIT, _MOST = 1, 2
+PAUSE = 3
+NAMED_BY_THE_UNREACHED = 4
+def used(): ...
+def recursive(): return recursive() + NAMED_BY_THE_UNREACHED
+def same_name(): ...
+def _private(): ...
+class A:
+    def dead(self): ...
+    def called(self): ...
+class Declared(Base):
+    def by_whoever_has_declared_it(self): ...
+def passed_on(): ...
+"""
+MAIN = """
+from atoll import part
+from atoll.part import used
+from atoll.other import same_name
+def main(it: "Given"):
+    used(same_name(it.called(), part.A, part.LIMIT))
+    module().passed_on(part.Declared)
+class Given: ...
+def module(): return part
+"""
+REACHING = [Source("atoll/part.py", PART), Source("atoll/main.py", MAIN)]
+UNREACHED = [
+    *("PAUSE", "NAMED_BY_THE_UNREACHED", "recursive", "same_name", "_private", "A.dead"),
+]
+
+
+def test_what_no_command_reaches_is_found():
+    found = [problem.remedy for problem in unreached(REACHING, ["atoll.main.main"], {})]
+    told = "no command reaches atoll.part.{}; connect it, or delete it"
+    assert found == [told.format(name) for name in UNREACHED]
+
+
+def test_an_exception_for_what_is_reached_is_found():
+    kept = {f"atoll.part.{name}": "why" for name in UNREACHED}
+    assert not list(unreached(REACHING, ["atoll.main.main"], kept))
+    kept["atoll.part.A.called"] = "why"
+    (problem,) = unreached(REACHING, ["atoll.main.main"], kept)
+    assert problem.remedy == "atoll.part.A.called is reached, or gone; it needs no exception"
 
 
 def test_a_dead_reference_is_found():

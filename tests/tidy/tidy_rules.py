@@ -213,32 +213,6 @@ def skip_without_reason(source: Source) -> Found:
             yield node.lineno, f"{name}: say why, in the words the next reader needs"
 
 
-def unused_definitions(defining: Iterable[Source], using: Iterable[Source]) -> Iterator[Problem]:
-    """Public functions, classes and methods of plain classes whose name nobody mentions."""
-    used: set[str] = set()
-    for source in using:
-        used.update(node.id for node in source.each(ast.Name))
-        used.update(node.attr for node in source.each(ast.Attribute))
-    for source in defining:
-        for name, line in _public_definitions(source.tree):
-            if name not in used:
-                yield Problem(source.path, line, f"{name} is never used; delete it")
-
-
-def _public_definitions(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    plain = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.bases]
-    for body in (tree.body, *(node.body for node in plain)):
-        for node in body:
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                continue
-            # A decorator with arguments registers what it decorates: the command line's do.
-            registered = any(isinstance(made, ast.Call) for made in node.decorator_list)
-            is_class = isinstance(node, ast.ClassDef)
-            # A parser calls its on_... methods by name.
-            if not node.name.startswith(("_", "on_")) and (is_class or not registered):
-                yield node.name, node.lineno
-
-
 def dead_references(
     pages: Mapping[str, str], files: Iterable[str], targets: set[str]
 ) -> Iterator[Problem]:

@@ -58,6 +58,10 @@ class Source:
             for folder in folders
         )
 
+    @property
+    def module(self) -> str:
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
     @cached_property
     def imported(self) -> dict[str, str]:
         """What each imported name stands for: `now` -> `datetime.datetime.now`."""

@@ -14,12 +14,6 @@ from atoll.apiserver.schemas.schema import ABSENT, Schema
 Fill = Callable[[Any], Any]
 
 
-def default(schema: Schema, value: Any) -> Any:
-    """The value with defaults filled in."""
-    fill = compile_defaults(schema)
-    return value if fill is None else fill(value)
-
-
 def compile_defaults(schema: Schema) -> Fill | None:
     """A function that gives a value with its defaults; None if this schema has none to give."""
     if schema.type == "list":
