@@ -13,12 +13,19 @@ from urllib.parse import urlsplit
 import click
 
 from atoll.cli.failing import TIMEOUT, USAGE, CommandFailed
-from atoll.cli.options import Span, gates_option, kubeconfig_options, namespace_option
+from atoll.cli.options import (
+    Span,
+    gates_option,
+    kubeconfig_options,
+    namespace_option,
+    plugins_option,
+)
 from atoll.cli.output import DATA, JSON, YAML, listed, output_option, show_data
 from atoll.cli.printing import show, tell
 from atoll.cli.run import LOOPBACK
 from atoll.client.kubeconfig import read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient, Wire
+from atoll.config import ALL_PLUGINS
 from atoll.hosting import deploying, elsewhere
 from atoll.hosting.installation import (
     NAME,
@@ -82,6 +89,7 @@ ON_PLANE = " on the plane"
     "--limits", metavar="cpu=…,memory=…", help="What it may not exceed [default: memory=1Gi]."
 )
 @gates_option("As those of `atoll run`.")
+@plugins_option
 @click.option(
     "--network-policy/--no-network-policy",
     "with_network_policy",
@@ -158,14 +166,16 @@ def _wanted(said: dict[str, Any]) -> Installation:
     usual = Installation()
     requests = _amounts("--requests", said["requests"], usual.resources.requests)
     limits = _amounts("--limits", said["limits"], usual.resources.limits)
-    gates = said["feature_gates"]
+    gates, plugins = said["feature_gates"], said["plugins"]
+    words = [f"--feature-gates={gates}"] if gates else []
+    words += [f"--plugins={plugins}"] if plugins != ALL_PLUGINS else []
     return replace(
         usual,
         namespace=said["namespace"],
         image=said["image"] or usual.image,
         replicas=said["replicas"],
         resources=Resources(requests, limits),
-        words=(f"--feature-gates={gates}",) if gates else (),
+        words=tuple(words),
         with_network_policy=said["with_network_policy"],
         plane=_plane(said),
     )

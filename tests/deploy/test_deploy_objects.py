@@ -1,9 +1,11 @@
 """The objects of an installation say what was wished, and fit together."""
 
+import json
 from typing import Any
 
 import pytest
 
+from atoll.cli.app import run as atoll
 from atoll.cli.run import run
 from atoll.hosting.deploying import everything
 from atoll.hosting.installation import (
@@ -69,6 +71,17 @@ def test_its_words_are_understood_by_the_command_they_are_for() -> None:
     context = run.make_context(name, list(words))
     assert context.params["port"] == PORT
     assert context.params["feature_gates"] == "Failover=true"
+
+
+def test_what_is_said_of_gates_and_plugins_is_said_to_the_replicas(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = ["--feature-gates=Failover=true", "--plugins=*,-ClusterLocality"]
+    assert atoll(["install", "--dry-run", "-o", "json", *said]) == 0
+    listed = json.loads(capsys.readouterr().out)["items"]
+    (deployment,) = (each for each in listed if each["kind"] == "Deployment")
+    (replica,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert replica["args"][-2:] == said
 
 
 def test_all_that_selects_the_pods_finds_them() -> None:
