@@ -10,7 +10,9 @@ from typing import Any
 
 from atoll.dialects.karmada import binding as bindings
 from atoll.dialects.karmada import cluster as clusters
+from atoll.dialects.karmada import demand
 from atoll.dialects.karmada import placement as placements
+from atoll.model.assumed import Assumed
 from atoll.model.binding import Binding
 from atoll.model.intent import Intent
 from atoll.scheduling.features import Features
@@ -41,7 +43,7 @@ def situation(case: Case) -> Situation:
     )
     surroundings = Surroundings(
         neighbours=tuple(bindings.neighbour(each) for each in _neighbours(given)),
-        assumed=tuple(bindings.assumed(each) for each in given.get("assumed") or ()),
+        assumed=tuple(_assumed(each) for each in given.get("assumed") or ()),
     )
     return Situation(
         binding=bindings.decode(given["spec"], given.get("status") or {}),
@@ -50,6 +52,11 @@ def situation(case: Case) -> Situation:
         surroundings=surroundings,
         applied=None if applied is None else placements.decode(applied),
     )
+
+
+def _assumed(wire: Wire) -> Assumed:
+    """What a recent decision put on a cluster that does not report it yet."""
+    return Assumed(wire["cluster"], demand.components(wire, "", wire.get("namespace") or ""))
 
 
 def _neighbours(given: Wire) -> list[Wire]:
