@@ -29,7 +29,7 @@ from atoll.model.demand import Component, Demand
 from atoll.model.taint import Effect, Taint, Toleration
 from atoll.scheduling.features import USUAL
 from atoll.scheduling.question import Surroundings
-from atoll.scheduling.setting import Setting
+from atoll.scheduling.setting import USUAL_SETTING, Setting
 from atoll.scheduling.trigger import Trigger
 
 NO_EXECUTE, NO_SCHEDULE = Effect.NO_EXECUTE, Effect.NO_SCHEDULE
@@ -82,7 +82,7 @@ class Stage(World):
         self.taints = {"a": [], "b": [], "c": []}
         self.replacement = Replacement.NONE
         self.turns = {}
-        self.setting = None
+        self.setting = USUAL_SETTING
         self.furnish()
 
     def furnish(self):
@@ -105,15 +105,14 @@ class Stage(World):
         return planned
 
     def planned(self):
-        more = {} if self.setting is None else {"setting": self.setting}
         seen = SeenEviction(
             binding=resource_bindings.decode(self.binding),
             fleet=self.fleet,
+            setting=self.setting,
             replacement=self.replacement,
             turns=self.turns,
             timeout_s=TIMEOUT,
             surroundings=self.surroundings,
-            **more,
         )
         return plan(seen, self.now)
 

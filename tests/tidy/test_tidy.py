@@ -1,5 +1,6 @@
 """The repository keeps the house rules, and each rule can be broken."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,17 @@ def test_everything_defined_is_reached_by_a_command():
     product = [source for source in SOURCES if source.under("atoll")]
     problems = list(unreached(product, PROGRAMS, KEPT))
     assert not problems, report(problems)
+
+
+def test_the_scheduler_is_set_up_in_one_place():
+    setting = "atoll.scheduling.setting.Setting"
+    made = [
+        source.path
+        for source in SOURCES
+        for call in source.each(ast.Call)
+        if source.under("atoll") and source.dotted(call.func) == setting
+    ]
+    assert made == ["atoll/extensions.py"]
 
 
 def test_the_documentation_names_only_what_exists():

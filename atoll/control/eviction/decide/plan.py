@@ -23,7 +23,7 @@ from atoll.model.standing import Standing
 from atoll.scheduling.cycle import decide
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.question import NOWHERE, Surroundings
-from atoll.scheduling.setting import USUAL_SETTING, Setting
+from atoll.scheduling.setting import Setting
 
 STARTED, SUCCEEDED = "EvictWorkloadFromClusterStarted", "EvictWorkloadFromClusterSucceed"
 FAILED, CANCELLED = "EvictWorkloadFromClusterFailed", "EvictWorkloadFromClusterCancelled"
@@ -41,10 +41,10 @@ class SeenEviction:
 
     binding: ResourceBinding
     fleet: Fleet
+    setting: Setting
     replacement: Replacement = Replacement.NONE
     turns: Mapping[str, float] = field(default_factory=dict)
     timeout_s: float = TIMEOUT_S
-    setting: Setting = USUAL_SETTING
     surroundings: Surroundings = NOWHERE
 
 
