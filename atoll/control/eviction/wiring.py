@@ -45,6 +45,10 @@ class Spacing:
             self._given[key] = given
         return given
 
+    def forget(self, cluster: str) -> None:
+        """A cluster is gone."""
+        self._next.pop(cluster, None)
+
     def _take(self, cluster: str, now: float) -> float:
         at = max(now, self._next.get(cluster, now))
         self._next[cluster] = at + self._apart_s
@@ -104,6 +108,8 @@ class Eviction:
 
     def _cluster_changed(self, before: Member | None, after: Member | None) -> None:
         if after is None:
+            if before is not None:
+                self._spacing.forget(before.name)
             return
         is_ordered = before is None or _evicting_taints(before) != _evicting_taints(after)
         is_other = is_ordered or before is None or before.ready != after.ready
