@@ -5,16 +5,14 @@ configured. What the objects mean is not known here.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 from urllib.parse import urlencode
 
 from atoll.cli.discovering import Kinds, Resource
 from atoll.cli.failing import TIMEOUT, CommandFailed
 from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing, refusal
-
-Object = Mapping[str, Any]
+from atoll.model.action import Object
 
 _MANAGER = "atoll-cli"
 _APPLY = {"content-type": "application/apply-patch+yaml"}

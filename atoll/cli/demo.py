@@ -5,11 +5,10 @@ until it has settled, and the next commands are named. Nothing here is decided o
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
 from urllib.parse import urlencode
 
 import click
@@ -26,8 +25,7 @@ from atoll.cli.timeline import Sight, happened
 from atoll.client.refusals import Missing
 from atoll.dialects.karmada.names import binding_name
 from atoll.members.objects import clusters_of
-
-Object = Mapping[str, Any]
+from atoll.model.action import Object
 
 _MARK = "atoll.io/demo"
 _WITHIN_S, _EXPLAINED_WITHIN_S = 300.0, 10.0

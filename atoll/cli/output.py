@@ -7,16 +7,16 @@ is the same, loaded only when somebody asks for it.
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import click
 
 from atoll.cli.printing import show, tell
 from atoll.cli.tables import Column, fitting
+from atoll.model.action import Object
 
 F = TypeVar("F", bound=Callable[..., object])
-Object = Mapping[str, Any]
 
 WIDE, NAME, JSON, YAML = "wide", "name", "json", "yaml"
 DATA = (JSON, YAML)

@@ -4,16 +4,14 @@ What was recorded comes in (an Explanation's decision, the binding, its policy),
 numbers are those of the record: nothing is decided, estimated or looked up here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from atoll.cli.amounts import ago, count_of, hourly, monthly
 from atoll.cli.tables import FULL, lines, padded, width
 from atoll.dialects.karmada import names
-
-Object = Mapping[str, Any]
+from atoll.model.action import Object
 
 MANY = 20
 """More clusters than this are not shown filter by filter."""

@@ -4,11 +4,11 @@
 under which its API is found on the plane's own server. Nothing is written to members this way.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -16,9 +16,9 @@ from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.known import CLUSTERS
 from atoll.cli.reaching import Plane
 from atoll.members.objects import clusters_of
+from atoll.model.action import Object
 
 F = TypeVar("F", bound=Callable[..., object])
-Object = Mapping[str, Any]
 
 CONTROL = "(control)"
 PLANE, MEMBERS, ALL = "karmada", "members", "all"

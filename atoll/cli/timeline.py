@@ -7,9 +7,8 @@ is the business of whoever looks.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-Object = Mapping[str, Any]
+from atoll.model.action import Object
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ and the answer says by whose word. Workloads are told by what their bindings say
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any
 from urllib.parse import urlencode
 
 import click
@@ -39,10 +38,9 @@ from atoll.client.refusals import Refused
 from atoll.dialects.karmada import annotations
 from atoll.errors import Invalid
 from atoll.members.objects import clusters_of
+from atoll.model.action import Object
 from atoll.model.price import NANO
 from atoll.model.quantity import parse
-
-Object = Mapping[str, Any]
 
 UNKNOWN = "<unknown>"
 _GIB = 1 << 30

@@ -4,8 +4,6 @@ Looks up the binding of an object and the explanation beside it; what would chan
 asked of the server, which alone can decide. Nothing is decided here.
 """
 
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlencode
 
 import click
@@ -30,8 +28,7 @@ from atoll.client.collection import Collection
 from atoll.client.refusals import Missing, Refused
 from atoll.dialects.karmada import names
 from atoll.effects import system_now
-
-Object = Mapping[str, Any]
+from atoll.model.action import Object
 
 UNPLACED = 4
 _DIRECTLY = ("ResourceBinding", "ClusterResourceBinding", "Explanation", "ClusterExplanation")

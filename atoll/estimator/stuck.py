@@ -4,8 +4,7 @@ A workload and a moment come in; how many of its pods have been unschedulable si
 out. Of a Deployment only the pods of its present revision count, as in Karmada.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 import orjson
@@ -15,8 +14,7 @@ from atoll.client.collection import Collection
 from atoll.client.refusals import refusal
 from atoll.dialects.wire import instant
 from atoll.members.following import PODS
-
-Object = Mapping[str, Any]
+from atoll.model.action import Object
 
 _APPS = "apps/v1"
 REPLICA_SETS = Collection(_APPS, "ReplicaSet", "replicasets", namespaced=True)

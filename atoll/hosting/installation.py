@@ -17,8 +17,8 @@ from atoll.members.confining import (
     container_confinement,
     pod_confinement,
 )
+from atoll.wire import Object
 
-Wire = dict[str, Any]
 Rules = Sequence[Mapping[str, Any]]
 
 NAMESPACE = "atoll-system"
@@ -89,7 +89,7 @@ class Installation:
     plane: Plane | None = None
 
 
-def objects_of(wanted: Installation, rights: Rights) -> list[Wire]:
+def objects_of(wanted: Installation, rights: Rights) -> list[Object]:
     """All objects of an installation, in the order in which they are made."""
     plane = wanted.plane
     return [
@@ -105,7 +105,7 @@ def objects_of(wanted: Installation, rights: Rights) -> list[Wire]:
     ]
 
 
-def objects_on_plane(wanted: Installation, rights: Rights) -> list[Wire]:
+def objects_on_plane(wanted: Installation, rights: Rights) -> list[Object]:
     """What the API server of a plane elsewhere must have for the replicas to be let in there."""
     return [
         _namespace(wanted),
@@ -116,21 +116,21 @@ def objects_on_plane(wanted: Installation, rights: Rights) -> list[Wire]:
     ]
 
 
-def _object(api_version: str, kind: str, namespace: str = "", name: str = NAME) -> Wire:
-    metadata: Wire = {"name": name}
+def _object(api_version: str, kind: str, namespace: str = "", name: str = NAME) -> Object:
+    metadata: Object = {"name": name}
     if namespace:
         metadata["namespace"] = namespace
     metadata["labels"] = {**LABELS, "app.kubernetes.io/version": __version__}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
 
 
-def _namespace(wanted: Installation) -> Wire:
+def _namespace(wanted: Installation) -> Object:
     wire = _object("v1", "Namespace", name=wanted.namespace)
     wire["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "restricted"
     return wire
 
 
-def _roles(wanted: Installation, rights: Rights) -> list[Wire]:
+def _roles(wanted: Installation, rights: Rights) -> list[Object]:
     version, space = f"{_RBAC}/v1", wanted.namespace
     return [
         {**_object(version, "ClusterRole"), "rules": list(rights.everywhere)},
@@ -145,7 +145,7 @@ def _roles(wanted: Installation, rights: Rights) -> list[Wire]:
     ]
 
 
-def _ways(wanted: Installation, plane: Plane) -> list[Wire]:
+def _ways(wanted: Installation, plane: Plane) -> list[Object]:
     """How replicas and a monitor reach the plane; what they may do is said there."""
     if not plane.kubeconfig:
         return []
@@ -155,19 +155,19 @@ def _ways(wanted: Installation, plane: Plane) -> list[Wire]:
     return [way, numbers] if wanted.with_service_monitor else [way]
 
 
-def _secret(wanted: Installation, name: str, key: str, text: str) -> Wire:
+def _secret(wanted: Installation, name: str, key: str, text: str) -> Object:
     data = {key: base64.b64encode(text.encode()).decode()}
     return {**_object("v1", "Secret", wanted.namespace, name), "type": "Opaque", "data": data}
 
 
-def _token(wanted: Installation, account: str, name: str) -> Wire:
+def _token(wanted: Installation, account: str, name: str) -> Object:
     """A Secret that the cluster itself puts a token of an account into."""
     secret = _object("v1", "Secret", wanted.namespace, name)
     secret["metadata"]["annotations"] = {"kubernetes.io/service-account.name": account}
     return {**secret, "type": "kubernetes.io/service-account-token"}
 
 
-def _monitor(wanted: Installation) -> list[Wire]:
+def _monitor(wanted: Installation) -> list[Object]:
     """As whom a monitor reads our numbers."""
     bound = _bound(wanted, "ClusterRole", METRICS, METRICS)
     return [
@@ -177,20 +177,20 @@ def _monitor(wanted: Installation) -> list[Wire]:
     ]
 
 
-def _bound(wanted: Installation, kind: str, role: str, account: str = NAME) -> Wire:
+def _bound(wanted: Installation, kind: str, role: str, account: str = NAME) -> Object:
     return {
         "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": wanted.namespace}],
     }
 
 
-def _service(wanted: Installation) -> Wire:
+def _service(wanted: Installation) -> Object:
     port = {"name": "https", "port": 443, "targetPort": "https", "protocol": "TCP"}
     spec = {"type": "ClusterIP", "selector": LABELS, "ports": [port]}
     return {**_object("v1", "Service", wanted.namespace), "spec": spec}
 
 
-def _deployment(wanted: Installation) -> Wire:
+def _deployment(wanted: Installation) -> Object:
     metadata = {"labels": {**LABELS, "app.kubernetes.io/version": __version__}}
     spec = {
         "replicas": wanted.replicas,
@@ -205,8 +205,8 @@ def _deployment(wanted: Installation) -> Wire:
     return {**_object("apps/v1", "Deployment", wanted.namespace), "spec": spec}
 
 
-def _pod(wanted: Installation) -> Wire:
-    pod: Wire = {
+def _pod(wanted: Installation) -> Object:
+    pod: Object = {
         "serviceAccountName": NAME,
         "securityContext": pod_confinement(),
         # To stop leading, to be forgotten by those who ask, and to finish answers.
@@ -229,7 +229,7 @@ def _pod(wanted: Installation) -> Wire:
     return pod
 
 
-def _spread(topology: str) -> Wire:
+def _spread(topology: str) -> Object:
     return {
         "maxSkew": 1,
         "topologyKey": topology,
@@ -238,9 +238,9 @@ def _spread(topology: str) -> Wire:
     }
 
 
-def _container(wanted: Installation) -> Wire:
+def _container(wanted: Installation) -> Object:
     words = ["run", f"--namespace={wanted.namespace}", f"--port={PORT}"]
-    mounts: list[Wire] = [SCRATCH_MOUNT]
+    mounts: list[Object] = [SCRATCH_MOUNT]
     if wanted.plane is not None:
         words += [f"--kubeconfig={_PLANE_MOUNT}/{_PLANE_KEY}", f"--serve-at={wanted.plane.url}"]
         mounts.append({"name": "plane", "mountPath": _PLANE_MOUNT, "readOnly": True})
@@ -264,17 +264,17 @@ def _container(wanted: Installation) -> Wire:
     }
 
 
-def _probe(path: str, every_s: int) -> Wire:
+def _probe(path: str, every_s: int) -> Object:
     asked = {"path": path, "port": "https", "scheme": "HTTPS"}
     return {"httpGet": asked, "periodSeconds": every_s, "timeoutSeconds": 5}
 
 
-def _disruption_budget(wanted: Installation) -> Wire:
+def _disruption_budget(wanted: Installation) -> Object:
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": LABELS}}
     return {**_object("policy/v1", "PodDisruptionBudget", wanted.namespace), "spec": spec}
 
 
-def _network_policy(wanted: Installation) -> Wire:
+def _network_policy(wanted: Installation) -> Object:
     """Only its port is open, to all: nobody can foretell from where the host's API server asks."""
     spec = {
         "podSelector": {"matchLabels": LABELS},
@@ -284,7 +284,7 @@ def _network_policy(wanted: Installation) -> Wire:
     return {**_object("networking.k8s.io/v1", "NetworkPolicy", wanted.namespace), "spec": spec}
 
 
-def _service_monitor(wanted: Installation) -> Wire:
+def _service_monitor(wanted: Installation) -> Object:
     # The authority is kept in the plane, which may be elsewhere.
     authority = {"ca": {"secret": {"name": SERVING_SECRET, "key": "ca.crt"}}}
     trust = authority if wanted.plane is None else {"insecureSkipVerify": True}

@@ -5,9 +5,7 @@ member. The image's user is known here because Kubernetes wants a number to beli
 root.
 """
 
-from typing import Any
-
-Wire = dict[str, Any]
+from atoll.wire import Object
 
 USER = 65532  # as in deploy/Containerfile
 
@@ -16,7 +14,7 @@ SCRATCH = {"name": "scratch", "emptyDir": {"medium": "Memory", "sizeLimit": "16M
 SCRATCH_MOUNT = {"name": "scratch", "mountPath": "/tmp"}
 
 
-def pod_confinement() -> Wire:
+def pod_confinement() -> Object:
     """The security context of a pod."""
     return {
         "runAsNonRoot": True,
@@ -27,7 +25,7 @@ def pod_confinement() -> Wire:
     }
 
 
-def container_confinement() -> Wire:
+def container_confinement() -> Object:
     """The security context of its container."""
     return {
         "allowPrivilegeEscalation": False,

@@ -1,9 +1,8 @@
 """Paths that name a field below a value in a schema: `.spec.list['a key']`."""
 
 import re
-from typing import Any
 
-Json = dict[str, Any]
+from atoll.wire import Object
 
 _step = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 _escape = re.compile(r"\\(.)", re.DOTALL)
@@ -14,7 +13,7 @@ class NoSuchField(Exception):
     """The path is none, or the schema has no such field."""
 
 
-def field_path(path: str, schema: Json) -> str:
+def field_path(path: str, schema: Object) -> str:
     """The path as messages write it, without the dot in front."""
     written, at = "", 0
     while at < len(path):

@@ -6,7 +6,6 @@ Kubernetes' words and order. CEL rules are looked at from outside only; `rule_fa
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
@@ -16,8 +15,7 @@ from atoll.apiserver.schemas.pruning import prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import structural_schema
 from atoll.apiserver.schemas.validating import compile_validation
-
-Json = dict[str, Any]
+from atoll.wire import Object
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
@@ -34,12 +32,14 @@ class _Place:
     in_metadata: bool = False
 
 
-def schema_errors(schema: Json, path: str) -> list[FieldError]:
+def schema_errors(schema: Object, path: str) -> list[FieldError]:
     """The rules that a whole schema breaks."""
     return list(_node(schema, path, _Place(), is_root=True))
 
 
-def _node(schema: Json, path: str, place: _Place, *, is_root: bool = False) -> Iterator[FieldError]:
+def _node(
+    schema: Object, path: str, place: _Place, *, is_root: bool = False
+) -> Iterator[FieldError]:
     yield from _keywords(schema, path, place)
     yield from _children(schema, path, place, is_root=is_root)
     yield from _list_and_map_types(schema, path)
@@ -49,7 +49,7 @@ def _node(schema: Json, path: str, place: _Place, *, is_root: bool = False) -> I
         yield from _rule(rule, f"{path}.x-kubernetes-validations[{index}]", schema)
 
 
-def _keywords(schema: Json, path: str, place: _Place) -> Iterator[FieldError]:
+def _keywords(schema: Object, path: str, place: _Place) -> Iterator[FieldError]:
     kind = schema.get("type", "")
     if kind and kind not in _TYPES:
         yield fields.not_supported(f"{path}.type", kind, _TYPES)
@@ -74,7 +74,7 @@ def _keywords(schema: Json, path: str, place: _Place) -> Iterator[FieldError]:
         yield fields.forbidden(f"{path}.uniqueItems", sentence)
 
 
-def _children(schema: Json, path: str, place: _Place, *, is_root: bool) -> Iterator[FieldError]:
+def _children(schema: Object, path: str, place: _Place, *, is_root: bool) -> Iterator[FieldError]:
     properties, rest = schema.get("properties", {}), schema.get("additionalProperties")
     if rest is not None:
         if properties and rest is not True:
@@ -105,13 +105,13 @@ def _inside_metadata(place: _Place, key: str, *, is_root: bool) -> _Place:
     return _Place(f"in top-level {key}" if is_root else place.no_defaults, in_metadata=True)
 
 
-def _must_be(kind: str, schema: Json, path: str, extension: str) -> Iterator[FieldError]:
+def _must_be(kind: str, schema: Object, path: str, extension: str) -> Iterator[FieldError]:
     found = schema.get("type", "")
     if found != kind:
         yield fields.wanting(f"{path}.type", found, f"must be {kind} if {extension} is specified")
 
 
-def _list_and_map_types(schema: Json, path: str) -> Iterator[FieldError]:
+def _list_and_map_types(schema: Object, path: str) -> Iterator[FieldError]:
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         name = f"{path}.x-kubernetes-preserve-unknown-fields"
         yield fields.invalid(name, False, "must be true or undefined")
@@ -131,7 +131,7 @@ def _list_and_map_types(schema: Json, path: str) -> Iterator[FieldError]:
         yield fields.not_supported(f"{path}.x-kubernetes-list-type", list_type, _LIST_TYPES)
 
 
-def _set_items(schema: Json, path: str) -> Iterator[FieldError]:
+def _set_items(schema: Object, path: str) -> Iterator[FieldError]:
     """Items of a set are compared as a whole, so they must be replaced as a whole."""
     items = schema.get("items")
     if not isinstance(items, dict):
@@ -144,7 +144,7 @@ def _set_items(schema: Json, path: str) -> Iterator[FieldError]:
         yield fields.invalid(f"{path}.items.x-kubernetes-map-type", list_type, sentence)
 
 
-def _map_keys(schema: Json, path: str) -> Iterator[FieldError]:
+def _map_keys(schema: Object, path: str) -> Iterator[FieldError]:
     list_type = schema.get("x-kubernetes-list-type")
     keys = schema.get("x-kubernetes-list-map-keys") or []
     if keys and list_type != "map":
@@ -169,7 +169,7 @@ def _map_keys(schema: Json, path: str) -> Iterator[FieldError]:
         yield from _keys_of_items(items, keys, path)
 
 
-def _keys_of_items(items: Json, keys: list[str], path: str) -> Iterator[FieldError]:
+def _keys_of_items(items: Object, keys: list[str], path: str) -> Iterator[FieldError]:
     where, seen = f"{path}.x-kubernetes-list-map-keys", set()
     for key in keys:
         child = items.get("properties", {}).get(key)
@@ -184,7 +184,7 @@ def _keys_of_items(items: Json, keys: list[str], path: str) -> Iterator[FieldErr
         seen.add(key)
 
 
-def _unambiguous_keys(schema: Json, path: str) -> Iterator[FieldError]:
+def _unambiguous_keys(schema: Object, path: str) -> Iterator[FieldError]:
     """Keys must always be there, and neither they nor whole items may be null."""
     items, list_type = schema.get("items"), schema.get("x-kubernetes-list-type")
     if not isinstance(items, dict) or list_type not in ("set", "map"):
@@ -208,7 +208,7 @@ def _unambiguous_keys(schema: Json, path: str) -> Iterator[FieldError]:
             yield fields.forbidden(f"{at}.nullable", f"{why} cannot be nullable")
 
 
-def _rule(rule: Json, path: str, schema: Json) -> Iterator[FieldError]:
+def _rule(rule: Object, path: str, schema: Object) -> Iterator[FieldError]:
     text, message = rule.get("rule", ""), rule.get("message", "")
     if not text.strip():
         yield fields.required(f"{path}.rule", "rule is not specified")
@@ -243,7 +243,7 @@ def _has_newline(text: str) -> bool:
     return "\n" in text or "\r" in text
 
 
-def default_errors(schema: Json, path: str) -> list[FieldError]:
+def default_errors(schema: Object, path: str) -> list[FieldError]:
     """Defaults that are not valid values themselves. The schema must be structural."""
     errors: list[FieldError] = []
     if schema.get("default") is not None:
@@ -255,7 +255,7 @@ def default_errors(schema: Json, path: str) -> list[FieldError]:
     return errors
 
 
-def _default_errors(schema: Json, path: str) -> list[FieldError]:
+def _default_errors(schema: Object, path: str) -> list[FieldError]:
     value, shape = schema["default"], structural_schema(schema)
     errors = []
     if prune(shape, value) != value:

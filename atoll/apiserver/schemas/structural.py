@@ -4,13 +4,10 @@ In: the schema as JSON, known to be structural (`structure_rules`). Out: a tree 
 rules about values (minimum, pattern, …) are not part of a shape; `validating` compiles those.
 """
 
-from typing import Any
-
 from atoll.apiserver.schemas import facts
 from atoll.apiserver.schemas.pruning import UNSPECIFIED
 from atoll.apiserver.schemas.schema import ListType, Schema, Type
-
-Json = dict[str, Any]
+from atoll.wire import Object
 
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _SCALARS: dict[str, Type] = {
@@ -26,14 +23,14 @@ def object_meta() -> Schema:
     return facts.load().schema(_OBJECT_META)
 
 
-def root_schema(schema: Json, kind: str) -> Schema:
+def root_schema(schema: Object, kind: str) -> Schema:
     """The shape of a custom resource: what its CRD says, and what every object has."""
     root = structural_schema({**schema, "x-kubernetes-embedded-resource": True})
     root.name = kind
     return root
 
 
-def structural_schema(schema: Json) -> Schema:
+def structural_schema(schema: Object) -> Schema:
     """The shape of a value inside a custom resource."""
     node = Schema(_type(schema), format=str(schema.get("format", "")))
     node.required = tuple(schema.get("required") or ())
@@ -50,7 +47,7 @@ def structural_schema(schema: Json) -> Schema:
     return node
 
 
-def _type(schema: Json) -> Type:
+def _type(schema: Object) -> Type:
     kind = schema.get("type")
     if schema.get("x-kubernetes-int-or-string") is True:
         return "int-or-string"
@@ -65,7 +62,7 @@ def _type(schema: Json) -> Type:
     return "object" if kind == "object" else "any"
 
 
-def _fill_list(node: Schema, schema: Json) -> None:
+def _fill_list(node: Schema, schema: Object) -> None:
     items = schema.get("items")
     node.element = structural_schema(items) if isinstance(items, dict) else Schema("any")
     list_type: ListType = schema.get("x-kubernetes-list-type") or "atomic"
@@ -73,7 +70,7 @@ def _fill_list(node: Schema, schema: Json) -> None:
     node.list_keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
 
 
-def _fill_object(node: Schema, schema: Json) -> None:
+def _fill_object(node: Schema, schema: Object) -> None:
     for key, child in (schema.get("properties") or {}).items():
         node.fields[key] = structural_schema(child)
     rest = schema.get("additionalProperties")

@@ -2,10 +2,11 @@
 
 import orjson
 
-from atoll.apiserver.validations.rules import Json, Part
+from atoll.apiserver.validations.rules import Part
+from atoll.wire import Object
 
 
-def compiled_rules(schema: Json) -> Part | None:
+def compiled_rules(schema: Object) -> Part | None:
     """All rules of a whole object's schema; None if there are none."""
     written = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
     if b'"x-kubernetes-validations"' not in written:

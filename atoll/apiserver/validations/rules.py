@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from atoll.wire import Object
+
 if TYPE_CHECKING:
     from atoll.apiserver.cel.compiling import Program
 
-Json = dict[str, Any]
 Convert = Callable[[Any], Any]
 
 
@@ -18,7 +19,7 @@ Convert = Callable[[Any], Any]
 class Rule:
     """One rule; without a program, `fault` says why it cannot be evaluated."""
 
-    said: Json
+    said: Object
     program: "Program | None"
     fault: str = ""
     message: "Program | None" = None
@@ -43,7 +44,7 @@ class Rule:
 class Part:
     """What is asked of one part of an object, and of the parts inside it."""
 
-    schema: Json
+    schema: Object
     rules: tuple[Rule, ...]
     convert: Convert | None
     items: "Part | None"

@@ -29,7 +29,8 @@ from atoll.apiserver.cel.kinds import (
 from atoll.apiserver.cel.library.times import read_duration, read_timestamp
 from atoll.apiserver.cel.names import is_reserved
 from atoll.apiserver.cel.values import KeyedList
-from atoll.apiserver.validations.rules import Convert, Json
+from atoll.apiserver.validations.rules import Convert
+from atoll.wire import Object
 
 _escaped = re.compile(r"__|[-./]")
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
@@ -51,7 +52,7 @@ def escaped(name: str) -> str | None:
     return _escaped.sub(lambda found: _ESCAPES[found.group()], name)
 
 
-def expression_type(schema: Json, name: str, *, whole: bool = False) -> Type | None:
+def expression_type(schema: Object, name: str, *, whole: bool = False) -> Type | None:
     """The type of a value; `name` is what messages call it, `whole` says it is a whole object."""
     if schema.get("x-kubernetes-int-or-string") is True:
         return DYN
@@ -73,12 +74,12 @@ def expression_type(schema: Json, name: str, *, whole: bool = False) -> Type | N
     return _object(schema, name, whole=True) if whole else None
 
 
-def _inner(schema: Json, name: str) -> Type | None:
+def _inner(schema: Object, name: str) -> Type | None:
     embedded = schema.get("x-kubernetes-embedded-resource") is True
     return expression_type(schema, name, whole=embedded)
 
 
-def _object(schema: Json, name: str, *, whole: bool) -> Type | None:
+def _object(schema: Object, name: str, *, whole: bool) -> Type | None:
     rest = schema.get("additionalProperties")
     if isinstance(rest, dict) and not whole:
         values = _inner(rest, f"{name}.@elem")
@@ -91,7 +92,7 @@ def _object(schema: Json, name: str, *, whole: bool) -> Type | None:
     return Type(name, fields=found)
 
 
-def _properties(schema: Json, *, whole: bool) -> Json:
+def _properties(schema: Object, *, whole: bool) -> Object:
     said = schema.get("properties") or {}
     if not whole:
         return said
@@ -101,7 +102,7 @@ def _properties(schema: Json, *, whole: bool) -> Json:
     return {**said, **_WHOLE}
 
 
-def converter(schema: Json) -> Convert | None:
+def converter(schema: Object) -> Convert | None:
     """What makes CEL's value of a value in JSON; None if they are the same."""
     if schema.get("x-kubernetes-int-or-string") is True:
         return None
@@ -117,7 +118,7 @@ def converter(schema: Json) -> Convert | None:
     return None
 
 
-def _list_converter(schema: Json) -> Convert | None:
+def _list_converter(schema: Object) -> Convert | None:
     items = schema.get("items")
     inner = converter(items) if isinstance(items, dict) else None
     keyed = schema.get("x-kubernetes-list-type") in ("set", "map")
@@ -134,7 +135,7 @@ def _list_converter(schema: Json) -> Convert | None:
     return convert
 
 
-def _object_converter(schema: Json) -> Convert | None:
+def _object_converter(schema: Object) -> Convert | None:
     properties = schema.get("properties") or {}
     found = {key: converter(child) for key, child in properties.items()}
     inner = {key: convert for key, convert in found.items() if convert is not None}

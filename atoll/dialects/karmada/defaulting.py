@@ -5,11 +5,11 @@ should be stays as it is, for validation to refuse. Out: a new object. Ids and t
 in: an id only where the object is new.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from atoll.dialects.karmada import names
-from atoll.model.action import Object
+from atoll.wire import Object
 
 GRACE_PERIOD_S = 600
 _UNBOUNDED = str(2**63 - 1)
@@ -17,10 +17,8 @@ _CPU = ("0", "1", "2", "4", "8", "16", "32", "64", "128", _UNBOUNDED)
 _MEMORY = ("0", *(f"{size}Gi" for size in (4, 16, 32, 64, 128, 256, 512)), "1Ti", _UNBOUNDED)
 _GRACIOUS = ("Gracefully", "Graciously")
 
-Json = dict[str, Any]
 
-
-def defaulted(obj: Object, *, namespace: str, new_id: str | None, now: str) -> Json:
+def defaulted(obj: Mapping[str, Any], *, namespace: str, new_id: str | None, now: str) -> Object:
     """The object with what Karmada fills in; `new_id` is None for an update."""
     kind = obj.get("kind")
     found = dict(obj)
@@ -32,7 +30,7 @@ def defaulted(obj: Object, *, namespace: str, new_id: str | None, now: str) -> J
     return found
 
 
-def _spec(kind: Any, spec: Json, namespace: str, now: str, *, is_new: bool) -> Json:
+def _spec(kind: Any, spec: Object, namespace: str, now: str, *, is_new: bool) -> Object:
     match kind:
         case "PropagationPolicy":
             return _propagation(_in_namespace(spec, namespace))
@@ -45,7 +43,7 @@ def _spec(kind: Any, spec: Json, namespace: str, now: str, *, is_new: bool) -> J
     return spec
 
 
-def _identify(kind: Any, obj: Json, new_id: str) -> None:
+def _identify(kind: Any, obj: Object, new_id: str) -> None:
     """Give a new object its permanent id, and a policy the finalizer of its controller."""
     label, finalizer, may_choose = {
         "PropagationPolicy": (names.POLICY_ID, names.POLICY_FINALIZER, False),
@@ -71,7 +69,7 @@ def _identify(kind: Any, obj: Json, new_id: str) -> None:
     obj["metadata"] = metadata
 
 
-def _each(wire: Json, key: str, change: Callable[[Json], Json]) -> Json:
+def _each(wire: Object, key: str, change: Callable[[Object], Object]) -> Object:
     """The same with every object of a list changed."""
     listed = wire.get(key)
     if not isinstance(listed, list):
@@ -79,20 +77,20 @@ def _each(wire: Json, key: str, change: Callable[[Json], Json]) -> Json:
     return {**wire, key: [change(one) if isinstance(one, dict) else one for one in listed]}
 
 
-def _inside(wire: Json, key: str, change: Callable[[Json], Json]) -> Json:
+def _inside(wire: Object, key: str, change: Callable[[Object], Object]) -> Object:
     """The same with one object inside it changed."""
     found = wire.get(key)
     return {**wire, key: change(found)} if isinstance(found, dict) else wire
 
 
-def _in_namespace(spec: Json, namespace: str) -> Json:
-    def located(selector: Json) -> Json:
+def _in_namespace(spec: Object, namespace: str) -> Object:
+    def located(selector: Object) -> Object:
         return selector if selector.get("namespace") else {**selector, "namespace": namespace}
 
     return _each(spec, "resourceSelectors", located)
 
 
-def _propagation(spec: Json) -> Json:
+def _propagation(spec: Object) -> Object:
     spec = _inside(spec, "placement", _placement)
     spec = _inside(spec, "failover", lambda failover: _inside(failover, "application", _failover))
     selectors = spec.get("resourceSelectors")
@@ -106,33 +104,33 @@ def _propagation(spec: Json) -> Json:
     return spec
 
 
-def _placement(placement: Json) -> Json:
+def _placement(placement: Object) -> Object:
     placement = _each(placement, "spreadConstraints", _constraint)
     return _inside(placement, "replicaScheduling", _strategy)
 
 
-def _constraint(constraint: Json) -> Json:
+def _constraint(constraint: Object) -> Object:
     if not constraint.get("spreadByField") and not constraint.get("spreadByLabel"):
         constraint = {**constraint, "spreadByField": "cluster"}
     return constraint if constraint.get("minGroups") else {**constraint, "minGroups": 1}
 
 
-def _strategy(strategy: Json) -> Json:
+def _strategy(strategy: Object) -> Object:
     divided = strategy.get("replicaSchedulingType", "Divided") == "Divided"
     if divided and not strategy.get("replicaDivisionPreference"):
         return {**strategy, "replicaDivisionPreference": "Weighted"}
     return strategy
 
 
-def _failover(application: Json) -> Json:
+def _failover(application: Object) -> Object:
     mode = application.get("purgeMode", "Gracefully")
     if mode in _GRACIOUS and application.get("gracePeriodSeconds") is None:
         return {**application, "gracePeriodSeconds": GRACE_PERIOD_S}
     return application
 
 
-def _cluster(spec: Json, now: str, *, is_new: bool) -> Json:
-    def timed(taint: Json) -> Json:
+def _cluster(spec: Object, now: str, *, is_new: bool) -> Object:
+    def timed(taint: Object) -> Object:
         lasting = taint.get("effect") != "NoExecute" or taint.get("timeAdded")
         return taint if lasting else {**taint, "timeAdded": now}
 
@@ -145,7 +143,7 @@ def _cluster(spec: Json, now: str, *, is_new: bool) -> Json:
     return {**spec, "resourceModels": default_models()} if is_new else spec
 
 
-def default_models() -> list[Json]:
+def default_models() -> list[Object]:
     """The grades of nodes that a cluster has which names none."""
     bounds = {"cpu": _CPU, "memory": _MEMORY}
     return [
@@ -160,7 +158,7 @@ def default_models() -> list[Json]:
     ]
 
 
-def _bounded(spec: Json) -> Json:
+def _bounded(spec: Object) -> Object:
     """Models by grade, the first from zero and the last without end."""
     models = spec["resourceModels"]
     if not isinstance(models, list) or not all(isinstance(one, dict) for one in models):
