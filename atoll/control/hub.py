@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from atoll.client.api import Collection, Wire
 from atoll.client.informer import Informer
@@ -24,7 +24,8 @@ from atoll.control.site import Site
 from atoll.control.traces import Traces
 from atoll.dialects import prices
 from atoll.dialects.karmada.objects import kinds
-from atoll.dialects.karmada.objects.kinds import Kind
+from atoll.dialects.kind import Kind
+from atoll.dialects.policy_source import PolicySource, Sources
 from atoll.effects import Effects
 from atoll.instruments.families import More
 from atoll.interpreting.builtin import BUILT_IN
@@ -36,6 +37,8 @@ from atoll.model.action import PLANE, Object, Ref
 from atoll.model.cluster import Cluster
 from atoll.model.member import Member
 from atoll.model.override_index import OverrideIndex
+from atoll.model.policy import Policy
+from atoll.model.policy_index import PolicyIndex
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
 from atoll.runtime.children import Children, report_failure
@@ -67,15 +70,12 @@ OWN_KINDS = (
 )
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
-_LOOK_AGAIN_S = 30.0
 _PAUSE_S = 1.0
 _ALWAYS_WANTED = (("v1", "Namespace"), ("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
 _OWN_GROUPS = ("karmada.io", prices.GROUP)
 _NO_TEMPLATES = {"Event", "Lease"}
 
 BINDING_KINDS = ("ResourceBinding", "ClusterResourceBinding")
-POLICY_KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
-OVERRIDE_KINDS = ("OverridePolicy", "ClusterOverridePolicy")
 
 T = TypeVar("T")
 Hear = Callable[[Wire | None, Wire | None], None]
@@ -153,6 +153,7 @@ class Hub:
         times: Times = USUAL_TIMES,
         limits: Limits = USUAL_LIMITS,
         follows: Follows = FOLLOWS_ALL,
+        sources: Iterable[PolicySource] = (),
         tracer: Tracer | None = None,
     ) -> None:
         self.effects = effects
@@ -164,14 +165,17 @@ class Hub:
         self.children = children
         self.interpreters = interpreters
         self._follows = follows
-        self.plane = Site(PLANE, plane, children, follows.scope, kinds.ALL)
+        self.sources = Sources(sources)
+        self.claims = self.sources.claims
+        values = (*kinds.ALL, *self.sources.kinds)
+        self.plane = Site(PLANE, plane, children, follows.scope, values)
         self.sites: dict[str, Site] = {PLANE: self.plane}
         """The plane, and every member that has said what it serves."""
         self.turns = Turns()
         self.numbers = Numbers()
         self.more_numbers: list[More] = []
         """What others know of how things stand."""
-        self.traces = None if tracer is None else Traces(tracer, self.plane)
+        self.traces = None if tracer is None else Traces(tracer, self.plane, self.claims)
         if tracer is not None:
             self.more_numbers.append(tracer.numbers)
         chance = effects.chance
@@ -180,10 +184,14 @@ class Hub:
         self.observations: dict[str, Observation] = {}
         """Nodes and pods of the members that are watched, by name."""
         self.nodes = NodeCapacity(self.observations)
-        self._wanted: dict[tuple[str, str], None] = {}
+        self._own_kinds = self.sources.own_kinds.union(OWN_KINDS)
+        of_sources = (*sorted(self.sources.own_kinds), *self.sources.awaited)
+        self._wanted: dict[tuple[str, str], None] = dict.fromkeys(of_sources)
         self._hearers: dict[str, list[Hear]] = {PUBLISHED: [self._published]}
         self.overrides = OverrideIndex()
         """The override policies there are."""
+        self.policies = PolicyIndex()
+        """The policies there are, of all sources."""
         self._of_templates: list[Hear] = []
         self._of_members: list[HearMember] = []
         self._of_ways: list[Callable[[str], None]] = []
@@ -192,6 +200,9 @@ class Hub:
         self._of_answers: list[Callable[[str], None]] = []
         for kind in kinds.OVERRIDE_POLICIES:
             self.hear_values(kind, self.overrides.changed)
+        for each in self.sources.kinds:
+            self.hear_values(each, self._policy_changed)
+        self.hear_bindings(self._binding_changed)
 
     @property
     def now(self) -> float:
@@ -225,6 +236,18 @@ class Hub:
         """A binding of either kind."""
         kind = kinds.RESOURCE_BINDING if ref.namespace else kinds.CLUSTER_RESOURCE_BINDING
         return self.plane.value(kind, ref.namespace, ref.name)
+
+    def template(self, binding: ResourceBinding) -> Object | None:
+        """What a binding sends: an object of the plane, or the one that its policy carries.
+
+        Nothing if its policy only decides, or is gone by now.
+        """
+        ref, uids = binding.spec.template, [each.uid for each in binding.meta.owners]
+        for policy in self.policies.owning(ref):
+            if policy.meta.uid in uids:
+                return policy.carries
+        owners = [each.kind for each in binding.meta.owners if each.controller]
+        return self.plane.find(ref) if owners in ([], [ref.kind]) else None
 
     def bindings(
         self, sorter: Callable[[ResourceBinding], Iterable[Hashable]], filed: Hashable
@@ -301,7 +324,8 @@ class Hub:
         """
         self._wanted[api_version, kind] = None
         collection = self.plane.directory.find(api_version, kind)
-        if collection is not None and collection in self.template_collections():
+        is_own = (api_version, kind) in self._own_kinds
+        if collection is not None and (is_own or collection in self.template_collections()):
             self.plane.mirror(collection)
 
     def template_collections(self) -> list[Collection]:
@@ -310,6 +334,7 @@ class Hub:
             each
             for each in self.plane.directory.deletable
             if not each.api_version.partition("/")[0].endswith(_OWN_GROUPS)
+            and (each.api_version, each.kind) not in self._own_kinds
             and each.kind not in _NO_TEMPLATES
         ]
 
@@ -350,7 +375,7 @@ class Hub:
         try:
             for what, companion in self._companions.items():
                 site.children.spawn(_run(what, companion, site), what)
-            await _read_kinds(site)
+            await site.read_kinds()
             site.listen(partial(self._told_by_member, site))
             self.sites[site.name] = site
             self._reached(site.name)
@@ -362,7 +387,7 @@ class Hub:
             await site.close()
 
     async def _read_own_kinds(self) -> None:
-        await _read_kinds(self.plane)
+        await self.plane.read_kinds()
         for api_version, kind in self._follows.kinds:
             self.plane.collection(api_version, kind)
 
@@ -372,7 +397,7 @@ class Hub:
             await site.kinds_changed.wait()
             site.kinds_changed.clear()
             known = set(site.directory.served)
-            await _read_kinds(site)
+            await site.read_kinds()
             if site is self.plane:
                 for api_version, kind in list(self._wanted):
                     self.want(api_version, kind)
@@ -388,42 +413,40 @@ class Hub:
         self._told(None, wire)
 
     def _told(self, before: Wire | None, after: Wire | None) -> None:
-        kind = _kind(before, after)
-        _note_kinds(self.plane, before, after)
-        for wanted in _kinds_named(after):
-            if wanted not in self._wanted:
-                self.want(*wanted)
+        ref = Ref.of(after or before or {})
+        self.plane.note_kinds(before, after)
         if after is None and before is not None:
             self.performer.forget(before)
-        tell_each(self._hearers.get(kind, ()), before, after)
-        if (_api_version(before, after), kind) not in OWN_KINDS:
+        tell_each(self._hearers.get(ref.kind, ()), before, after)
+        if ref[:2] not in self._own_kinds:
             tell_each(self._of_templates, before, after)
+
+    def _policy_changed(self, before: Policy | None, after: Policy | None) -> None:
+        self.policies.changed(before, after)
+        for each in after.selectors if after is not None else ():
+            self._want_new(each.api_version, each.kind)
+
+    def _binding_changed(
+        self, before: ResourceBinding | None, after: ResourceBinding | None
+    ) -> None:
+        if after is not None:
+            self._want_new(*after.spec.template[:2])
+
+    def _want_new(self, api_version: str, kind: str) -> None:
+        if (api_version, kind) not in self._wanted:
+            self.want(api_version, kind)
 
     def _published(self, before: Wire | None, after: Wire | None) -> None:
         name = str((after or before or {})["metadata"]["name"])
         self.nodes.published(name, after, self.now)
 
     def _told_by_member(self, site: Site, before: Wire | None, after: Wire | None) -> None:
-        _note_kinds(site, before, after)
+        site.note_kinds(before, after)
         tell_each([partial(each, site.name) for each in self._of_members], before, after)
 
 
 def _bindings_of(work: Work) -> Iterable[Ref]:
     return work.bindings
-
-
-def _kinds_named(wire: Wire | None) -> Iterator[tuple[str, str]]:
-    """The kinds of templates that a policy selects, or that a binding is for."""
-    spec = (wire or {}).get("spec") or {}
-    match _kind(None, wire):
-        case "PropagationPolicy" | "ClusterPropagationPolicy":
-            named = spec.get("resourceSelectors") or ()
-        case "ResourceBinding" | "ClusterResourceBinding":
-            named = [spec.get("resource") or {}]
-        case _:
-            return
-    for each in named:
-        yield each.get("apiVersion", ""), each.get("kind", "")
 
 
 async def _run(what: str, companion: Companion, site: Site) -> None:
@@ -434,31 +457,6 @@ async def _run(what: str, companion: Companion, site: Site) -> None:
         except Exception as error:  # noqa: BLE001 - whatever it was, it must go on
             report_failure(f"{site}: {what}", error)
         await asyncio.sleep(_PAUSE_S)
-
-
-async def _read_kinds(site: Site) -> None:
-    if not await site.directory.read():
-        asyncio.get_running_loop().call_later(_LOOK_AGAIN_S, site.kinds_changed.set)
-
-
-def _note_kinds(site: Site, before: Wire | None, after: Wire | None) -> None:
-    """Have a site's kinds read again if a definition was made, changed, served or removed."""
-    if _kind(before, after) != "CustomResourceDefinition":
-        return
-    if meant_otherwise(before, after) or _conditions(before) != _conditions(after):
-        site.kinds_changed.set()
-
-
-def _conditions(wire: Wire | None) -> Any:
-    return ((wire or {}).get("status") or {}).get("conditions")
-
-
-def _kind(before: Wire | None, after: Wire | None) -> str:
-    return str((after or before or {}).get("kind", ""))
-
-
-def _api_version(before: Wire | None, after: Wire | None) -> str:
-    return str((after or before or {}).get("apiVersion", ""))
 
 
 def meant_otherwise(before: Object | None, after: Object | None) -> bool:

@@ -1,6 +1,6 @@
 """All controllers of a plane, in one list."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ from atoll.control.scheduler.wiring import Scheduling
 from atoll.control.status.wiring import status
 from atoll.control.taints.wiring import tainting
 from atoll.control.works.wiring import works
+from atoll.dialects.karmada.policy_source import KARMADA
+from atoll.dialects.policy_source import PolicySource
 from atoll.effects import Effects
 from atoll.members.connection import USUAL_LIMITS, Limits
 from atoll.members.ways import Reach, over_network
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from atoll.control.scheduler.estimation import Estimation
 
 WORKERS = 4
+USUAL_SOURCES = (KARMADA,)
 
 
 @asynccontextmanager
@@ -48,13 +51,15 @@ async def controlling(
     times: Times = USUAL_TIMES,
     limits: Limits = USUAL_LIMITS,
     estimators: EstimatorChoice = NO_ESTIMATORS,
+    sources: Iterable[PolicySource] = USUAL_SOURCES,
     tracer: Tracer | None = None,
 ) -> AsyncIterator[Hub]:
     """Run all controllers of a plane for the length of the block.
 
     `setting` is how the scheduler is set up, whoever asks it; `reach` gives the ways to members,
     `limits` say how much they are asked; `times`, how soon what is seen of them is believed;
-    `estimators`, whether others are asked how much fits; `tracer`, if there is one, is told how
+    `estimators`, whether others are asked how much fits; `sources` are the dialects in which
+    policies are written; `tracer`, if there is one, is told how
     changes get to members.
     """
     async with Children("hub") as children:
@@ -66,6 +71,7 @@ async def controlling(
             reach=reach,
             times=times,
             limits=limits,
+            sources=sources,
             tracer=tracer,
         )
         services = await start(hub, estimators)

@@ -13,11 +13,13 @@ from atoll.client.informer import Informer
 from atoll.client.mirror import Listener, Mirror
 from atoll.client.transport import Transport
 from atoll.control.directory import Directory, Scope, all_of
-from atoll.dialects.karmada.objects.kinds import Kind
+from atoll.dialects.kind import Kind
 from atoll.model.action import Ref
 from atoll.runtime.children import Children
 
 T = TypeVar("T")
+
+_LOOK_AGAIN_S = 30.0
 
 
 class Site:
@@ -40,8 +42,19 @@ class Site:
         self._transport = transport
         self._mirrors: dict[Collection, Mirror] = {}
         self._listeners: list[Listener] = []
-        self._kinds = {(each.api_version, each.kind): each for each in kinds}
+        self._kinds = {each.key: each for each in kinds}
         self._informers: dict[tuple[str, str], Informer[Any]] = {}
+
+    async def read_kinds(self) -> None:
+        """Learn which kinds there are; what could not be read is looked for again."""
+        if not await self.directory.read():
+            asyncio.get_running_loop().call_later(_LOOK_AGAIN_S, self.kinds_changed.set)
+
+    def note_kinds(self, before: Wire | None, after: Wire | None) -> None:
+        """Have the kinds read again if a definition was made, changed, served or removed."""
+        is_of_kinds = (after or before or {}).get("kind") == "CustomResourceDefinition"
+        if is_of_kinds and _served(before) != _served(after):
+            self.kinds_changed.set()
 
     def mirror(self, collection: Collection) -> Mirror:
         """The mirror of a collection, begun if there was none."""
@@ -51,7 +64,7 @@ class Site:
             kind = self._kinds.get((collection.api_version, collection.kind))
             if kind is not None:
                 informer = Informer(mirror, kind.decode)
-                self._informers[kind.api_version, kind.kind] = informer
+                self._informers[kind.key] = informer
             for listener in self._listeners:
                 mirror.listen(listener)
             self.children.spawn(mirror.run(), f"{self.name}: {collection.plural}")
@@ -70,15 +83,15 @@ class Site:
 
     def informer(self, kind: Kind[T]) -> Informer[T]:
         """The values of one of this site's own kinds, followed from now on if they were not."""
-        informer = self._informers.get((kind.api_version, kind.kind))
+        informer = self._informers.get(kind.key)
         if informer is None:
             self.mirror(self.collection(kind.api_version, kind.kind))
-            informer = self._informers[kind.api_version, kind.kind]
+            informer = self._informers[kind.key]
         return informer
 
     def value(self, kind: Kind[T], namespace: str, name: str) -> T | None:
         """The value of an object as far as its kind is mirrored."""
-        informer: Informer[T] | None = self._informers.get((kind.api_version, kind.kind))
+        informer: Informer[T] | None = self._informers.get(kind.key)
         return None if informer is None else informer.get(namespace, name)
 
     def values(self, kind: Kind[T]) -> list[T]:
@@ -125,3 +138,10 @@ class Site:
         """End all that was begun here, and let go of the connections."""
         await self.children.cancel()
         await self._transport.close()
+
+
+def _served(definition: Wire | None) -> Any:
+    """What says which kinds a definition brings, and whether they are served."""
+    if definition is None:
+        return None
+    return definition.get("spec"), (definition.get("status") or {}).get("conditions")

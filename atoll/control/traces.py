@@ -15,10 +15,10 @@ from atoll.control.loop import CarryOut, Failure
 from atoll.control.performing import LookAgain
 from atoll.control.site import Site
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.claims import claim_of, digest
 from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.references import API_VERSION, WORK_API
 from atoll.dialects.karmada.works import has_arrived
+from atoll.dialects.policy_source import Claims
 from atoll.dialects.wire import instant
 from atoll.model.action import Action, Create, Delete, Object, Plan, Ref, Tell, Update
 from atoll.scheduling.decision import Decision
@@ -56,7 +56,8 @@ class _Change:
 class Traces:
     """The traces of the changes that the controllers of one hub work on."""
 
-    def __init__(self, tracer: Tracer, plane: Site) -> None:
+    def __init__(self, tracer: Tracer, plane: Site, claims: Claims) -> None:
+        self._claims = claims
         self._tracer = tracer
         self._plane = plane
         self._changes: dict[Ref, _Change] = {}
@@ -65,6 +66,7 @@ class Traces:
 
     def changed(self, before: Wire | None, after: Wire) -> None:
         """A template came or changed; not one that was only seen for the first time."""
+        digest = self._claims.digest
         if self._is_new(after) if before is None else digest(before) != digest(after):
             self._note(_Change(Ref.of(after), TEMPLATE, self._tracer.now_ns()))
 
@@ -79,7 +81,7 @@ class Traces:
         if change is None or change.is_detected:
             change = self._note(_Change(template, POLICY, self._tracer.ns_at(begun)))
         span = self._open("detect", self._root(change), template, begun)
-        claim = claim_of(bindings[0])
+        claim = self._claims.of(bindings[0])
         if claim is not None:
             span.attributes["atoll.policy"] = str(claim)
         change.detected, change.placed = span.context, None

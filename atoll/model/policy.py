@@ -1,6 +1,6 @@
-"""Policies as users write them: what they select, and what they want of it."""
+"""Policies as users write them: what they select or carry, and what they want of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from atoll.errors import Invalid
@@ -57,23 +57,68 @@ class OverridePolicy:
         return max(each.closeness(wire) for each in self.selectors)
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Which policy something belongs to, and the labels and annotations by which it says so."""
+
+    policy: Ref
+    labels: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        """As users know it: namespace/name, or the name of a cluster-wide policy."""
+        _, _, namespace, name = self.policy
+        return f"policy {namespace}/{name}" if namespace else f"cluster policy {name}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class PropagationPolicy:
-    """A PropagationPolicy, or a ClusterPropagationPolicy."""
+class Policy:
+    """What somebody wants of templates, in whatever dialect it was written.
+
+    It selects templates of the plane, or carries one inside, or only decides: then there is none,
+    and nothing is sent. One that carries or only decides owns its binding.
+    """
 
     wire: Object
     meta: Metadata
+    claim: Claim | None = None
+    """What its templates and bindings carry; None while it cannot be told from others."""
     selectors: tuple[ResourceSelector, ...] = ()
+    carries: Object | None = None
+    """The template inside, whole, as members are to have it."""
+    only_decides: bool = False
+    asks: Object = field(default_factory=dict)
+    """What it asks of its bindings, in the fields in which their spec holds it."""
+    suspends: Object = field(default_factory=dict)
+    groups: tuple[tuple[str, str], ...] = ()
+    """The labels whose values keep workloads together, and apart."""
     priority: int = 0
     preempts: bool = False
     is_lazy: bool = False
-    dependent_overrides: tuple[str, ...] = ()
+    """Whether it takes effect with the next change of a template only."""
+    awaits: tuple[Ref, ...] = ()
+    """What must be there before it is applied."""
     priority_class: str = ""
+    finalizer: str = ""
+    """What keeps it from being gone before all it holds is let go of."""
+    ignored: tuple[str, ...] = ()
+    """What is written in it and does nothing here, for its owner to read."""
     problem: Invalid | None = None
+    """What cannot be read of it: it is not applied before that is corrected."""
 
     @property
     def ref(self) -> Ref:
         return self.meta.ref
+
+    @property
+    def own_template(self) -> Object | None:
+        """What its own binding is for, if it has one: the template inside, or itself."""
+        return self.wire if self.only_decides else self.carries
+
+    def closeness(self, wire: Object) -> Closeness:
+        """How closely this means an object."""
+        found = (each.closeness(wire) for each in self.selectors)
+        return max(found, default=Closeness.NOT_MEANT)
 
 
 class ConditionIs(NamedTuple):

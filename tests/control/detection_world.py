@@ -11,19 +11,28 @@ from atoll.control.detector.decide.binding import Interpreted
 from atoll.control.detector.decide.plan import SeenTemplate, plan
 from atoll.control.policies import decide as policies
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.claims import Claim, claim_of
-from atoll.dialects.karmada.templates import CLUSTER_POLICY, POLICY, Rules
-from atoll.model.action import Action, Create, Object, Plan, Ref, Tell, Update
+from atoll.dialects.karmada.objects.policies import (
+    API_VERSION,
+    CLUSTER_POLICY,
+    OVERRIDE,
+    POLICY,
+    decode_propagation,
+)
+from atoll.dialects.karmada.objects.resource_bindings import decode as decode_binding
+from atoll.dialects.karmada.policy_source import KARMADA, claim_of
+from atoll.dialects.policy_source import Claims
+from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Tell, Update
+from atoll.model.policy import Claim, Policy
+from atoll.scheduling.features import Features
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment"}
+CLAIMS = Claims([KARMADA])
 WEB = Ref("apps/v1", "Deployment", "shop", "web")
 STEPS = 50
 
 
 def policy_ref(name: str, namespace: str = "shop") -> Ref:
-    return Ref(
-        "policy.karmada.io/v1alpha1", POLICY if namespace else CLUSTER_POLICY, namespace, name
-    )
+    return Ref(API_VERSION, POLICY if namespace else CLUSTER_POLICY, namespace, name)
 
 
 def make_template(name: str = "web", namespace: str = "shop", **labels: str) -> dict[str, Any]:
@@ -59,15 +68,20 @@ def make_policy(
     }
 
 
+def read(wire: Object) -> Policy:
+    """A policy as the detector sees it."""
+    return decode_propagation(wire)
+
+
 class World:
     """Objects with the versions a server gives them; refuses what a server refuses."""
 
-    def __init__(self, *objects: Object, rules: Rules | None = None) -> None:
+    def __init__(self, *objects: Object, features: Features | None = None) -> None:
         self.objects: dict[Ref, dict[str, Any]] = {}
         self.version = 0
         self.writes: list[Action] = []
         self.told: list[str] = []
-        self.rules = rules or Rules()
+        self.features = features or Features()
         self.interpreted = Interpreted(replicas=2)
         self.overrides: frozenset[str] = frozenset()
         self.priorities: dict[str, int] = {}
@@ -102,22 +116,28 @@ class World:
     def seen(self, ref: Ref) -> SeenTemplate:
         """What a controller observes of a template."""
         return SeenTemplate(
-            template=deepcopy(self.objects.get(ref)),
-            policies=self.kept(POLICY, CLUSTER_POLICY),
+            template=deepcopy(self.objects[ref]),
+            claims=CLAIMS,
+            policies=tuple(map(read, self.kept(POLICY, CLUSTER_POLICY))),
             binding=deepcopy(self.binding(ref)),
             interpreted=self.interpreted,
-            overrides=self.overrides,
+            there=frozenset(
+                Ref(API_VERSION, OVERRIDE, ref.namespace, each) for each in sorted(self.overrides)
+            ),
             priorities=self.priorities,
-            rules=self.rules,
+            features=self.features,
             new_id="new",
         )
 
     def plan(self, ref: Ref) -> Plan:
+        if ref not in self.objects:
+            return NOTHING
         if ref.kind in (POLICY, CLUSTER_POLICY):
             held = self.kept("Deployment", "ClusterRole")
             bindings = self.kept("ResourceBinding", "ClusterResourceBinding")
-            policy = deepcopy(self.objects.get(ref))
-            return policies.plan(policies.SeenPolicy(policy, held, bindings))
+            policy = read(deepcopy(self.objects[ref]))
+            seen = policies.SeenPolicy(policy, CLAIMS, held, tuple(map(decode_binding, bindings)))
+            return policies.plan(seen, 0.0)
         return plan(self.seen(ref))
 
     def perform(self, actions: Iterable[Action]) -> None:
@@ -187,4 +207,4 @@ def _version(wire: Object) -> Any:
 
 
 def _name(claim: Claim | None) -> str | None:
-    return claim.name if claim else None
+    return claim.policy.name if claim else None

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from atoll.control.detector.decide.plan import plan
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.templates import Rules
 from atoll.model.action import Plan, Ref, Tell
+from atoll.scheduling.features import Features
 
 TEMPLATES = ("web", "api")
 SELECTORS = (
@@ -73,7 +73,7 @@ def happen(world: World, verb: str, wire: dict[str, Any]) -> None:
 
 
 def make_world(*, preemption: bool, both: list[dict[str, Any]]) -> World:
-    world = World(*both, rules=Rules(preemption=preemption))
+    world = World(*both, features=Features(PropagationPolicyPreemption=preemption))
     world.overrides = frozenset({"there"})
     return world
 

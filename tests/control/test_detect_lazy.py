@@ -5,7 +5,7 @@ from typing import Any
 from detection_world import WEB, World, make_policy, make_template, policy_ref
 
 from atoll.control.detector.decide.binding import BUILT_FROM
-from atoll.dialects.karmada.claims import HELD_AT
+from atoll.dialects.policy_source import HELD_AT
 from atoll.model.action import NOTHING, Ref
 
 LAZY = {"activationPreference": "Lazy"}

@@ -1,17 +1,12 @@
 """What is a template, and how closely a policy means it."""
 
-import re
 from typing import Any
 
 import pytest
-from detection_world import make_policy, make_template
+from detection_world import make_policy, make_template, read
 
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.templates import (
-    Rules,
-    closeness,
-    is_template,
-)
+from atoll.dialects.karmada.templates import is_template
 from atoll.model.resource_selector import Closeness
 
 
@@ -59,24 +54,24 @@ def test_a_selector_means_a_template(
     selector: dict[str, Any], expected: Closeness, namespace: str
 ) -> None:
     policy = make_policy("p", selector, namespace=namespace)
-    assert closeness(policy, make_template(tier="front")) == expected
+    assert read(policy).closeness(make_template(tier="front")) == expected
 
 
 def test_a_policy_means_only_its_own_namespace() -> None:
     policy = make_policy("p", namespace="bank")
-    assert closeness(policy, make_template()) == Closeness.NOT_MEANT
+    assert read(policy).closeness(make_template()) == Closeness.NOT_MEANT
 
 
 def test_only_a_cluster_policy_means_what_has_no_namespace() -> None:
     role = {"apiVersion": "rbac/v1", "kind": "ClusterRole"}
     template = make_template("admin", namespace="")
-    assert closeness(make_policy("p", role), template) == Closeness.NOT_MEANT
-    assert closeness(make_policy("p", role, namespace=""), template) == Closeness.KIND
+    assert read(make_policy("p", role)).closeness(template) == Closeness.NOT_MEANT
+    assert read(make_policy("p", role, namespace="")).closeness(template) == Closeness.KIND
 
 
 def test_the_closest_of_several_selectors_counts() -> None:
     policy = make_policy("p", {}, {"name": "web"}, {"name": "api"})
-    assert closeness(policy, make_template()) == Closeness.NAME
+    assert read(policy).closeness(make_template()) == Closeness.NAME
 
 
 ACCOUNT = {"apiVersion": "v1", "kind": "ServiceAccount"}
@@ -101,15 +96,15 @@ def test_an_account_that_every_namespace_has_must_be_meant_itself(
 ) -> None:
     policy = make_policy("p", ACCOUNT | selector)
     account = ACCOUNT | {"metadata": {"name": "default", "namespace": "shop", "labels": labels}}
-    assert closeness(policy, account) == expected
+    assert read(policy).closeness(account) == expected
     other = ACCOUNT | {"metadata": {"name": "robot", "namespace": "shop", "labels": labels}}
-    assert closeness(make_policy("p", ACCOUNT), other) == Closeness.KIND
+    assert read(make_policy("p", ACCOUNT)).closeness(other) == Closeness.KIND
 
 
-def check_template(wire: dict[str, Any], *, expected: bool, rules: Rules) -> None:
+def check_template(wire: dict[str, Any], *, expected: bool) -> None:
     metadata = {"name": "x", "namespace": "shop", **wire.pop("metadata", {})}
     found = {"apiVersion": "apps/v1", "kind": "Deployment", **wire, "metadata": metadata}
-    assert is_template(found, rules) is expected
+    assert is_template(found) is expected
 
 
 def _named(api_version: str, kind: str, name: str, namespace: str = "shop") -> dict[str, Any]:
@@ -170,39 +165,4 @@ def _named(api_version: str, kind: str, name: str, namespace: str = "shop") -> d
     ],
 )
 def test_what_may_be_propagated(wire: dict[str, Any], *, expected: bool) -> None:
-    check_template(wire, expected=expected, rules=Rules())
-
-
-@pytest.mark.parametrize(
-    ("wire", "expected"),
-    [
-        pytest.param({"metadata": {"namespace": "kube-system"}}, True, id="pattern-replaced"),
-        pytest.param({"metadata": {"namespace": "ci-42"}}, False, id="pattern"),
-        pytest.param({"metadata": {"namespace": "my-ci-42"}}, True, id="whole-names-only"),
-        pytest.param({"apiVersion": "batch/v1", "kind": "Job"}, False, id="group"),
-        pytest.param({"apiVersion": "a.io/v1", "kind": "A"}, False, id="group-and-version"),
-        pytest.param({"apiVersion": "a.io/v2", "kind": "A"}, True, id="another-version"),
-        pytest.param({"apiVersion": "v1", "kind": "Pod"}, False, id="core-kind"),
-        pytest.param({"apiVersion": "v1", "kind": "Secret"}, False, id="second-core-kind"),
-        pytest.param({"apiVersion": "v1", "kind": "Service"}, True, id="other-core-kind"),
-        pytest.param({"apiVersion": "b.io/v1", "kind": "C"}, False, id="second-kind"),
-        pytest.param(
-            {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {
-                    "namespace": "kube-system",
-                    "name": "extension-apiserver-authentication",
-                },
-            },
-            False,
-            id="the-api-servers-own",
-        ),
-    ],
-)
-def test_what_an_operator_excludes(wire: dict[str, Any], *, expected: bool) -> None:
-    rules = Rules(
-        namespaces=(re.compile("ci-.*"),),
-        apis=frozenset({"batch", "a.io/v1", "v1/Pod", "v1/Secret", "b.io/v1/B", "b.io/v1/C"}),
-    )
-    check_template(wire, expected=expected, rules=rules)
+    check_template(wire, expected=expected)

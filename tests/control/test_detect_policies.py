@@ -1,15 +1,16 @@
 """What happens when a policy goes, and whom its changes wake."""
 
 import pytest
-from detection_world import World, make_policy, make_template
+from detection_world import CLAIMS, World, make_policy, make_template, read
 
 from atoll.control.policies.decide import claimed_by, wakes
-from atoll.control.policies.index import PolicyIndex
 from atoll.dialects.karmada import names
 from atoll.model.action import NOTHING, Object, Ref, Update
+from atoll.model.policy_index import PolicyIndex
 
-POLICY = Ref("policy.karmada.io/v1alpha1", "PropagationPolicy", "shop", "p")
-CLUSTER_POLICY = Ref("policy.karmada.io/v1alpha1", "ClusterPropagationPolicy", "", "p")
+API = "policy.karmada.io/v1alpha1"
+POLICY = Ref(API, "PropagationPolicy", "shop", "p")
+CLUSTER_POLICY = Ref(API, "ClusterPropagationPolicy", "", "p")
 
 
 @pytest.mark.parametrize("ref", [POLICY, CLUSTER_POLICY], ids=["policy", "cluster-policy"])
@@ -45,8 +46,8 @@ def test_the_finalizers_of_others_stay() -> None:
 def test_a_policy_lets_go_only_of_what_is_its_own() -> None:
     mine, theirs = make_policy("p", uid="new"), make_policy("p", uid="old")
     world = World(make_template(), theirs).settle()
-    assert not claimed_by(mine, world.objects.values())
-    assert len(claimed_by(theirs, world.objects.values())) == 2
+    assert not claimed_by(read(mine), world.objects.values(), CLAIMS)
+    assert len(claimed_by(read(theirs), world.objects.values(), CLAIMS)) == 2
     world.put(mine)
     world.delete(POLICY)
     world.perform(world.plan(POLICY).actions)
@@ -72,16 +73,17 @@ def test_whom_a_change_wakes(old: Object | None, new: Object | None, expected: l
     held["metadata"]["labels"] = {names.POLICY_ID: "id-p"} if old else {}
     held["metadata"]["annotations"] = {names.POLICY_NAMESPACE: "shop", names.POLICY_NAME: "p"}
     templates = [held, *(make_template(name) for name in ("web", "api", "db"))]
-    assert sorted(each.name for each in wakes((old, new), templates)) == expected
+    versions = [None if each is None else read(each) for each in (old, new)]
+    assert sorted(each.name for each in wakes(versions, templates, CLAIMS)) == expected
 
 
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
-        pytest.param(Ref("x/v1", "OverridePolicy", "shop", "o"), ["ours"], id="namespaced"),
-        pytest.param(Ref("x/v1", "OverridePolicy", "bank", "o"), [], id="another-namespace"),
-        pytest.param(Ref("x/v1", "OverridePolicy", "shop", "z"), [], id="another-name"),
-        pytest.param(Ref("x/v1", "ClusterOverridePolicy", "", "o"), ["wide"], id="cluster-wide"),
+        pytest.param(Ref(API, "OverridePolicy", "shop", "o"), ["ours"], id="namespaced"),
+        pytest.param(Ref(API, "OverridePolicy", "bank", "o"), [], id="another-namespace"),
+        pytest.param(Ref(API, "OverridePolicy", "shop", "z"), [], id="another-name"),
+        pytest.param(Ref(API, "ClusterOverridePolicy", "", "o"), ["wide"], id="cluster-wide"),
     ],
 )
 def test_who_waits_for_an_override(override: Ref, expected: list[str]) -> None:
@@ -92,8 +94,9 @@ def test_who_waits_for_an_override(override: Ref, expected: list[str]) -> None:
     ]
     index = PolicyIndex()
     for each in policies:
-        index.changed(None, each)
-    assert [each["metadata"]["name"] for each in index.waiting_for(override)] == expected
+        index.changed(None, read(each))
+    assert [each.meta.name for each in index.waiting_for(override)] == expected
     for each in policies:
-        index.changed(each, make_policy(each["metadata"]["name"], namespace=Ref.of(each).namespace))
+        fresh = make_policy(each["metadata"]["name"], namespace=Ref.of(each).namespace)
+        index.changed(read(each), read(fresh))
     assert not index.waiting_for(override)

@@ -4,15 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from detection_world import WEB, World, make_policy, make_template, policy_ref
+from detection_world import CLAIMS, WEB, World, make_policy, make_template, policy_ref
 
 from atoll.control.detector.decide.binding import BUILT_FROM, Interpreted
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.claims import digest
-from atoll.dialects.karmada.templates import Rules
 from atoll.model.action import NOTHING, Create, Ref, Tell, Update
+from atoll.scheduling.features import Features
 
-PREEMPTING = Rules(preemption=True)
+PREEMPTING = Features(PropagationPolicyPreemption=True)
 ALWAYS: dict[str, Any] = {"preemption": "Always"}
 
 
@@ -84,7 +83,7 @@ def test_a_better_policy_that_comes_later_does_not_move_what_runs() -> None:
     ],
 )
 def test_preemption(holder: dict[str, Any], challenger: dict[str, Any], winner: str) -> None:
-    world = World(make_template(), holder, rules=PREEMPTING).settle()
+    world = World(make_template(), holder, features=PREEMPTING).settle()
     world.put(challenger)
     assert world.settle().claims(WEB) == (winner, winner)
     assert ("PreemptPolicySucceed" in world.told) is (winner == "b")
@@ -95,7 +94,7 @@ def test_preemption(holder: dict[str, Any], challenger: dict[str, Any], winner: 
 
 def test_a_policy_that_sinks_in_priority_is_preempted_then() -> None:
     low = make_policy("low", {"name": "web"}, priority=3, **ALWAYS)
-    world = World(make_template(), make_policy("high", priority=5), rules=PREEMPTING).settle()
+    world = World(make_template(), make_policy("high", priority=5), features=PREEMPTING).settle()
     world.put(low)
     assert world.settle().claims(WEB) == ("high", "high")
     world.change(policy_ref("high"), priority=2)
@@ -104,7 +103,7 @@ def test_a_policy_that_sinks_in_priority_is_preempted_then() -> None:
 
 def test_two_policies_that_fight_do_not_pass_a_template_to_and_fro() -> None:
     fighting = [make_policy(name, {"name": "web"}, priority=7, **ALWAYS) for name in "ab"]
-    world = World(make_template(), *fighting, rules=PREEMPTING).settle()
+    world = World(make_template(), *fighting, features=PREEMPTING).settle()
     writes = len(world.writes)
     assert writes == 2, "one claim, one binding"
     for name in "ba":
@@ -200,7 +199,11 @@ def test_what_a_binding_says() -> None:
         schedulePriority={"priorityClassSource": "KubePriorityClass", "priorityClassName": "high"},
         suspension={"dispatching": True},
     )
-    world = World(make_template(affinity="x"), policy, rules=Rules(priority=True, affinity=True))
+    world = World(
+        make_template(affinity="x"),
+        policy,
+        features=Features(PriorityBasedScheduling=True, WorkloadAffinity=True),
+    )
     world.interpreted = Interpreted(2, {"resourceRequest": {"cpu": "1"}}, ({"name": "main"},))
     world.priorities = {"high": 1000}
     world.settle()
@@ -213,7 +216,7 @@ def test_what_a_binding_says() -> None:
         "annotations": {
             names.POLICY_NAMESPACE: "shop",
             names.POLICY_NAME: "p",
-            BUILT_FROM: digest(world.objects[WEB]),
+            BUILT_FROM: CLAIMS.digest(world.objects[WEB]),
         },
         "finalizers": [names.BINDING_FINALIZER],
         "ownerReferences": [
@@ -379,7 +382,7 @@ def test_a_policy_waits_for_the_overrides_it_depends_on() -> None:
     world = World(make_template(), make_policy("p", dependentOverrides=["x", "y"]))
     world.overrides = frozenset({"y"})
     world.settle()
-    check_refused(world, "OverridePolicy x, named in its dependentOverrides")
+    check_refused(world, "OverridePolicy x, which it depends on")
     assert world.claims(WEB) == (None, None)
     world.overrides = frozenset("xy")
     assert world.settle().claims(WEB) == ("p", "p")
@@ -388,7 +391,7 @@ def test_a_policy_waits_for_the_overrides_it_depends_on() -> None:
 def test_a_priority_class_that_does_not_exist_is_named() -> None:
     asked = {"priorityClassSource": "KubePriorityClass", "priorityClassName": "high"}
     world = World(make_template(), make_policy("p", schedulePriority=asked))
-    world.rules = Rules(priority=True)
+    world.features = Features(PriorityBasedScheduling=True)
     world.settle()
     check_refused(world, "PriorityClass high")
     assert world.binding(WEB) is None

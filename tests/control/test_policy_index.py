@@ -6,7 +6,7 @@ import pstats
 from typing import Any
 
 import pytest
-from detection_world import World, make_policy, make_template
+from detection_world import CLAIMS, World, make_policy, make_template, read
 from hypothesis import given
 from hypothesis import strategies as st
 from sites import until
@@ -15,9 +15,9 @@ from whole import Whole, whole
 
 from atoll.control.detector.decide.choosing import choose
 from atoll.control.hub import POLICY
-from atoll.control.policies.index import PolicyIndex
-from atoll.dialects.karmada.templates import closeness
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.model.policy import Policy
+from atoll.model.policy_index import PolicyIndex
 from atoll.model.resource_selector import ResourceSelector
 
 MANY = 60
@@ -74,12 +74,12 @@ histories = st.lists(
 )
 
 
-def after(history: list[tuple[str, Object | None]]) -> tuple[PolicyIndex, list[Object]]:
+def after(history: list[tuple[str, dict[str, Any] | None]]) -> tuple[PolicyIndex, list[Policy]]:
     """The index after policies came, changed and went, and the policies that are there."""
-    index, there = PolicyIndex(), dict[str, Object]()
-    for name, wanted in history:
-        before = there.pop(name, None)
-        if before is not None and (wanted is None or Ref.of(before) != Ref.of(wanted)):
+    index, there = PolicyIndex(), dict[str, Policy]()
+    for name, wire in history:
+        before, wanted = there.pop(name, None), None if wire is None else read(wire)
+        if before is not None and (wanted is None or before.ref != wanted.ref):
             index.changed(before, None)
             before = None
         if wanted is not None:
@@ -94,12 +94,15 @@ def test_no_policy_that_selects_a_template_is_overlooked(
 ) -> None:
     index, there = after(history)
     found = index.of_template(template)
-    meaning = [each for each in there if closeness(each, template)]
+    meaning = [each for each in there if each.closeness(template)]
     assert all(each in found for each in meaning)
-    assert len({Ref.of(each) for each in found}) == len(found)
-    held = World(template, *[each for each in there if each["metadata"]["name"] == holder])
+    assert len({each.ref for each in found}) == len(found)
+    held = World(template, *[each.wire for each in there if each.meta.name == holder])
     held = held.settle().objects[Ref.of(template)]
-    assert choose(held, found, preemption=preemption) == choose(held, there, preemption=preemption)
+    claim = CLAIMS.of(held)
+    assert choose(held, found, claim, preemption=preemption) == choose(
+        held, there, claim, preemption=preemption
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,7 @@ def test_no_policy_that_selects_a_template_is_overlooked(
 def test_of_many_policies_few_are_looked_at_for_a_template(selector, namespace) -> None:
     index = PolicyIndex()
     for nth in range(MANY):
-        index.changed(None, make_policy(f"p-{nth}", selector(nth), namespace=namespace))
+        index.changed(None, read(make_policy(f"p-{nth}", selector(nth), namespace=namespace)))
     found = [
         index.of_template(make_template(f"app-{nth}", of="shop", app=f"app-{nth}"))
         for nth in range(MANY)

@@ -15,7 +15,8 @@ from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
 from atoll.config import NO_ESTIMATORS, EstimatorChoice, Times
 from atoll.control.hub import Hub
-from atoll.control.running import controlling
+from atoll.control.running import USUAL_SOURCES, controlling
+from atoll.dialects.policy_source import PolicySource
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer
 from atoll.main import Plane, run
@@ -89,6 +90,7 @@ async def whole(
     gates: str = "",
     estimators: EstimatorChoice = NO_ESTIMATORS,
     *,
+    sources: Sequence[PolicySource] = USUAL_SOURCES,
     tracer: Tracer | None = None,
 ) -> AsyncIterator[Whole]:
     effects = effects or system_effects()
@@ -99,6 +101,7 @@ async def whole(
             plane_over(
                 *(members, log or MemoryLog(), effects, gates),
                 estimators=estimators,
+                sources=sources,
                 tracer=tracer,
             )
         )
@@ -123,6 +126,7 @@ async def plane_over(
     way: Callable[[Transport], Transport] = lambda transport: transport,
     *,
     estimators: EstimatorChoice = NO_ESTIMATORS,
+    sources: Sequence[PolicySource] = USUAL_SOURCES,
     tracer: Tracer | None = None,
 ) -> AsyncIterator[Whole]:
     """A plane over a log, with members that go on by themselves when it ends.
@@ -140,6 +144,7 @@ async def plane_over(
                 reach=by_name(members),
                 times=QUICK,
                 estimators=estimators,
+                sources=sources,
                 tracer=tracer,
             )
         )

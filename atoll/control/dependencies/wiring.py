@@ -73,7 +73,7 @@ def _observe(hub: Hub, ref: Ref) -> depending.SeenDependencies | None:
     # Of a parent that is gone without having been let go, attached bindings may still tell.
     if not attached and (binding is None or not depending.concerns(binding)):
         return None
-    template = None if binding is None else hub.plane.find(binding.spec.template)
+    template = None if binding is None else hub.template(binding)
     needed: tuple[Dependency, ...] | None = None
     objects: list[Wire] = []
     problem = ""

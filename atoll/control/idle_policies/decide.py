@@ -1,19 +1,21 @@
-"""Policies that hold nothing, and why: their owners are told, once, after a moment.
+"""Policies that have no effect, and why: their owners are told, once, after a moment.
 
 Comes in: a policy, since when it is as it is, and what its selectors find. Goes out: an event on
 it. A policy may well come before its templates; one that finds nothing for longer is often
-mistyped, and one whose templates belong to others waits for ever. Nothing is changed here.
+mistyped, and one whose templates belong to others waits for ever. What is written in a policy and
+does nothing here is told as well. Nothing is changed here.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atoll.control.policies.decide import claimed_by
-from atoll.dialects.karmada.claims import claim_of, is_going
-from atoll.dialects.karmada.templates import CLUSTER_POLICY, POLICY
+from atoll.dialects.policy_source import Claims
 from atoll.model.action import NOTHING, Object, Plan, Ref, Tell
+from atoll.model.policy import Policy
+from atoll.model.resource_selector import ResourceSelector
 
-NOTHING_SELECTED, HELD_BY_OTHERS = "NothingSelected", "HeldByOthers"
+NOTHING_SELECTED, HELD_BY_OTHERS, IGNORED = "NothingSelected", "HeldByOthers", "FieldsIgnored"
 MOMENT_S = 3.0
 _NAMED = 3
 
@@ -26,30 +28,41 @@ class SeenPolicy:
     namespaces.
     """
 
-    policy: Object
+    policy: Policy
     since: float
+    claims: Claims
     found: Sequence[Object] = ()
-    unknown: Sequence[Object] = ()
-    cluster_wide: Sequence[Object] = ()
+    unknown: Sequence[ResourceSelector] = ()
+    cluster_wide: Sequence[ResourceSelector] = ()
 
 
 def plan(seen: SeenPolicy, now: float) -> Plan:
     """Tell the owner of a policy that holds nothing, unless that may only be a matter of time."""
-    if is_going(seen.policy) or claimed_by(seen.policy, seen.found):
+    policy = seen.policy
+    if policy.meta.is_going:
         return NOTHING
+    if policy.own_template is not None or claimed_by(policy, seen.found, seen.claims):
+        return _told(policy, IGNORED, "; ".join(policy.ignored)) if policy.ignored else NOTHING
     left = seen.since + MOMENT_S - now
     if left > 0:
         return Plan(again_in=left)
     if not seen.found:
-        return Plan((Tell(seen.policy, NOTHING_SELECTED, _nothing(seen), warning=True),))
-    if not all(map(claim_of, seen.found)):
+        missing = [*(_missing(seen, each) for each in policy.selectors), *policy.ignored]
+        said = f"this policy has no effect yet: {'; '.join(missing)}"
+        return _told(policy, NOTHING_SELECTED, said)
+    if not all(map(seen.claims.of, seen.found)):
         return NOTHING  # what keeps a template from being claimed is told on the template
-    return Plan((Tell(seen.policy, HELD_BY_OTHERS, _held(seen.found), warning=True),))
+    return _told(policy, HELD_BY_OTHERS, _held(seen))
 
 
-def _held(found: Sequence[Object]) -> str:
+def _told(policy: Policy, reason: str, message: str) -> Plan:
+    return Plan((Tell(policy.wire, reason, message, warning=True),))
+
+
+def _held(seen: SeenPolicy) -> str:
     """Whose the templates are."""
-    named = [f"{Ref.of(each)} is held by {claim_of(each)}" for each in found[:_NAMED]]
+    found = seen.found
+    named = [f"{Ref.of(each)} is held by {seen.claims.of(each)}" for each in found[:_NAMED]]
     more = [f"and {len(found) - _NAMED} more"] if len(found) > _NAMED else []
     return (
         f"this policy has no effect: {', '.join([*named, *more])}; "
@@ -57,23 +70,14 @@ def _held(found: Sequence[Object]) -> str:
     )
 
 
-def _nothing(seen: SeenPolicy) -> str:
-    selectors = (seen.policy.get("spec") or {}).get("resourceSelectors") or ()
-    return f"this policy has no effect yet: {'; '.join(_missing(seen, each) for each in selectors)}"
-
-
-def _missing(seen: SeenPolicy, selector: Object) -> str:
+def _missing(seen: SeenPolicy, selector: ResourceSelector) -> str:
     """What a selector looks for and does not find, as people say it."""
-    kind, api = selector.get("kind", ""), selector.get("apiVersion", "")
+    kind, api = selector.kind, selector.api_version
     if selector in seen.unknown:
         return f"this plane has no kind {kind} of {api} to propagate"
-    own = seen.policy["metadata"].get("namespace") if seen.policy.get("kind") == POLICY else ""
-    if own and selector in seen.cluster_wide:
-        return f"{kind} is a kind without namespaces, which only a {CLUSTER_POLICY} selects"
-    where = selector.get("namespace") or own
-    if own and where != own:
-        return f"a {POLICY} selects nothing outside its own namespace, as in {where}"
-    name = f" named {selector['name']}" if selector.get("name") else ""
-    labels = " with such labels" if not name and selector.get("labelSelector") else ""
-    within = f" in namespace {where}" if where else ""
+    if seen.policy.meta.namespace and selector in seen.cluster_wide:
+        return f"{kind} is a kind without namespaces, which only a cluster-wide policy selects"
+    name = f" named {selector.name}" if selector.name else ""
+    labels = " with such labels" if not name and selector.labels is not None else ""
+    within = f" in namespace {selector.namespace}" if selector.namespace else ""
     return f"there is no {kind} of {api}{name}{labels}{within}"

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
 from atoll.control.hub import Hub
-from atoll.control.policies.index import Named
-from atoll.dialects.karmada.claims import Claim, claim_of
 from atoll.model.action import Ref
+from atoll.model.policy import Claim
+from atoll.model.policy_index import Named
 from atoll.model.resource_selector import ResourceSelector, label_keys
 
 
@@ -29,6 +29,7 @@ class Held:
         return [each for each in found if each is not None]
 
     def _changed(self, before: Wire | None, after: Wire | None) -> None:
+        claim_of = self._hub.claims.of
         claim = None if after is None else claim_of(after)
         if claim is not None or (before is not None and claim_of(before) is not None):
             self._claims.put(Ref.of(after or before or {}), (claim,) if claim else ())

@@ -50,7 +50,7 @@ def _loop(hub: Hub) -> Loop[Ref]:
         return decide.SeenStatuses(
             binding,
             hub.works_of(ref),
-            hub.plane.find(binding.spec.template),
+            hub.template(binding),
             hub.interpreters.aggregate,
             settling.waited(ref),
             report,

@@ -144,7 +144,7 @@ def observe_binding(hub: Hub, ref: Ref) -> decide.SeenBinding | None:
     template = binding.spec.template
     return decide.SeenBinding(
         binding=binding,
-        template=hub.plane.find(template),
+        template=hub.template(binding),
         clusters=hub.clusters,
         means=means(hub),
         works=tuple(_works(hub, binding)),

@@ -6,6 +6,7 @@ a status that was never written can be made up for without deciding again. Nothi
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from atoll.dialects import json
@@ -21,9 +22,12 @@ from atoll.model.standing import Standing
 
 DEFAULT_SCHEDULER = "default-scheduler"
 MARK = "placement.atoll.io/decision"
+ONLY_DECIDED = "placement.atoll.io/only-decided"
+"""On a binding of which nothing is sent: where it goes is all that somebody wants to know."""
 ADDITIONS, HEALTHY = "atoll", "Healthy"
 LAST, OBSERVED_TERM = "lastScheduledTime", "schedulerObservingAffinityName"
 OBSERVED_GENERATION = "schedulerObservedGeneration"
+_SERVED_EVERYWHERE = ("v1", "Namespace")
 _CLAIMS = (names.POLICY_ID, names.CLUSTER_POLICY_ID, names.BINDING_MANAGED_BY)
 
 
@@ -57,6 +61,8 @@ def standing(wire: Object) -> Standing:
     annotations = text_by_name(metadata, "annotations", "metadata")
     term, last = _decided(annotations, status)
     binding = dialect.decode(spec, {**status, OBSERVED_TERM: term, LAST: last or None})
+    if ONLY_DECIDED in annotations:
+        binding = replace(binding, resource=replace(binding.resource, api=_SERVED_EVERYWHERE))
     written = annotations.get(names.APPLIED_PLACEMENT, "")
     return Standing(
         wire=wire,

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atoll.dialects.karmada import names
-from atoll.dialects.karmada.claims import Claim, annotation, claimed, digest
 from atoll.dialects.karmada.references import API_VERSION
+from atoll.dialects.karmada.standing import ONLY_DECIDED
+from atoll.dialects.policy_source import Claims, annotation
 from atoll.model.action import Object
+from atoll.model.policy import Claim, Policy
 
 BUILT_FROM = "atoll.io/built-from"
 """On a binding: the content of the template it was built from."""
@@ -32,11 +34,16 @@ class Interpreted:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A template under a policy, with everything a binding is made of."""
+    """A template under a policy, with everything a binding is made of.
+
+    `owner`: what the binding goes with: the template, or the policy that it is of.
+    """
 
     template: Object
-    policy: Object
+    owner: Object
+    policy: Policy
     claim: Claim
+    claims: Claims
     interpreted: Interpreted = field(default_factory=Interpreted)
     priority: int | None = None
     affinity: bool = False
@@ -56,26 +63,27 @@ def build(wish: Wish, existing: Object | None = None) -> Object:
             **({"namespace": namespace} if namespace else {}),
         },
     }
-    content = digest(template)
-    built = claimed(old, wish.claim, {BUILT_FROM: content})
+    content = wish.claims.digest(template)
+    notes = {BUILT_FROM: content, **({ONLY_DECIDED: "true"} if wish.policy.only_decides else {})}
+    built = wish.claims.claimed(old, wish.claim, notes)
     metadata = dict(built["metadata"])
     finalizer = names.CLUSTER_BINDING_FINALIZER if cluster_wide else names.BINDING_FINALIZER
     finalizers = metadata.get("finalizers") or []
     if finalizer not in finalizers:
         metadata["finalizers"] = [*finalizers, finalizer]
-    metadata["ownerReferences"] = [_owner(template)]
+    metadata["ownerReferences"] = [_owner(wish.owner)]
     identity = names.CLUSTER_BINDING_ID if cluster_wide else names.BINDING_ID
     if wish.new_id and not metadata["labels"].get(identity):
         metadata["labels"] = {**metadata["labels"], identity: wish.new_id}
     return {**built, "metadata": metadata, "spec": _spec(wish, content, existing)}
 
 
-def _owner(template: Object) -> dict[str, Any]:
+def _owner(owner: Object) -> dict[str, Any]:
     return {
-        "apiVersion": template["apiVersion"],
-        "kind": template["kind"],
-        "name": template["metadata"]["name"],
-        "uid": template["metadata"].get("uid", ""),
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"].get("uid", ""),
         "controller": True,
         "blockOwnerDeletion": True,
     }
@@ -83,7 +91,7 @@ def _owner(template: Object) -> dict[str, Any]:
 
 def _spec(wish: Wish, content: str, existing: Object | None) -> dict[str, Any]:
     old = (existing or {}).get("spec") or {}
-    asked = wish.policy.get("spec") or {}
+    asked = wish.policy.asks
     interpreted = wish.interpreted
     ours: dict[str, Any] = {key: asked.get(key) for key in _COPIED}
     ours |= {
@@ -98,7 +106,7 @@ def _spec(wish: Wish, content: str, existing: Object | None) -> dict[str, Any]:
         "replicas": interpreted.replicas,
         "replicaRequirements": interpreted.requirements,
         "components": list(interpreted.components) or None,
-        "suspension": _suspension(old.get("suspension") or {}, asked.get("suspension") or {}),
+        "suspension": _suspension(old.get("suspension") or {}, wish.policy.suspends),
     }
     ours["propagateDeps"] = ours["propagateDeps"] or None
     new = {key: value for key, value in old.items() if key not in ours}
@@ -132,12 +140,6 @@ def _suspension(old: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, A
 
 def _groups(wish: Wish) -> dict[str, str] | None:
     """The groups that keep workloads together and apart, by the labels of the template."""
-    placement = (wish.policy.get("spec") or {}).get("placement") or {}
-    terms = placement.get("workloadAffinity") or {}
     labels = wish.template["metadata"].get("labels") or {}
-    found: dict[str, str] = {}
-    for term, group in (("affinity", "affinityGroup"), ("antiAffinity", "antiAffinityGroup")):
-        key = (terms.get(term) or {}).get("groupByLabelKey")
-        if wish.affinity and key in labels:
-            found[group] = f"{key}={labels[key]}"
-    return found or None
+    wanted = wish.policy.groups if wish.affinity else ()
+    return {group: f"{key}={labels[key]}" for group, key in wanted if key in labels} or None

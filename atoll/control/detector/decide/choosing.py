@@ -3,14 +3,14 @@
 Who holds a template keeps it while it exists and selects it: a better policy that comes later does
 not move running workloads, unless it may preempt and has strictly the higher priority (a namespaced
 policy may preempt any cluster-wide one). So a claim only ever rises, and policies that fight end.
+Nobody takes a template from a policy of another dialect.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from atoll.dialects.karmada.claims import Claim, claim_for, claim_of, is_going
-from atoll.dialects.karmada.templates import POLICY, closeness
-from atoll.model.action import Object
+from atoll.model.action import Object, Ref
+from atoll.model.policy import Claim, Policy
 from atoll.model.resource_selector import Closeness
 
 
@@ -21,7 +21,7 @@ class Choice:
     `rivals`: others that select it too, and come to nothing.
     """
 
-    policy: Object
+    policy: Policy
     claim: Claim
     taken_from: Claim | None = None
     rivals: tuple[Claim, ...] = ()
@@ -29,30 +29,34 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    policy: Object
+    policy: Policy
     claim: Claim
     closeness: Closeness
 
     @property
-    def priority(self) -> int:
-        return (self.policy.get("spec") or {}).get("priority") or 0
+    def is_wide(self) -> bool:
+        return not self.policy.meta.namespace
 
     @property
-    def rank(self) -> tuple[bool, int, int, str]:
+    def rank(self) -> tuple[bool, int, int, str, Ref]:
         """Namespaced first, then the higher priority, the closer selector, the earlier name."""
-        return self.claim.kind != POLICY, -self.priority, -self.closeness, self.claim.name
+        ref = self.policy.ref
+        return self.is_wide, -self.policy.priority, -self.closeness, ref.name, ref
 
 
 def choose(
     template: Object,
-    policies: Iterable[Object],
+    policies: Iterable[Policy],
+    current: Claim | None,
     *,
     preemption: bool = False,
-    ready: Callable[[Object], bool] = lambda policy: True,
+    ready: Callable[[Policy], bool] = lambda policy: True,
 ) -> Choice | None:
-    """The policy a template belongs to; one that is not ready takes nothing from another."""
+    """The policy a template belongs to; one that is not ready takes nothing from another.
+
+    `current`: the claim that the template carries.
+    """
     candidates = sorted(_candidates(template, policies), key=lambda each: each.rank)
-    current = claim_of(template)
     holder = next((each for each in candidates if each.claim == current), None)
     if holder is None:
         return _chosen(candidates[0], candidates) if candidates else None
@@ -70,19 +74,19 @@ def _chosen(
     return Choice(chosen.policy, chosen.claim, taken_from, rivals)
 
 
-def _candidates(template: Object, policies: Iterable[Object]) -> Iterable[_Candidate]:
+def _candidates(template: Object, policies: Iterable[Policy]) -> Iterable[_Candidate]:
     for policy in policies:
-        claim = claim_for(policy)
-        if claim is None or is_going(policy):
+        if policy.claim is None or policy.meta.is_going:
             continue
-        meant = closeness(policy, template)
+        meant = policy.closeness(template)
         if meant > Closeness.NOT_MEANT:
-            yield _Candidate(policy, claim, meant)
+            yield _Candidate(policy, policy.claim, meant)
 
 
 def _may_take(challenger: _Candidate, holder: _Candidate) -> bool:
-    if (challenger.policy.get("spec") or {}).get("preemption") != "Always":
+    mine, theirs = challenger.policy, holder.policy
+    if not mine.preempts or mine.ref.api_version != theirs.ref.api_version:
         return False
-    if challenger.claim.kind == holder.claim.kind:
-        return challenger.priority > holder.priority
-    return challenger.claim.kind == POLICY
+    if challenger.is_wide == holder.is_wide:
+        return mine.priority > theirs.priority
+    return holder.is_wide

@@ -1,33 +1,19 @@
 """The kinds, Karmada's and ours, that are read as values, each with its version and its decoder."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from atoll.dialects import prices
 from atoll.dialects.karmada.objects import members, policies, rebalancers, resource_bindings, works
-from atoll.model.action import Object
+from atoll.dialects.kind import Kind
 from atoll.model.member import Member
-from atoll.model.policy import ClusterTaintPolicy, OverridePolicy, PropagationPolicy
+from atoll.model.policy import ClusterTaintPolicy, OverridePolicy, Policy
 from atoll.model.price import ClusterPrice
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
 from atoll.model.workload_rebalancer import WorkloadRebalancer
 
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
-    """One kind in one version. `decode` is given an object, and the value of the one before."""
-
-    api_version: str
-    kind: str
-    decode: Callable[[Object, T | None], T]
-
-
 _BINDING = "work.karmada.io/v1alpha2"
-_POLICY = "policy.karmada.io/v1alpha1"
+_POLICY = policies.API_VERSION
 RESOURCE_BINDING: Kind[ResourceBinding] = Kind(
     _BINDING, "ResourceBinding", resource_bindings.decode
 )
@@ -35,11 +21,9 @@ CLUSTER_RESOURCE_BINDING: Kind[ResourceBinding] = Kind(
     _BINDING, "ClusterResourceBinding", resource_bindings.decode
 )
 WORK: Kind[Work] = Kind("work.karmada.io/v1alpha1", "Work", works.decode)
-PROPAGATION_POLICY: Kind[PropagationPolicy] = Kind(
-    _POLICY, "PropagationPolicy", policies.decode_propagation
-)
-CLUSTER_PROPAGATION_POLICY: Kind[PropagationPolicy] = Kind(
-    _POLICY, "ClusterPropagationPolicy", policies.decode_propagation
+PROPAGATION_POLICY: Kind[Policy] = Kind(_POLICY, policies.POLICY, policies.decode_propagation)
+CLUSTER_PROPAGATION_POLICY: Kind[Policy] = Kind(
+    _POLICY, policies.CLUSTER_POLICY, policies.decode_propagation
 )
 OVERRIDE_POLICY: Kind[OverridePolicy] = Kind(_POLICY, "OverridePolicy", policies.decode_override)
 CLUSTER_OVERRIDE_POLICY: Kind[OverridePolicy] = Kind(
@@ -59,7 +43,6 @@ PROPAGATION_POLICIES = (PROPAGATION_POLICY, CLUSTER_PROPAGATION_POLICY)
 OVERRIDE_POLICIES = (OVERRIDE_POLICY, CLUSTER_OVERRIDE_POLICY)
 ALL: tuple[Kind[Any], ...] = (
     *BINDINGS,
-    *PROPAGATION_POLICIES,
     *OVERRIDE_POLICIES,
     CLUSTER_TAINT_POLICY,
     WORK,
@@ -67,3 +50,4 @@ ALL: tuple[Kind[Any], ...] = (
     CLUSTER_PRICE,
     CLUSTER,
 )
+"""Those of every plane; policies come with their source."""

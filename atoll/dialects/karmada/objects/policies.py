@@ -4,22 +4,33 @@ A label selector that cannot be read means nothing: whoever wrote it was told on
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from atoll.dialects.karmada import affinity, policy_rules
+from atoll.dialects.karmada import affinity, names, policy_rules
 from atoll.dialects.kubernetes import metadata
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.dialects.wire import INT32, Wire, at, checked, name, number, part, parts, text, texts
 from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.model.action import Object, Ref
 from atoll.model.policy import (
+    Claim,
     ClusterTaintPolicy,
     ConditionIs,
     OverridePolicy,
     OverrideRule,
-    PropagationPolicy,
+    Policy,
 )
 from atoll.model.resource_selector import ResourceSelector
 from atoll.model.selector import NOTHING, Selector
+
+API_VERSION = "policy.karmada.io/v1alpha1"
+POLICY, CLUSTER_POLICY = "PropagationPolicy", "ClusterPropagationPolicy"
+OVERRIDE, CLUSTER_OVERRIDE = "OverridePolicy", "ClusterOverridePolicy"
+_ASKED = (
+    *("placement", "atoll", "failover", "preserveResourcesOnDeletion"),
+    *("propagateDeps", "schedulerName", "conflictResolution"),
+)
+_GROUPS = (("affinity", "affinityGroup"), ("antiAffinity", "antiAffinityGroup"))
 
 
 def decode_override(wire: Object, before: OverridePolicy | None = None) -> OverridePolicy:
@@ -34,24 +45,76 @@ def decode_override(wire: Object, before: OverridePolicy | None = None) -> Overr
         return OverridePolicy(wire, meta, selectors, problem=problem)
 
 
-def decode_propagation(wire: Object, before: PropagationPolicy | None = None) -> PropagationPolicy:
+def decode_propagation(wire: Object, before: Policy | None = None) -> Policy:
     """The propagation policy that this object is."""
     meta = metadata.decode(wire)
+    space, is_wide = meta.namespace, meta.ref.kind == CLUSTER_POLICY
+    permanent_id = meta.labels.get(names.CLUSTER_POLICY_ID if is_wide else names.POLICY_ID)
+    policy = Policy(
+        wire,
+        meta,
+        claim(space, meta.name, permanent_id) if permanent_id else None,
+        finalizer=names.CLUSTER_POLICY_FINALIZER if is_wide else names.POLICY_FINALIZER,
+    )
     try:
         spec = checked(wire.get("spec") or {}, "spec")
-        prioritized = part(spec, "schedulePriority", "spec") or {}
-        return PropagationPolicy(
-            wire=wire,
-            meta=meta,
-            selectors=_selectors(spec),
-            priority=number(spec, "priority", "spec", least=-INT32 - 1) or 0,
-            preempts=text(spec, "preemption", "spec") == "Always",
-            is_lazy=text(spec, "activationPreference", "spec") == "Lazy",
-            dependent_overrides=texts(spec, "dependentOverrides", "spec"),
-            priority_class=text(prioritized, "priorityClassName", "spec.schedulePriority"),
+        selectors = _selectors(spec)
+        problems = {each: _ignored(each, space) for each in selectors}
+        policy = replace(
+            policy,
+            selectors=tuple(
+                replace(each, namespace=each.namespace or space)
+                for each, problem in problems.items()
+                if not problem
+            ),
+            ignored=tuple(filter(None, problems.values())),
         )
+        return _wanted(policy, spec)
     except Invalid as problem:
-        return PropagationPolicy(wire, meta, problem=problem)
+        return replace(policy, problem=problem, ignored=(*policy.ignored, str(problem)))
+
+
+def claim(namespace: str, name: str, permanent_id: str) -> Claim:
+    """The claim of a policy; one made anew under an old name has another id, and is another one."""
+    if namespace:
+        labels = ((names.POLICY_ID, permanent_id),)
+        notes = ((names.POLICY_NAMESPACE, namespace), (names.POLICY_NAME, name))
+        return Claim(Ref(API_VERSION, POLICY, namespace, name), labels, notes)
+    labels, wide = ((names.CLUSTER_POLICY_ID, permanent_id),), ((names.CLUSTER_POLICY_NAME, name),)
+    return Claim(Ref(API_VERSION, CLUSTER_POLICY, "", name), labels, wide)
+
+
+def _wanted(policy: Policy, spec: Wire) -> Policy:
+    """The same policy with what it says beside what it selects."""
+    space, here = policy.meta.namespace, "spec.placement.workloadAffinity"
+    prioritized = part(spec, "schedulePriority", "spec") or {}
+    placement = part(spec, "placement", "spec") or {}
+    together = part(placement, "workloadAffinity", "spec.placement") or {}
+    override = OVERRIDE if space else CLUSTER_OVERRIDE
+    awaited = dict.fromkeys(texts(spec, "dependentOverrides", "spec"))
+    return replace(
+        policy,
+        asks={key: spec[key] for key in _ASKED if spec.get(key) is not None},
+        suspends=part(spec, "suspension", "spec") or {},
+        groups=tuple(
+            (group, text(part(together, term, here) or {}, "groupByLabelKey", at(here, term)))
+            for term, group in _GROUPS
+        ),
+        priority=number(spec, "priority", "spec", least=-INT32 - 1) or 0,
+        preempts=text(spec, "preemption", "spec") == "Always",
+        is_lazy=text(spec, "activationPreference", "spec") == "Lazy",
+        awaits=tuple(Ref(API_VERSION, override, space, each) for each in awaited),
+        priority_class=text(prioritized, "priorityClassName", "spec.schedulePriority"),
+    )
+
+
+def _ignored(selector: ResourceSelector, space: str) -> str:
+    """Why a selector finds nothing whatever there is, if it does not."""
+    if space and selector.namespace not in ("", space):
+        return f"a {POLICY} selects nothing outside its own namespace, as in {selector.namespace}"
+    if selector.labels is NOTHING and not selector.name:
+        return f"the labelSelector for {selector.kind} of {selector.api_version} cannot be meant"
+    return ""
 
 
 def decode_tainting(wire: Object, before: ClusterTaintPolicy | None = None) -> ClusterTaintPolicy:

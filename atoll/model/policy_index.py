@@ -1,20 +1,18 @@
-"""The policies there are, found by what they select, wait for or take their priority from.
+"""The policies there are, found by what they select, carry, wait for or take their priority from.
 
-In come policies as they change; out come those that may matter to a template, to an override policy
+In come policies as they change; out come those that may matter to a template, to what they wait for
 or to a priority class. Whether one does matter, and which one wins, is for others to say.
 """
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from atoll.dialects.karmada.templates import CLUSTER_POLICY, selectors_of
 from atoll.model.action import Object, Ref
+from atoll.model.policy import Policy
 from atoll.model.selector_index import SelectorIndex
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
-
-OVERRIDE, CLUSTER_OVERRIDE = "OverridePolicy", "ClusterOverridePolicy"
 
 
 class Named(Generic[K, V]):
@@ -45,49 +43,44 @@ class PolicyIndex:
     """The policies of a plane."""
 
     def __init__(self) -> None:
-        self._policies: dict[Ref, Object] = {}
+        self._policies: dict[Ref, Policy] = {}
         self._selecting: SelectorIndex[Ref] = SelectorIndex()
-        self._waiting: Named[Ref, tuple[str, str]] = Named()
+        self._waiting: Named[Ref, Ref] = Named()
         self._prioritized: Named[Ref, str] = Named()
+        self._owning: Named[Ref, Ref] = Named()
 
-    def changed(self, before: Object | None, after: Object | None) -> None:
+    def changed(self, before: Policy | None, after: Policy | None) -> None:
         """A policy came, changed or went."""
-        ref = Ref.of(after or before or {})
+        known = after or before
+        if known is None:
+            return
+        ref, own = known.ref, None if after is None else after.own_template
         if after is None:
             self._policies.pop(ref, None)
             self._selecting.drop(ref)
         else:
             self._policies[ref] = after
-            self._selecting.put(ref, selectors_of(after))
-        self._waiting.put(ref, waits_for(after))
-        self._prioritized.put(ref, priority_classes(after))
+            self._selecting.put(ref, after.selectors)
+        self._waiting.put(ref, () if after is None else after.awaits)
+        named = after.priority_class if after is not None else ""
+        self._prioritized.put(ref, (named,) if named else ())
+        self._owning.put(ref, () if own is None else (Ref.of(own),))
 
-    def of_template(self, template: Object) -> tuple[Object, ...]:
+    def get(self, ref: Ref) -> Policy | None:
+        return self._policies.get(ref)
+
+    def of_template(self, template: Object) -> tuple[Policy, ...]:
         """The policies that may select a template: all that do, and few that do not."""
         return tuple(self._policies[each] for each in self._selecting.candidates(template))
 
-    def waiting_for(self, override: Ref) -> list[Object]:
-        """The policies that are not applied until this override policy exists."""
-        found = self._waiting.naming((override.namespace, override.name))
-        return [self._policies[each] for each in found]
+    def waiting_for(self, awaited: Ref) -> list[Policy]:
+        """The policies that are not applied until this is there."""
+        return [self._policies[each] for each in self._waiting.naming(awaited)]
 
-    def prioritized_by(self, priority_class: str) -> list[Object]:
+    def prioritized_by(self, priority_class: str) -> list[Policy]:
         """The policies that take their priority from this class."""
         return [self._policies[each] for each in self._prioritized.naming(priority_class)]
 
-
-def waits_for(policy: Object | None) -> tuple[tuple[str, str], ...]:
-    """Namespace and name of each override policy without which a policy is not applied."""
-    if policy is None:
-        return ()
-    is_wide = policy.get("kind") == CLUSTER_POLICY
-    namespace = "" if is_wide else (policy["metadata"].get("namespace") or "")
-    named = (policy.get("spec") or {}).get("dependentOverrides") or ()
-    return tuple(dict.fromkeys((namespace, each) for each in named))
-
-
-def priority_classes(policy: Object | None) -> tuple[str, ...]:
-    """The priority class that a policy names, if it does."""
-    asked = ((policy or {}).get("spec") or {}).get("schedulePriority") or {}
-    name = asked.get("priorityClassName")
-    return (name,) if name else ()
+    def owning(self, template: Ref) -> list[Policy]:
+        """The policies whose own binding is for this: those that carry it, or are it."""
+        return [self._policies[each] for each in self._owning.naming(template)]

@@ -1,0 +1,1 @@
+"""That this is here lets the tests in folders below use what the tests beside it share."""
