@@ -233,6 +233,7 @@ class Control:
             importlib.import_module(module)
             await asyncio.sleep(0)  # others have their turn between two of them
         from atoll.control.running import controlling
+        from atoll.control.wakes import CLUSTER
         from atoll.extensions import scheduler_setting
         from atoll.tracing.opening import tracing
 
@@ -254,7 +255,8 @@ class Control:
                     tracer=tracer,
                 ) as self.hub,
             ):
-                self.hub.hear("Cluster", lambda _before, _after: self._clusters_changed.set())
+                changed = self._clusters_changed
+                self.hub.hear("process", CLUSTER, lambda _before, _after: changed.set())
                 self._clusters_changed.set()
                 settle_memory()
                 log.info("The controllers run")

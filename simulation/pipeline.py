@@ -17,7 +17,7 @@ from atoll.client.api import ApiClient
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
 from atoll.config import Times
-from atoll.control.hub import Hub
+from atoll.control.hub import CLUSTER, Hub
 from atoll.control.running import controlling
 from atoll.effects import Effects
 from atoll.exchange import Peer
@@ -263,7 +263,9 @@ async def lead(it: Pipeline, server: Assembly) -> None:
     tracer = None if it.spans is None else Tracer(it.effects, it.spans.append)
     async with controlling(plane, it.effects, reach=ways, times=TIMES, tracer=tracer) as hub:
         it.hub = hub
-        hub.hear("Cluster", lambda _before, _after: it.promises.thrift.fleet_changed())
+        clusters = hub.plane.mirrored(CLUSTER, "Cluster")
+        assert clusters is not None
+        clusters.listen(lambda _before, _after: it.promises.thrift.fleet_changed())
         for name, member in it.members.items():
             hub.children.spawn(_join(it, hub, member), f"join {name}")
         await asyncio.Event().wait()

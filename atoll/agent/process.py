@@ -23,6 +23,7 @@ from atoll.client.transport import Unreachable
 from atoll.config import NO_TRACING, USUAL_TIMES, Times, TracingChoice
 from atoll.control.hub import Hub
 from atoll.control.states import families
+from atoll.control.wakes import CLUSTER
 from atoll.effects import Effects
 from atoll.errors import UsageError
 from atoll.instruments.families import Family
@@ -170,7 +171,7 @@ async def _until_removed(hub: Hub, name: str) -> None:
         if after is None:
             changed.set()
 
-    hub.hear("Cluster", heard)
+    hub.hear("process", CLUSTER, heard)
     while True:
         try:
             await hub.plane.api.get(CLUSTERS.path(name=name))

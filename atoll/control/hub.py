@@ -1,7 +1,7 @@
 """The plane and its members, as all controllers share them: sites, the fleet, who hears of what.
 
-Changes of mirrored objects are handed to whoever asked for their kind; of kinds that nobody asked
-for, to those who care for templates. What is done about a change is the controllers' business.
+Changes of mirrored objects are handed to whoever the table in `wakes` names for their kind. What is
+done about a change is the controllers' business.
 """
 
 import asyncio
@@ -22,6 +22,16 @@ from atoll.control.numbers import Numbers
 from atoll.control.performing import Performer
 from atoll.control.site import Site
 from atoll.control.traces import Traces
+from atoll.control.wakes import (
+    CLUSTER_NODES,
+    MEMBER_ANSWERS,
+    MEMBER_REACHED,
+    MEMBERS_OBJECTS,
+    POLICIES,
+    TEMPLATES,
+    Wakes,
+    What,
+)
 from atoll.dialects import prices
 from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.kind import Kind
@@ -53,7 +63,6 @@ BINDING = "work.karmada.io/v1alpha2"
 WORK = "work.karmada.io/v1alpha1"
 CLUSTER = "cluster.karmada.io/v1alpha1"
 APPS = "apps.karmada.io/v1alpha1"
-PUBLISHED = "ClusterNodes"
 OWN_KINDS = (
     (CLUSTER, "Cluster"),
     (POLICY, "PropagationPolicy"),
@@ -66,7 +75,7 @@ OWN_KINDS = (
     (WORK, "Work"),
     (APPS, "WorkloadRebalancer"),
     (prices.API_VERSION, prices.KIND),
-    (prices.API_VERSION, PUBLISHED),
+    CLUSTER_NODES,
 )
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
@@ -79,6 +88,7 @@ BINDING_KINDS = ("ResourceBinding", "ClusterResourceBinding")
 
 T = TypeVar("T")
 Hear = Callable[[Wire | None, Wire | None], None]
+HearValue = Callable[[T | None, T | None], None]
 HearMember = Callable[[str, Wire | None, Wire | None], None]
 Companion = Callable[[Site], Awaitable[None]]
 
@@ -187,22 +197,19 @@ class Hub:
         self._own_kinds = self.sources.own_kinds.union(OWN_KINDS)
         of_sources = (*sorted(self.sources.own_kinds), *self.sources.awaited)
         self._wanted: dict[tuple[str, str], None] = dict.fromkeys(of_sources)
-        self._hearers: dict[str, list[Hear]] = {PUBLISHED: [self._published]}
+        self._wakes = Wakes()
+        self.hear("hub", CLUSTER_NODES, self._published)
         self.overrides = OverrideIndex()
         """The override policies there are."""
         self.policies = PolicyIndex()
         """The policies there are, of all sources."""
-        self._of_templates: list[Hear] = []
-        self._of_members: list[HearMember] = []
-        self._of_ways: list[Callable[[str], None]] = []
         self._companions: dict[str, Companion] = {}
         self._kept: dict[str, _Kept] = {}
-        self._of_answers: list[Callable[[str], None]] = []
         for kind in kinds.OVERRIDE_POLICIES:
-            self.hear_values(kind, self.overrides.changed)
+            self.hear_values("hub", kind, self.overrides.changed)
         for each in self.sources.kinds:
-            self.hear_values(each, self._policy_changed)
-        self.hear_bindings(self._binding_changed)
+            self.hear_values("hub", each, self._policy_changed, POLICIES)
+        self.hear_bindings("hub", self._binding_changed)
 
     @property
     def now(self) -> float:
@@ -260,12 +267,14 @@ class Hub:
         row = self.fleet.rows.get(name)
         return None if row is None else self.fleet.clusters[row]
 
-    def hear(self, kind: str, hearer: Hear) -> None:
-        """Be told of every change of one of the plane's own kinds."""
-        self._hearers.setdefault(kind, []).append(hearer)
+    def hear(self, controller: str, what: What, hearer: Hear, row: What | None = None) -> None:
+        """Have a controller told of every change of a kind, or of templates, as the table says."""
+        self._wakes.add(controller, what, hearer, row)
 
-    def hear_values(self, kind: Kind[T], hearer: Callable[[T | None, T | None], None]) -> None:
-        """Be told of every change of a kind that is read as values."""
+    def hear_values(
+        self, controller: str, kind: Kind[T], hearer: HearValue[T], row: What | None = None
+    ) -> None:
+        """The same of a kind that is read as values."""
 
         def told(before: Wire | None, after: Wire | None) -> None:
             value = self.plane.informer(kind).value
@@ -273,30 +282,24 @@ class Hub:
                 None if before is None else value(before), None if after is None else value(after)
             )
 
-        self.hear(kind.kind, told)
+        self.hear(controller, kind.key, told, row)
 
-    def hear_bindings(
-        self, hearer: Callable[[ResourceBinding | None, ResourceBinding | None], None]
-    ) -> None:
-        """Be told of every change of a binding of either kind."""
+    def hear_bindings(self, controller: str, hearer: HearValue[ResourceBinding]) -> None:
+        """The same of bindings of either kind."""
         for kind in kinds.BINDINGS:
-            self.hear_values(kind, hearer)
+            self.hear_values(controller, kind, hearer)
 
-    def hear_templates(self, hearer: Hear) -> None:
-        """Be told of every change of what users may want propagated."""
-        self._of_templates.append(hearer)
+    def hear_members(self, controller: str, hearer: HearMember) -> None:
+        """Have it told of every change of what is mirrored in a member, and of its name."""
+        self._wakes.add(controller, MEMBERS_OBJECTS, hearer)
 
-    def hear_members(self, hearer: HearMember) -> None:
-        """Be told of every change of what is mirrored in a member, and of its name."""
-        self._of_members.append(hearer)
+    def hear_connected(self, controller: str, hearer: Callable[[str], None]) -> None:
+        """Have it told the name of a member that is reached, let go of, or serves other kinds."""
+        self._wakes.add(controller, MEMBER_REACHED, hearer)
 
-    def hear_connected(self, hearer: Callable[[str], None]) -> None:
-        """Be told the name of a member that is reached, serves other kinds, or is let go of."""
-        self._of_ways.append(hearer)
-
-    def hear_answering(self, hearer: Callable[[str], None]) -> None:
-        """Be told the name of a member that was silent, and answers again."""
-        self._of_answers.append(hearer)
+    def hear_answering(self, controller: str, hearer: Callable[[str], None]) -> None:
+        """Have it told the name of a member that was silent, and answers again."""
+        self._wakes.add(controller, MEMBER_ANSWERS, hearer)
 
     def accompany(self, what: str, companion: Companion) -> None:
         """Have something run next to every member that there is a way to, for as long as there is.
@@ -367,7 +370,7 @@ class Hub:
 
     def _turned(self, name: str) -> None:
         if not self.is_silent(name):
-            for hearer in self._of_answers:
+            for hearer in self._wakes.of(MEMBER_ANSWERS):
                 hearer(name)
 
     async def _keep(self, site: Site) -> None:
@@ -405,7 +408,7 @@ class Hub:
                 self._reached(site.name)
 
     def _reached(self, name: str) -> None:
-        for hearer in self._of_ways:
+        for hearer in self._wakes.of(MEMBER_REACHED):
             hearer(name)
 
     def tell_again(self, wire: Wire) -> None:
@@ -413,13 +416,12 @@ class Hub:
         self._told(None, wire)
 
     def _told(self, before: Wire | None, after: Wire | None) -> None:
-        ref = Ref.of(after or before or {})
+        kind = Ref.of(after or before or {})[:2]
         self.plane.note_kinds(before, after)
         if after is None and before is not None:
             self.performer.forget(before)
-        tell_each(self._hearers.get(ref.kind, ()), before, after)
-        if ref[:2] not in self._own_kinds:
-            tell_each(self._of_templates, before, after)
+        told = (kind,) if kind in self._own_kinds else (kind, TEMPLATES)
+        tell_each(self._wakes.of(*told), before, after)
 
     def _policy_changed(self, before: Policy | None, after: Policy | None) -> None:
         self.policies.changed(before, after)
@@ -442,7 +444,9 @@ class Hub:
 
     def _told_by_member(self, site: Site, before: Wire | None, after: Wire | None) -> None:
         site.note_kinds(before, after)
-        tell_each([partial(each, site.name) for each in self._of_members], before, after)
+        tell_each(
+            [partial(each, site.name) for each in self._wakes.of(MEMBERS_OBJECTS)], before, after
+        )
 
 
 def _bindings_of(work: Work) -> Iterable[Ref]:

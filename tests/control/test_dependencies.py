@@ -135,7 +135,7 @@ def test_a_dependency_stays_in_the_old_cluster_for_as_long_as_its_workload() -> 
                     [manifest] = wire["spec"]["workload"]["manifests"]
                     order.append(manifest["kind"])
 
-            it.hub.hear("Work", gone)
+            it.hear(WORK, "Work", gone)
             await it.change(Ref.of(written), placement=policy("m2")["spec"]["placement"])
             await until_in(it, NGINX, "m2")
             await until_in(it, SETTINGS, "m2")

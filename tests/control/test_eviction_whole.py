@@ -136,11 +136,12 @@ def test_a_purge_asked_for_by_the_policy_sends_the_new_copy_when_the_old_one_is_
             (other,) = {"m1", "m2"} - {first}
             both: list[int] = []
 
-            def seen(_cluster: str, _before: Any, after: Any) -> None:
+            def seen(_before: Any, after: Any) -> None:
                 if after is not None and Ref.of(after) == NGINX:
                     both.append(sum(bool(replicas_in(it, each)) for each in ("m1", "m2")))
 
-            it.hub.hear_members(seen)
+            for each in ("m1", "m2"):
+                it.hub.sites[each].listen(seen)
             await taint(it, first, ORDER)
             await until(lambda: replicas_in(it, other) == 2)
             await until(lambda: not tasks(it))
@@ -178,7 +179,7 @@ def test_many_leave_one_after_the_other_and_none_is_left_behind() -> None:
             def noted(_before: Any, _after: Any) -> None:
                 left.append(sum(first in each for each in bound()))
 
-            it.hub.hear("ResourceBinding", noted)
+            it.hear(BINDING, "ResourceBinding", noted)
             await taint(it, first, ORDER)
             await until(lambda: settled(avoiding=first))
             assert {*range(moving)} <= {*left}, "they left several at a time"

@@ -74,7 +74,7 @@ def test_a_work_that_appears_where_its_binding_does_not_go_is_withdrawn() -> Non
             marks = {key: metadata[key] for key in ("labels", "annotations", "finalizers")}
             there = names.execution_namespace("m2")
             stray = {**marks, "namespace": there, "name": NAME}
-            it.hub.hear("Work", heard)
+            it.hear(WORK, "Work", heard)
             await it.create({**found, "metadata": stray, "status": {}})
             await until(lambda: bool(gone))
             assert gone == [there]

@@ -100,7 +100,7 @@ def test_nobody_hears_that_a_binding_has_arrived_before_it_is_told_where_it_goes
 
     async def story() -> None:
         async with whole(["m1", "m2"]) as it:
-            it.hub.hear("ResourceBinding", heard)
+            it.hear(BINDING, "ResourceBinding", heard)
             await it.create(policy("m1", "m2"))
             await it.create(deployment())
             await until(lambda: ready(it) == 8)

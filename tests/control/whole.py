@@ -12,6 +12,7 @@ from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient, Stale
 from atoll.client.inprocess import InProcess
+from atoll.client.mirror import Listener
 from atoll.client.transport import Transport
 from atoll.config import NO_ESTIMATORS, EstimatorChoice, Times
 from atoll.control.hub import Hub
@@ -76,6 +77,12 @@ class Whole:
             with suppress(Stale):
                 await site.api.replace(collection, {**wire, "spec": {**wire["spec"], **spec}})
                 return
+
+    def hear(self, api_version: str, kind: str, listener: Listener) -> None:
+        """Be told of every change of a kind, after the controllers."""
+        mirror = self.hub.plane.mirrored(api_version, kind)
+        assert mirror is not None
+        mirror.listen(listener)
 
     async def delete(self, wire: dict[str, Any]) -> None:
         plane = self.hub.plane

@@ -54,12 +54,12 @@ def access(hub: Hub) -> Loop[str]:
         if work is not None and is_ours and spec_changed(before, after):
             loop.wake(work.cluster)
 
-    hub.hear_values(kinds.CLUSTER, changed)
-    hub.hear_values(kinds.WORK, spoilt)
-    hub.hear("Namespace", placed)
+    hub.hear_values("access", kinds.CLUSTER, changed)
+    hub.hear_values("access", kinds.WORK, spoilt)
+    hub.hear("access", ("v1", "Namespace"), placed)
     for kind, hearer in ((ROLE, role_changed), (ROLE_BINDING, role_bound)):
         hub.want(RBAC, kind)
-        hub.hear(kind, hearer)
+        hub.hear("access", (RBAC, kind), hearer)
     return loop
 
 

@@ -38,10 +38,10 @@ class Membership:
             "clusters", self._observe, lambda seen: membership.plan(seen, hub.now, hub.times)
         )
         self.loop: Loop[str] = Loop(controller, hub.performer, hub.turns)
-        hub.hear_values(kinds.CLUSTER, self._cluster_changed)
-        hub.hear("Namespace", self._namespace_changed)
-        hub.hear_values(kinds.WORK, self._work_changed)
-        hub.hear_bindings(self._binding_changed)
+        hub.hear_values("clusters", kinds.CLUSTER, self._cluster_changed)
+        hub.hear("clusters", ("v1", "Namespace"), self._namespace_changed)
+        hub.hear_values("clusters", kinds.WORK, self._work_changed)
+        hub.hear_bindings("clusters", self._binding_changed)
 
     def _observe(self, name: str) -> SeenCluster | None:
         cluster, news = self._hub.member(name), self._news.get(name)

@@ -50,12 +50,12 @@ class Delivery:
             hub.numbers.workload_took,
             None if hub.traces is None else hub.traces.delivering,
         )
-        hub.hear_values(kinds.WORK, self._work_changed)
-        hub.hear_values(kinds.CLUSTER, self._cluster_changed)
-        hub.hear_bindings(self._binding_changed)
-        hub.hear_members(lambda *told: self._tell(events.MemberObjectChanged(*told)))
-        hub.hear_connected(lambda name: self._tell(events.MemberTurned(name)))
-        hub.hear_answering(lambda name: self._tell(events.MemberAnswers(name)))
+        hub.hear_values("delivery", kinds.WORK, self._work_changed)
+        hub.hear_values("delivery", kinds.CLUSTER, self._cluster_changed)
+        hub.hear_bindings("delivery", self._binding_changed)
+        hub.hear_members("delivery", lambda *told: self._tell(events.MemberObjectChanged(*told)))
+        hub.hear_connected("delivery", lambda name: self._tell(events.MemberTurned(name)))
+        hub.hear_answering("delivery", lambda name: self._tell(events.MemberAnswers(name)))
 
     async def run(self) -> None:
         """Work for every member there is and will be, each by workers of its own, for ever."""

@@ -13,6 +13,7 @@ from atoll.control.dependencies import decide as depending
 from atoll.control.hub import BINDING, Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.control.refusals import tell_owner
+from atoll.control.wakes import TEMPLATES
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.references import binding_of, template_of
@@ -61,8 +62,8 @@ def dependencies(hub: Hub) -> Loop[Ref]:
             for parent in _who_needs(hub, each) if each is not None else ():
                 loop.wake(parent.ref)
 
-    hub.hear_values(kinds.RESOURCE_BINDING, binding_changed)
-    hub.hear_templates(template_changed)
+    hub.hear_values("dependencies", kinds.RESOURCE_BINDING, binding_changed)
+    hub.hear("dependencies", TEMPLATES, template_changed)
     return loop
 
 

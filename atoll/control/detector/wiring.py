@@ -7,12 +7,13 @@ from functools import partial
 from atoll.client.api import Wire
 from atoll.control.detector.decide import plan as templates
 from atoll.control.detector.decide.binding import Interpreted
-from atoll.control.hub import BINDING, BINDING_KINDS, Hub, meant_otherwise, spec_changed
+from atoll.control.hub import BINDING, Hub, meant_otherwise, spec_changed
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
 from atoll.control.policies import decide as policies
 from atoll.control.policies.templates import Held, candidates
 from atoll.control.refusals import tell_owner
+from atoll.control.wakes import AWAITED, POLICIES, TEMPLATES
 from atoll.dialects.karmada.references import binding_of, owner_of, template_of
 from atoll.dialects.karmada.templates import is_template
 from atoll.effects import stopwatch
@@ -52,11 +53,12 @@ def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], 
             if policy is not None and policy.own_template is not None:
                 looking.wake(policy.ref)
 
-    def binding_changed(before: Wire | None, after: Wire | None) -> None:
-        wire = after or before
-        if wire is not None and meant_otherwise(before, after):
+    def binding_changed(before: ResourceBinding | None, after: ResourceBinding | None) -> None:
+        binding = after or before
+        if binding is not None and spec_changed(before, after):
             # One that is there is on its way: it is only looked at whether it is as it should be.
-            level, template = Level.ARRIVE if after is None else Level.REPORT, template_of(wire)
+            level = Level.ARRIVE if after is None else Level.REPORT
+            template = template_of(binding.wire)  # also of one of which something cannot be read
             looking.wake(template, level)
             for policy in known.owning(template):
                 looking.wake(policy.ref, level)
@@ -72,14 +74,13 @@ def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], 
 
     if hub.features.PriorityBasedScheduling:
         hub.want(*PRIORITY_CLASS)
-        hub.hear(PRIORITY_CLASS[1], priority_changed)
-    hub.hear_templates(template_changed)
-    for each in hub.sources.kinds:
-        hub.hear_values(each, policy_changed)
-    for _, kind in hub.sources.awaited:
-        hub.hear(kind, awaited_changed)
-    for kind in BINDING_KINDS:
-        hub.hear(kind, binding_changed)
+        hub.hear("detector", PRIORITY_CLASS, priority_changed)
+    hub.hear("detector", TEMPLATES, template_changed)
+    for kind in hub.sources.kinds:
+        hub.hear_values("detector", kind, policy_changed, POLICIES)
+    for awaited in hub.sources.awaited:
+        hub.hear("detector", awaited, awaited_changed, AWAITED)
+    hub.hear_bindings("detector", binding_changed)
     return looking, releasing
 
 
@@ -206,5 +207,5 @@ def _policies(hub: Hub, held: Held) -> Loop[Ref]:
     controller = Controller("policies", observe, lambda seen: policies.plan(seen, hub.now))
     loop: Loop[Ref] = Loop(controller, hub.performer, hub.turns)
     if reports:
-        hub.hear_bindings(binding_changed)
+        hub.hear_bindings("policies", binding_changed)
     return loop

@@ -69,9 +69,9 @@ class Eviction:
             took=hub.numbers.eviction_took,
         )
         self.loop: Loop[Ref] = Loop(controller, hub.performer, hub.turns)
-        hub.hear_bindings(self._binding_changed)
-        hub.hear_values(kinds.CLUSTER, self._cluster_changed)
-        hub.hear_values(kinds.WORK, self._work_changed)
+        hub.hear_bindings("eviction", self._binding_changed)
+        hub.hear_values("eviction", kinds.CLUSTER, self._cluster_changed)
+        hub.hear_values("eviction", kinds.WORK, self._work_changed)
 
     def _observe(self, ref: Ref) -> evicting.SeenEviction | None:
         hub, now = self._hub, self._hub.now

@@ -7,6 +7,7 @@ from atoll.control.idle_policies import decide as idle
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
 from atoll.control.policies.templates import candidates
+from atoll.control.wakes import POLICIES
 from atoll.dialects.karmada.templates import is_template
 from atoll.model.action import Ref
 from atoll.model.policy import Policy
@@ -24,7 +25,7 @@ class IdlePolicies:
         )
         self.loop: Loop[Ref] = Loop(controller, hub.performer, hub.turns)
         for kind in hub.sources.kinds:
-            hub.hear_values(kind, self._changed)
+            hub.hear_values("idle_policies", kind, self._changed, POLICIES)
 
     def _changed(self, before: Policy | None, after: Policy | None) -> None:
         if after is None:

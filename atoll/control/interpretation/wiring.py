@@ -31,8 +31,8 @@ class Interpretation:
         self._behind = hub.interpreters.layers
         self._scripts = Scripts(Pool())
         self._webhooks = Webhooks(hub)
-        hub.hear(CUSTOMIZATION, self._customization_changed)
-        hub.hear(CONFIGURATION, self._configuration_changed)
+        hub.hear("interpretation", (CONFIG, CUSTOMIZATION), self._customization_changed)
+        hub.hear("interpretation", (CONFIG, CONFIGURATION), self._configuration_changed)
 
     async def start(self) -> None:
         """Know what users say; the hub must know the plane already."""

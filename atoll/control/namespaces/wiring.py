@@ -61,9 +61,9 @@ def namespaces(hub: Hub) -> Loop[Key]:
             if not policy.ref.namespace:
                 wake(_meant(hub, policy), after.name)
 
-    hub.hear("Namespace", changed)
-    hub.hear_values(kinds.CLUSTER, cluster_changed)
-    hub.hear_values(kinds.CLUSTER_OVERRIDE_POLICY, override_changed)
+    hub.hear("namespaces", NAMESPACE, changed)
+    hub.hear_values("namespaces", kinds.CLUSTER, cluster_changed)
+    hub.hear_values("namespaces", kinds.CLUSTER_OVERRIDE_POLICY, override_changed)
     return loop
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
 from atoll.control.hub import Hub
+from atoll.control.wakes import TEMPLATES
 from atoll.model.action import Ref
 from atoll.model.policy import Claim
 from atoll.model.policy_index import Named
@@ -21,7 +22,7 @@ class Held:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._claims: Named[Ref, Claim] = Named()
-        hub.hear_templates(self._changed)
+        hub.hear("policies", TEMPLATES, self._changed)
 
     def by(self, claim: Claim | None) -> list[Wire]:
         """The templates that carry a claim."""

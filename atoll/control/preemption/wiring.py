@@ -31,7 +31,7 @@ def preemption(hub: Hub) -> Loop[Ref]:
         for each in gave.get(known.ref, ()):
             loop.wake(each)
 
-    hub.hear_bindings(changed)
+    hub.hear_bindings("preemption", changed)
     return loop
 
 

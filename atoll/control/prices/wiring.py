@@ -27,7 +27,7 @@ class Prices:
             hub.performer,
             hub.turns,
         )
-        hub.hear_values(kinds.CLUSTER_PRICE, self._price_changed)
+        hub.hear_values("prices", kinds.CLUSTER_PRICE, self._price_changed)
 
     @property
     def until(self) -> float | None:

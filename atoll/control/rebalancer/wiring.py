@@ -21,7 +21,7 @@ def rebalancing(hub: Hub) -> Loop[str]:
         if after is not None and spec_changed(before, after):
             loop.wake(after.meta.name)
 
-    hub.hear_values(kinds.WORKLOAD_REBALANCER, changed)
+    hub.hear_values("rebalancer", kinds.WORKLOAD_REBALANCER, changed)
     return loop
 
 

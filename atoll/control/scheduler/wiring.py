@@ -60,8 +60,8 @@ class Scheduling:
         self.explanations = Explanations(hub)
         hub.around = self
         hub.more_numbers.append(self._pending)
-        hub.hear_values(kinds.CLUSTER, self._cluster_changed)
-        hub.hear_bindings(self._binding_changed)
+        hub.hear_values(self.name, kinds.CLUSTER, self._cluster_changed)
+        hub.hear_bindings(self.name, self._binding_changed)
 
     async def run(self) -> None:
         """Give turns to who waits in the queue, for ever; several may do so at once."""

@@ -8,6 +8,7 @@ from atoll.control.loop import Controller, Loop
 from atoll.control.scheduler.decide import plan as scheduling
 from atoll.control.settling import Settling
 from atoll.control.status import decide
+from atoll.control.wakes import TEMPLATES
 from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.references import binding_of
 from atoll.model.action import Plan, Ref
@@ -32,9 +33,9 @@ def status(hub: Hub) -> Loop[Ref]:
         for binding in work.bindings if work is not None else ():
             loop.wake(binding, Level.SUM)
 
-    hub.hear_bindings(binding_changed)
-    hub.hear_values(kinds.WORK, work_changed)
-    hub.hear_templates(template_changed)
+    hub.hear_bindings("status", binding_changed)
+    hub.hear_values("status", kinds.WORK, work_changed)
+    hub.hear("status", TEMPLATES, template_changed)
     return loop
 
 

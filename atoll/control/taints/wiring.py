@@ -34,9 +34,9 @@ def tainting(hub: Hub) -> Loop[str]:
             if any(decide.means(each, cluster) for each in policies):
                 loop.wake(cluster.name)
 
-    hub.hear_values(kinds.CLUSTER, cluster_changed)
+    hub.hear_values("taints", kinds.CLUSTER, cluster_changed)
     if hub.features.Failover:
-        hub.hear_values(kinds.CLUSTER_TAINT_POLICY, policy_changed)
+        hub.hear_values("taints", kinds.CLUSTER_TAINT_POLICY, policy_changed)
     return loop
 
 

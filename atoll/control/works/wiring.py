@@ -11,6 +11,7 @@ from atoll.control.hub import BINDING, Hub, spec_changed
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
 from atoll.control.refusals import tell_owner
+from atoll.control.wakes import TEMPLATES
 from atoll.control.works import concerned
 from atoll.control.works.decide import plan as decide
 from atoll.control.works.decide.overriding.fields import Texts
@@ -78,12 +79,12 @@ def works(hub: Hub) -> Loop[Ref]:
     def cluster_changed(before: Member | None, after: Member | None) -> None:
         wake_all(concerned.by_cluster(hub, before, after))
 
-    hub.hear_bindings(binding_changed)
-    hub.hear_values(kinds.CLUSTER, cluster_changed)
-    hub.hear_values(kinds.WORK, work_changed)
+    hub.hear_bindings("works", binding_changed)
+    hub.hear_values("works", kinds.CLUSTER, cluster_changed)
+    hub.hear_values("works", kinds.WORK, work_changed)
     for kind in kinds.OVERRIDE_POLICIES:
-        hub.hear_values(kind, override_changed)
-    hub.hear_templates(template_changed)
+        hub.hear_values("works", kind, override_changed)
+    hub.hear("works", TEMPLATES, template_changed)
     return sending
 
 
