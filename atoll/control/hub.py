@@ -63,20 +63,8 @@ BINDING = "work.karmada.io/v1alpha2"
 WORK = "work.karmada.io/v1alpha1"
 CLUSTER = "cluster.karmada.io/v1alpha1"
 APPS = "apps.karmada.io/v1alpha1"
-OWN_KINDS = (
-    (CLUSTER, "Cluster"),
-    (POLICY, "PropagationPolicy"),
-    (POLICY, "ClusterPropagationPolicy"),
-    (POLICY, "OverridePolicy"),
-    (POLICY, "ClusterOverridePolicy"),
-    (POLICY, "ClusterTaintPolicy"),
-    (BINDING, "ResourceBinding"),
-    (BINDING, "ClusterResourceBinding"),
-    (WORK, "Work"),
-    (APPS, "WorkloadRebalancer"),
-    (prices.API_VERSION, prices.KIND),
-    CLUSTER_NODES,
-)
+OWN_KINDS = (*(each.key for each in (*kinds.PROPAGATION_POLICIES, *kinds.ALL)), CLUSTER_NODES)
+"""The plane's own, which are always served; those of other sources may come at any time."""
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
 _PAUSE_S = 1.0
@@ -244,17 +232,21 @@ class Hub:
         kind = kinds.RESOURCE_BINDING if ref.namespace else kinds.CLUSTER_RESOURCE_BINDING
         return self.plane.value(kind, ref.namespace, ref.name)
 
+    def is_of_policy(self, binding: ResourceBinding) -> bool:
+        """Whether a binding is a policy's own, and not that of an object of the plane."""
+        owners = {each.kind for each in binding.meta.owners if each.controller}
+        return any(each.kind in owners for each in self.sources.kinds)
+
     def template(self, binding: ResourceBinding) -> Object | None:
         """What a binding sends: an object of the plane, or the one that its policy carries.
 
         Nothing if its policy only decides, or is gone by now.
         """
-        ref, uids = binding.spec.template, [each.uid for each in binding.meta.owners]
-        for policy in self.policies.owning(ref):
-            if policy.meta.uid in uids:
-                return policy.carries
-        owners = [each.kind for each in binding.meta.owners if each.controller]
-        return self.plane.find(ref) if owners in ([], [ref.kind]) else None
+        if not self.is_of_policy(binding):
+            return self.plane.find(binding.spec.template)
+        uids = [each.uid for each in binding.meta.owners]
+        owning = self.policies.owning(binding.spec.template)
+        return next((each.carries for each in owning if each.meta.uid in uids), None)
 
     def bindings(
         self, sorter: Callable[[ResourceBinding], Iterable[Hashable]], filed: Hashable

@@ -90,6 +90,19 @@ def test_a_policy_of_a_namespace_carries_nothing_outside_of_it() -> None:
     assert "outside of it, as in bank" in told.message
 
 
+@pytest.mark.parametrize(
+    "carried",
+    [
+        pytest.param({"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work"}, id="a-work"),
+        pytest.param({"apiVersion": "v1", "kind": "Event"}, id="an-event"),
+    ],
+)
+def test_what_is_never_propagated_is_not_carried_either(carried: Object) -> None:
+    [told] = plan(carrier({**make_template(), **carried})).actions
+    assert isinstance(told, Tell)
+    assert told.message.endswith("is nothing that may be propagated")
+
+
 def test_a_policy_that_cannot_be_read_is_not_applied_and_takes_nothing_back() -> None:
     world = World(make_template(), make_policy("p")).settle()
     [ref] = [each for each in world.objects if each.kind == "Deployment"]

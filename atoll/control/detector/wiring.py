@@ -7,7 +7,7 @@ from functools import partial
 from atoll.client.api import Wire
 from atoll.control.detector.decide import plan as templates
 from atoll.control.detector.decide.binding import Interpreted
-from atoll.control.hub import BINDING, Hub, meant_otherwise, spec_changed
+from atoll.control.hub import BINDING, Hub, spec_changed
 from atoll.control.levels import Level
 from atoll.control.loop import Controller, Loop
 from atoll.control.policies import decide as policies
@@ -33,7 +33,7 @@ def detection(hub: Hub, placed: Callable[[Object], Object]) -> tuple[Loop[Ref], 
     releasing = _policies(hub, held)
 
     def template_changed(before: Wire | None, after: Wire | None) -> None:
-        if after is not None and meant_otherwise(before, after) and is_template(after):
+        if after is not None and spec_changed(before, after) and is_template(after):
             if hub.traces is not None:
                 hub.traces.changed(before, after)
             looking.wake(Ref.of(after))

@@ -51,7 +51,7 @@ def _loop(hub: Hub) -> Loop[Ref]:
         return decide.SeenStatuses(
             binding,
             hub.works_of(ref),
-            hub.template(binding),
+            None if hub.is_of_policy(binding) else hub.plane.find(binding.spec.template),
             hub.interpreters.aggregate,
             settling.waited(ref),
             report,

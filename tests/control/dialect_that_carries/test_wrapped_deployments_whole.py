@@ -76,6 +76,8 @@ def test_what_two_dialects_want_belongs_to_the_first_until_that_is_gone() -> Non
             assert refused.startswith("Deployment: policy default/")
             assert f"belongs to {WRAPPED} web" in refused
             assert there(it) == {"m1": 2}
+            await until(lambda: told(it) == {"m1": "Healthy"})
+            assert not (it.hub.plane.find(WEB) or {}).get("status"), "it is of another"
             await it.delete(made)
             await until(lambda: there(it) == {"m2": 1})
 

@@ -151,6 +151,8 @@ def _obstacle(seen: SeenTemplate, owner: Object, choice: Choice) -> str:
     _, kind, namespace, name = Ref.of(seen.template)
     if choice.policy.problem is not None:
         return str(choice.policy.problem)
+    if choice.policy.carries is not None and not is_template(seen.template):
+        return f"{kind} {name} is nothing that may be propagated"
     if choice.policy.meta.namespace not in ("", namespace):
         return f"a policy of a namespace carries nothing outside of it, as in {namespace or 'none'}"
     too_long = names.too_long(kind, name, namespace)

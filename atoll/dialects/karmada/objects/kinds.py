@@ -42,12 +42,12 @@ BINDINGS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
 PROPAGATION_POLICIES = (PROPAGATION_POLICY, CLUSTER_PROPAGATION_POLICY)
 OVERRIDE_POLICIES = (OVERRIDE_POLICY, CLUSTER_OVERRIDE_POLICY)
 ALL: tuple[Kind[Any], ...] = (
-    *BINDINGS,
+    CLUSTER,
     *OVERRIDE_POLICIES,
     CLUSTER_TAINT_POLICY,
+    *BINDINGS,
     WORK,
     WORKLOAD_REBALANCER,
     CLUSTER_PRICE,
-    CLUSTER,
 )
-"""Those of every plane; policies come with their source."""
+"""Those of every plane, in the order in which they are followed; policies come with sources."""
