@@ -1,5 +1,6 @@
 """Policies as users write them: what they select or carry, and what they want of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -96,8 +97,8 @@ class Policy:
     preempts: bool = False
     is_lazy: bool = False
     """Whether it takes effect with the next change of a template only."""
-    awaits: tuple[Ref, ...] = ()
-    """What must be there before it is applied."""
+    awaits: Mapping[Ref, str] = field(default_factory=dict)
+    """What must be there before it is applied, and the field in which it says so."""
     priority_class: str = ""
     finalizer: str = ""
     """What keeps it from being gone before all it holds is let go of."""

@@ -61,7 +61,7 @@ class PolicyIndex:
         else:
             self._policies[ref] = after
             self._selecting.put(ref, after.selectors)
-        self._waiting.put(ref, () if after is None else after.awaits)
+        self._waiting.put(ref, () if after is None else tuple(after.awaits))
         named = after.priority_class if after is not None else ""
         self._prioritized.put(ref, (named,) if named else ())
         self._owning.put(ref, () if own is None else (Ref.of(own),))

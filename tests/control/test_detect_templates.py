@@ -382,7 +382,7 @@ def test_a_policy_waits_for_the_overrides_it_depends_on() -> None:
     world = World(make_template(), make_policy("p", dependentOverrides=["x", "y"]))
     world.overrides = frozenset({"y"})
     world.settle()
-    check_refused(world, "OverridePolicy x, which it depends on")
+    check_refused(world, "OverridePolicy x, named in its dependentOverrides")
     assert world.claims(WEB) == (None, None)
     world.overrides = frozenset("xy")
     assert world.settle().claims(WEB) == ("p", "p")

@@ -142,8 +142,10 @@ def _success(choice: Choice) -> str:
 def _missing(seen: SeenTemplate, policy: Policy) -> str:
     """What a policy waits for before it is applied, for people to read."""
     missing = [each for each in policy.awaits if each not in seen.there]
-    kind = missing[0].kind if missing else ""
-    return f"{kind} {', '.join(each.name for each in missing)}, which it depends on" if kind else ""
+    if not missing:
+        return ""
+    named = ", ".join(each.name for each in missing)
+    return f"{missing[0].kind} {named}, named in its {policy.awaits[missing[0]]}"
 
 
 def _obstacle(seen: SeenTemplate, owner: Object, choice: Choice) -> str:

@@ -91,7 +91,7 @@ def _wanted(policy: Policy, spec: Wire) -> Policy:
     placement = part(spec, "placement", "spec") or {}
     together = part(placement, "workloadAffinity", "spec.placement") or {}
     override = OVERRIDE if space else CLUSTER_OVERRIDE
-    awaited = dict.fromkeys(texts(spec, "dependentOverrides", "spec"))
+    named = texts(spec, "dependentOverrides", "spec")
     return replace(
         policy,
         asks={key: spec[key] for key in _ASKED if spec.get(key) is not None},
@@ -103,7 +103,7 @@ def _wanted(policy: Policy, spec: Wire) -> Policy:
         priority=number(spec, "priority", "spec", least=-INT32 - 1) or 0,
         preempts=text(spec, "preemption", "spec") == "Always",
         is_lazy=text(spec, "activationPreference", "spec") == "Lazy",
-        awaits=tuple(Ref(API_VERSION, override, space, each) for each in awaited),
+        awaits={Ref(API_VERSION, override, space, each): "dependentOverrides" for each in named},
         priority_class=text(prioritized, "priorityClassName", "spec.schedulePriority"),
     )
 
