@@ -22,7 +22,6 @@ from atoll.cli.known import BINDINGS, CLUSTERS, EXPLANATIONS
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
 from atoll.cli.timeline import Sight, happened
-from atoll.client.refusals import Missing
 from atoll.dialects.karmada.names import binding_name
 from atoll.members.objects import clusters_of
 from atoll.model.action import Object
@@ -127,11 +126,8 @@ class Telling:
     def check_namespace(self) -> None:
         """Nobody else's objects are changed, or removed: the namespace is a demo's, or new."""
         name = self.story.namespace
-        try:
-            found = self.plane.client.get(self.kinds.find("namespaces").collection.path(name=name))
-        except Missing:
-            return
-        if _MARK not in (found["metadata"].get("labels") or {}):
+        found = self.plane.client.find(self.kinds.find("namespaces").collection.path(name=name))
+        if found is not None and _MARK not in (found["metadata"].get("labels") or {}):
             what = f'the namespace "{name}" is there already, and no demo has made it'
             attempt = "atoll up --fleet hybrid --data-dir DIR, for a plane to play with"
             raise CommandFailed(what, "", attempt)
@@ -249,10 +245,7 @@ class Telling:
 
     def _binding(self) -> Object:
         name = binding_name(self.story.kind, self.story.name)
-        try:
-            return self.plane.client.get(BINDINGS.path(self.story.namespace, name))
-        except Missing:
-            return {}
+        return self.plane.client.find(BINDINGS.path(self.story.namespace, name)) or {}
 
     def _is_ready(self) -> bool:
         path = self._resource.collection.path(self.story.namespace, self.story.name)
@@ -277,10 +270,7 @@ class Telling:
     def _decision(self) -> Object:
         """The last decision, as far as it is recorded by now."""
         name = binding_name(self.story.kind, self.story.name)
-        try:
-            told = self.plane.client.get(EXPLANATIONS.path(self.story.namespace, name))
-        except Missing:
-            return {}
+        told = self.plane.client.find(EXPLANATIONS.path(self.story.namespace, name)) or {}
         newest: Object = (told.get("decisions") or [{}])[0]
         return newest
 

@@ -91,6 +91,13 @@ class ApiClient:
     async def get(self, path: str) -> Wire:
         return await self._ask("GET", path)
 
+    async def find(self, path: str) -> Wire | None:
+        """An object; None if it is not there."""
+        try:
+            return await self.get(path)
+        except Missing:
+            return None
+
     async def read(
         self, path: str, query: str = "", headers: Mapping[str, str] | None = None
     ) -> Response:

@@ -19,7 +19,7 @@ from atoll.client.collection import Collection
 from atoll.client.dialling import dial
 from atoll.client.endpoint import Endpoint
 from atoll.client.identity import Identity
-from atoll.client.refusals import Refused, refusal
+from atoll.client.refusals import Missing, Refused, refusal
 from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
 from atoll.exchange import Headers
@@ -134,6 +134,13 @@ class PlainClient:
         """An object, or whatever else is at a path."""
         answer: Wire = self.request("GET", path, query).json()
         return answer
+
+    def find(self, path: str) -> Wire | None:
+        """An object; None if it is not there."""
+        try:
+            return self.get(path)
+        except Missing:
+            return None
 
     def list(
         self, collection: Collection, namespace: str = "", query: Mapping[str, str] | None = None

@@ -25,7 +25,7 @@ from atoll.apiserver.authentication import (
     authenticate,
 )
 from atoll.apiserver.status import unauthorized
-from atoll.client.api import ApiClient, Missing, Refused
+from atoll.client.api import ApiClient, Refused
 from atoll.client.transport import Unreachable
 from atoll.exchange import Headers, Peer, Request
 
@@ -122,10 +122,7 @@ class Callers:
 
     async def look(self) -> None:
         """Learn whom the host names; Refused or Unreachable if it does not say."""
-        try:
-            found = trust_of(await self._api.get(TRUST))
-        except Missing:
-            found = None
+        found = trust_of(await self._api.find(TRUST) or {})
         if found is None:
             said = {"configmap": TRUST}
             log.warning(

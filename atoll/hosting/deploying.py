@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient, Wire
-from atoll.client.refusals import Missing, refusal
+from atoll.client.refusals import refusal
 from atoll.errors import UsageError
 from atoll.hosting.installation import (
     LABELS,
@@ -97,7 +97,7 @@ def _given() -> list[Wire]:
 def check_host(host: PlainClient, namespace: str) -> None:
     """UsageError if a server is no host for us, or has an installation that is Helm's."""
     check_version(host, "where no pods run; name a cluster with --kubeconfig")
-    deployment = find(host, DEPLOYMENTS.path(namespace, NAME))
+    deployment = host.find(DEPLOYMENTS.path(namespace, NAME))
     annotations = (deployment["metadata"].get("annotations") or {}) if deployment else {}
     if _HELM in annotations:
         raise UsageError(
@@ -123,7 +123,7 @@ def check_version(server: PlainClient, not_ours: str) -> None:
 
 def check_room(server: PlainClient, namespace: str) -> None:
     """UsageError if a server is a plane already, by an installation in another namespace."""
-    found = find(server, COLLECTIONS["ClusterRoleBinding"].path(name=NAME))
+    found = server.find(COLLECTIONS["ClusterRoleBinding"].path(name=NAME))
     for each in found.get("subjects") or () if found else ():
         if each.get("name") == NAME and each.get("namespace") not in (None, namespace):
             there = each["namespace"]
@@ -133,17 +133,9 @@ def check_room(server: PlainClient, namespace: str) -> None:
             )
 
 
-def find(host: PlainClient, path: str) -> Wire | None:
-    """An object; None if it is not there."""
-    try:
-        return host.get(path)
-    except Missing:
-        return None
-
-
 def has_service_monitors(host: PlainClient) -> bool:
     """Whether the kind is known by which Prometheus' operator finds whom to ask."""
-    known = find(host, f"/apis/{_MONITORING}") or {}
+    known = host.find(f"/apis/{_MONITORING}") or {}
     return any(each.get("name") == SERVICE_MONITORS.plural for each in known.get("resources") or ())
 
 
@@ -178,7 +170,7 @@ def retire(
     wanted = {_path_of(each) for each in objects}
     for each in reversed(all_of_them):
         path = _path_of(each)
-        found = find(host, path) if path not in wanted else None
+        found = host.find(path) if path not in wanted else None
         if found is None or (is_ours(each) and not is_ours(found)):
             continue
         if not is_trial:
@@ -197,7 +189,7 @@ def is_ours(wire: Wire) -> bool:
 
 def _apply(host: PlainClient, wire: Wire, *, is_trial: bool) -> Change:
     path = _path_of(wire)
-    before = find(host, path)
+    before = host.find(path)
     asked = {"fieldManager": _MANAGER, "force": "true"} | ({"dryRun": "All"} if is_trial else {})
     body = json.dumps(wire).encode()
     answer = host.request("PATCH", path, urlencode(asked), body, _APPLY)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from atoll.client.api import ApiClient, Missing, Refused, Stale, Taken, Wire
+from atoll.client.api import ApiClient, Refused, Stale, Taken, Wire
 from atoll.client.collection import Collection
 from atoll.client.mirror import Mirror
 from atoll.client.transport import Transport, Unreachable
@@ -240,13 +240,11 @@ class _Election:
     async def look(self) -> None:
         """Learn how the Lease is now."""
         seat, known = self._candidate.seat, self._candidate.sight.lease
-        try:
-            found = await self._api.get(self._leases.path(seat.namespace, seat.name))
-        except Missing:
-            if known is not None:
-                self.mirror.forget(dict(known))
-        else:
+        found = await self._api.find(self._leases.path(seat.namespace, seat.name))
+        if found is not None:
             self.mirror.learn(found)
+        elif known is not None:
+            self.mirror.forget(dict(known))
 
     def _patient_until(self) -> float:
         """How long to wait for one answer; there must be time to ask again before it is late."""

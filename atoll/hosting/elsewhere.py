@@ -14,7 +14,7 @@ from atoll.client.endpoint import Endpoint
 from atoll.client.kubeconfig import kubeconfig_text
 from atoll.client.plain import PlainClient
 from atoll.errors import UsageError
-from atoll.hosting.deploying import check_host, check_room, check_version, find
+from atoll.hosting.deploying import check_host, check_room, check_version
 from atoll.hosting.installation import (
     METRICS,
     NAME,
@@ -42,7 +42,7 @@ def check(host: PlainClient, plane: PlainClient | None, namespace: str) -> None:
             check_room(host, namespace)
         check_host(host, namespace)
         way, token = (
-            find(host, SECRETS.path(namespace, name)) for name in (PLANE_SECRET, TOKEN_SECRET)
+            host.find(SECRETS.path(namespace, name)) for name in (PLANE_SECRET, TOKEN_SECRET)
         )
     if plane is not None:
         _check_plane(host, plane, namespace, _annotations(way).get(ON_PLANE))
@@ -63,14 +63,14 @@ def _check_plane(host: PlainClient, plane: PlainClient, namespace: str, known: s
         check_version(plane, "which needs no replicas elsewhere; name a server of Kubernetes")
         uid = identity(plane)
         check_room(plane, namespace)
-        replicas = find(plane, DEPLOYMENTS.path(namespace, NAME))
+        replicas = plane.find(DEPLOYMENTS.path(namespace, NAME))
     with speaking_to(host):
         if identity(host) == uid:
             raise UsageError(
                 f"{plane.endpoint} is the host itself, which needs no second kubeconfig;"
                 " leave out --plane-kubeconfig"
             )
-        rights = find(host, ROLE_BINDINGS.path(name=NAME)) or {}
+        rights = host.find(ROLE_BINDINGS.path(name=NAME)) or {}
     if replicas is not None:
         raise UsageError(f"{plane.endpoint} has replicas of its own in {namespace}; {_FIRST}")
     if any(each.get("namespace") == namespace for each in rights.get("subjects") or ()):
@@ -98,7 +98,7 @@ def way_to(plane: PlainClient, wanted: Installation, url: str, *, is_trial: bool
     def token(name: str) -> str:
         secret = {"metadata": {"namespace": wanted.namespace, "name": name}}
         if is_trial:
-            data = (find(plane, SECRETS.path_of(secret)) or {}).get("data") or {"token": ""}
+            data = (plane.find(SECRETS.path_of(secret)) or {}).get("data") or {"token": ""}
         else:
             data = filled(plane, secret, _TOKEN_WAIT_S)
         if data is None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import orjson
 
-from atoll.client.api import ApiClient, Missing, Refused, Wire
+from atoll.client.api import ApiClient, Refused, Wire
 from atoll.client.collection import Collection
 from atoll.client.refusals import refusal
 from atoll.client.transport import Unreachable
@@ -122,14 +122,7 @@ class Installing:
             )
 
     async def _is_there(self, path: str) -> bool:
-        async def look() -> bool:
-            try:
-                await self._api.get(path)
-            except Missing:
-                return False
-            return True
-
-        return await patiently(path, look)
+        return await patiently(path, lambda: self._api.find(path)) is not None
 
 
 async def _own_name(api: ApiClient) -> str:
@@ -175,20 +168,13 @@ async def _outdated(api: ApiClient, wanted: Registration) -> list[Applied]:
 
 async def _look_for_others(api: ApiClient) -> None:
     """UsageError if somebody else serves Clusters on this host."""
-    try:
-        await api.get(DEFINITIONS.path(name=SHOWN.collection))
-    except Missing:
-        pass
-    else:
+    if await api.find(DEFINITIONS.path(name=SHOWN.collection)):
         raise UsageError(
             f"the host has a CustomResourceDefinition {SHOWN.collection}, so our API cannot serve"
             " it; delete that first, which deletes the Clusters it has"
         )
-    try:
-        known = await api.get(API_SERVICES.path(name=API_SERVICE))
-    except Missing:
-        return
-    service = known["spec"].get("service") or {}
+    known = await api.find(API_SERVICES.path(name=API_SERVICE))
+    service = known["spec"].get("service") if known else None
     if service and service.get("name") not in (NAME, OUTSIDE):
         where = f"{service.get('namespace')}/{service.get('name')}"
         raise UsageError(

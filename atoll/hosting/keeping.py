@@ -71,10 +71,7 @@ class Keeping:
         """What is kept, after all that is due was done to it."""
         path = _SECRETS.path(self._place.namespace, SERVING_SECRET)
         while True:
-            try:
-                secret = await self._api.get(path)
-            except Missing:
-                secret = {}
+            secret = await self._api.find(path) or {}
             known = kept_in(secret.get("data") or {})
             # What somebody removed is put back: others still trust it.
             wanted = due(known or self._kept, self._effects.now(), self._place.names)

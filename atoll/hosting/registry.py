@@ -5,7 +5,7 @@ Only roles and their bindings are followed: who may go where follows from all of
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from atoll.client.api import ApiClient, Missing
+from atoll.client.api import ApiClient
 from atoll.client.collection import Collection
 from atoll.client.mirror import Mirror
 from atoll.dialects.karmada.proxy_access import Subjects, let_through
@@ -33,20 +33,14 @@ class HostRegistry:
         return [each["metadata"]["name"] for each in (await self._api.list(_RECORDS))[0]]
 
     async def cluster(self, name: str) -> Object | None:
-        kept = await self._found(_RECORDS.path(name=name))
+        kept = await self._api.find(_RECORDS.path(name=name))
         shown: Object | None = shown_object(kept)
         return shown
 
     async def secret(self, namespace: str, name: str) -> Object | None:
-        return await self._found(SECRETS.path(namespace, name)) if name else None
+        return await self._api.find(SECRETS.path(namespace, name)) if name else None
 
     async def subjects(self, cluster: str) -> Subjects:
         for each in (self._roles, self._bindings):
             await each.ready.wait()
         return let_through(cluster, self._roles, self._bindings)
-
-    async def _found(self, path: str) -> Object | None:
-        try:
-            return await self._api.get(path)
-        except Missing:
-            return None

@@ -23,7 +23,6 @@ from atoll.hosting.deploying import (
     Change,
     everything,
     everything_on_plane,
-    find,
     is_ours,
     title_of,
 )
@@ -90,7 +89,7 @@ def inventory(host: PlainClient) -> Inventory:
 
 def _counted(host: PlainClient, collection: Collection) -> int:
     """How many there are, without looking at all of them."""
-    found = find(host, f"{collection.path()}?limit=1") or {}
+    found = host.find(f"{collection.path()}?limit=1") or {}
     rest = (found.get("metadata") or {}).get("remainingItemCount", 0)
     return len(found.get("items") or ()) + int(rest)
 
@@ -151,13 +150,13 @@ def _remove_home(host: PlainClient, namespace: str) -> Iterator[Change]:
 def _unregister(host: PlainClient, namespace: str) -> Iterator[Change]:
     """Let the host ask us nothing any more."""
     for path, wire in registrations(Registration(Place(namespace))):
-        found = find(host, path)
+        found = host.find(path)
         if found is not None and not _is_others(found):
             yield from _delete(host, path, found, wire)
     for path, wire in definitions():
         if len(wire["spec"]["versions"]) == 1:
             continue
-        found = find(host, path)
+        found = host.find(path)
         conversion = found["spec"].get("conversion") if found else None
         if conversion and conversion["strategy"] == "Webhook":
             host.patch(path, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
@@ -174,7 +173,7 @@ def _drop(
     host: PlainClient, collection: Collection, name: str, namespace: str = ""
 ) -> Iterator[Change]:
     path = collection.path(namespace, name)
-    found = find(host, path)
+    found = host.find(path)
     if found is not None and "deletionTimestamp" not in found["metadata"]:
         head = {"apiVersion": collection.api_version, "kind": collection.kind}
         yield from _delete(host, path, found, {**head, "metadata": found["metadata"]})
@@ -190,7 +189,7 @@ def _delete(host: PlainClient, path: str, found: Wire, told: Mapping[str, Any]) 
 
 def _drop_namespace(host: PlainClient, namespace: str) -> Iterator[Change]:
     """Only if nobody but us has had a hand in it."""
-    found = find(host, NAMESPACES.path(name=namespace))
+    found = host.find(NAMESPACES.path(name=namespace))
     if found is None or "deletionTimestamp" in found["metadata"]:
         return
     writers = {each.get("manager") for each in found["metadata"].get("managedFields") or ()}
@@ -224,7 +223,7 @@ def purge(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
         raise UsageError(f"nothing was purged: {leader} still leads; stop it first")
     records = _listed(host, RECORDS)
     for path, wire in definitions():
-        found = find(host, path)
+        found = host.find(path)
         if found is not None:
             # First, for a host that finds objects held comes back for them only after minutes.
             _try_to_let_go(host, wire)
@@ -233,7 +232,7 @@ def purge(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
     for each in records:
         yield from _drop(host, NAMESPACES, names.execution_namespace(each["metadata"]["name"]))
     space = names.CLUSTER_NAMESPACE
-    if find(host, NAMESPACES.path(name=space)) is not None:
+    if host.find(NAMESPACES.path(name=space)) is not None:
         others = clear_namespace(host, space)
         yield Change(f"namespace/{space}", "kept, as it is not ours alone" if others else "deleted")
     yield from _drop_namespace(host, names.SYSTEM_NAMESPACE)
@@ -242,11 +241,11 @@ def purge(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
 def _leader(host: PlainClient, namespace: str, pause: Pause) -> str:
     """Who renews the Lease; nobody if it stays as it is for as long as it is good for."""
     path, waited_s = LEASES.path(namespace, LEASE), 0.0
-    first = (find(host, path) or {}).get("spec") or {}
+    first = (host.find(path) or {}).get("spec") or {}
     while first.get("holderIdentity") and waited_s < first.get("leaseDurationSeconds", 0):
         pause(_STEP_S)
         waited_s += _STEP_S
-        now = (find(host, path) or {}).get("spec") or {}
+        now = (host.find(path) or {}).get("spec") or {}
         if now.get("holderIdentity") and now.get("renewTime") != first.get("renewTime"):
             return str(now["holderIdentity"])
     return ""
@@ -255,7 +254,7 @@ def _leader(host: PlainClient, namespace: str, pause: Pause) -> str:
 def _see_them_go(host: PlainClient, wait_s: float, pause: Pause) -> Iterator[Change]:
     """Wait until the kinds are gone, with all of their objects."""
     waited_s = 0.0
-    while left := [wire for path, wire in definitions() if find(host, path) is not None]:
+    while left := [wire for path, wire in definitions() if host.find(path) is not None]:
         for wire in left:
             _try_to_let_go(host, wire)
         if waited_s >= wait_s:

@@ -14,7 +14,6 @@ from atoll.client.collection import Collection
 from atoll.client.endpoint import Endpoint
 from atoll.client.kubeconfig import kubeconfig_text
 from atoll.client.plain import PlainClient, Wire
-from atoll.client.refusals import Missing
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
 from atoll.members.confining import (
@@ -78,9 +77,8 @@ def agent_kubeconfig(cluster: str, plane: Endpoint) -> str:
 
 def check_home(member: PlainClient, cluster: str, space: str, authority: bytes | None) -> None:
     """UsageError if a cluster has an agent by another name, or one of another plane."""
-    try:
-        secret = member.get(SECRETS.path(space, KUBECONFIG))
-    except Missing:
+    secret = member.find(SECRETS.path(space, KUBECONFIG))
+    if secret is None:
         return
     user, known = _read(secret)
     if user != cluster:

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from atoll.client.collection import Collection
 from atoll.client.endpoint import Endpoint
 from atoll.client.plain import PlainClient, Wire
-from atoll.client.refusals import Missing, Refused, Taken
+from atoll.client.refusals import Refused, Taken
 from atoll.client.transport import Unreachable
 from atoll.errors import UsageError
 from atoll.members.objects import (
@@ -42,9 +42,8 @@ def claim(member: PlainClient, space: str, account: str, plane: str) -> None:
     wire = named("v1", "ServiceAccount", account, space)
     wire["metadata"]["annotations"] = {JOINED_BY: plane}
     path = ACCOUNTS.path_of(wire)
-    try:
-        stored = member.get(path)
-    except Missing:
+    stored = member.find(path)
+    if stored is None:
         try:
             member.create(ACCOUNTS, wire)
             return
@@ -58,10 +57,10 @@ def claim(member: PlainClient, space: str, account: str, plane: str) -> None:
 def release(member: PlainClient, space: str, account: str, plane: str) -> str:
     """This plane needs an account no more; gives who does, nothing if it may be removed."""
     path = ACCOUNTS.path(space, account)
-    try:
-        users = _users(member.get(path))
-    except Missing:
+    stored = member.find(path)
+    if stored is None:
         return ""
+    users = _users(stored)
     if not users:
         return "which another tool made"
     others = [each for each in users if each != plane]

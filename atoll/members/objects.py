@@ -4,7 +4,7 @@ Used on both sides. Whatever is there already is not an error.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient, Wire
@@ -111,13 +111,9 @@ def own_secrets(plane: PlainClient, cluster: Wire, secrets: Iterable[Wire]) -> N
 
 def make(client: PlainClient, collection: Collection, wire: Wire) -> None:
     """Have an object; one that is there stays as it is."""
-    try:
-        client.get(collection.path_of(wire))
-    except Missing:
-        try:
+    if client.find(collection.path_of(wire)) is None:
+        with suppress(Taken):
             client.create(collection, wire)
-        except Taken:
-            return
 
 
 def put(client: PlainClient, collection: Collection, wire: Wire, parts: tuple[str, ...]) -> None:

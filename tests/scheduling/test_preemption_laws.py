@@ -24,7 +24,6 @@ from atoll.model.intent import Intent, Preemption
 from atoll.scheduling.preemption import (
     Cost,
     Each,
-    Fate,
     Holding,
     Limits,
     Plan,
@@ -95,7 +94,7 @@ def test_a_plan_is_sound_however_little_was_searched(question: Question, limits:
         if each.to is not None:
             world.change(each.to, held_by(question, each), -each.replicas)
     assert all(world.holds(e.to, held_by(question, e)) for e in plan.victims if e.to is not None)
-    stopped = sum(each.replicas for each in plan.victims if each.fate is Fate.STOP)
+    stopped = sum(each.replicas for each in plan.victims if each.to is None)
     assert plan.cost == Cost(by_priority(left), stopped, len({e.binding for e in plan.victims}))
 
 
