@@ -51,8 +51,9 @@ from atoll.model.policy import Policy
 from atoll.model.policy_index import PolicyIndex
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
+from atoll.runtime.causes import caused_by
 from atoll.runtime.children import Children, report_failure
-from atoll.runtime.worklist import Turns
+from atoll.runtime.turns import Turns
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import USUAL_SETTING, Setting
@@ -65,6 +66,8 @@ CLUSTER = "cluster.karmada.io/v1alpha1"
 APPS = "apps.karmada.io/v1alpha1"
 OWN_KINDS = (*(each.key for each in (*kinds.PROPAGATION_POLICIES, *kinds.ALL)), CLUSTER_NODES)
 """The plane's own, which are always served; those of other sources may come at any time."""
+_OF_ONE = frozenset(each.key for each in (*kinds.BINDINGS, kinds.WORK))
+"""Own kinds that are about one template: what is done about them is done for whoever has that."""
 _NOT_MEANT = frozenset({"metadata", "status"})
 _COUNTED = frozenset({"resourceVersion", "managedFields", "generation"})
 _PAUSE_S = 1.0
@@ -362,8 +365,9 @@ class Hub:
 
     def _turned(self, name: str) -> None:
         if not self.is_silent(name):
-            for hearer in self._wakes.of(MEMBER_ANSWERS):
-                hearer(name)
+            with caused_by(str(Ref(CLUSTER, "Cluster", "", name))):
+                for hearer in self._wakes.of(MEMBER_ANSWERS):
+                    hearer(name)
 
     async def _keep(self, site: Site) -> None:
         """Know a member for as long as there is a way to it."""
@@ -400,8 +404,9 @@ class Hub:
                 self._reached(site.name)
 
     def _reached(self, name: str) -> None:
-        for hearer in self._wakes.of(MEMBER_REACHED):
-            hearer(name)
+        with caused_by(str(Ref(CLUSTER, "Cluster", "", name))):
+            for hearer in self._wakes.of(MEMBER_REACHED):
+                hearer(name)
 
     def tell_again(self, wire: Wire) -> None:
         """Have an object of the plane looked at, as if it were new."""
@@ -413,7 +418,13 @@ class Hub:
         if after is None and before is not None:
             self.performer.forget(before)
         told = (kind,) if kind in self._own_kinds else (kind, TEMPLATES)
-        tell_each(self._wakes.of(*told), before, after)
+        with caused_by(self._cause(Ref.of(after or before or {}))):
+            tell_each(self._wakes.of(*told), before, after)
+
+    def _cause(self, changed: Ref) -> str:
+        """What led to all that is done about a change: itself, if it may concern many."""
+        is_shared = changed[:2] in self._own_kinds and changed[:2] not in _OF_ONE
+        return str(changed) if is_shared else self.performer.cause_of(changed)
 
     def _policy_changed(self, before: Policy | None, after: Policy | None) -> None:
         self.policies.changed(before, after)
@@ -436,9 +447,9 @@ class Hub:
 
     def _told_by_member(self, site: Site, before: Wire | None, after: Wire | None) -> None:
         site.note_kinds(before, after)
-        tell_each(
-            [partial(each, site.name) for each in self._wakes.of(MEMBERS_OBJECTS)], before, after
-        )
+        hearers = [partial(each, site.name) for each in self._wakes.of(MEMBERS_OBJECTS)]
+        with caused_by(""):
+            tell_each(hearers, before, after)
 
 
 def _bindings_of(work: Work) -> Iterable[Ref]:

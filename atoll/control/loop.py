@@ -18,9 +18,10 @@ from atoll.control.performing import LookAgain, Performer
 from atoll.effects import stopwatch
 from atoll.errors import AtollError
 from atoll.interpreting.asking import Known, Unanswered
-from atoll.model.action import NOTHING, PLANE, Action, Create, Plan, Tell
+from atoll.model.action import NOTHING, PLANE, Action, Create, Plan, Ref, Tell
 from atoll.runtime.children import Children
-from atoll.runtime.worklist import Turns, Worklist
+from atoll.runtime.turns import Turns
+from atoll.runtime.worklist import Worklist
 
 K = TypeVar("K", bound=Hashable)
 Failure = tuple[Action, Exception]
@@ -85,15 +86,19 @@ class Loop(Generic[K]):
         turns: Turns | None = None,
         again: Level = Level.ARRIVE,
         few: float = inf,
+        lane: Callable[[K], str] | None = None,
     ) -> None:
         """`again`: how much it presses to look again at what a plan was not done with. `few`: of
-        more keys than that which press little, all wait until nothing else presses.
+        more keys than that which press little, all wait until nothing else presses. `lane`: whom
+        a key is looked at for; what is in a namespace, for that.
         """
         self._controller = controller
         self._performer = performer
         self._again = again
         # Which members do not answer is told by their connections, once, and not for every object.
-        self._keys: Worklist[K] = Worklist(controller.name, turns, passing=(Unreachable,), few=few)
+        self._keys: Worklist[K] = Worklist(
+            controller.name, turns, passing=(Unreachable,), few=few, lane=lane or _namespace
+        )
         self._late: dict[K, float] = {}
         self._unsure: dict[K, Action] = {}
         self._asking = 0
@@ -218,6 +223,10 @@ class Loop(Generic[K]):
             key = next(iter(self._waiting_to_ask))
             del self._waiting_to_ask[key]
             self._keys.add(key)
+
+
+def _namespace(key: Hashable) -> str:
+    return key.namespace if isinstance(key, Ref) else ""
 
 
 def _steps(actions: Sequence[Action]) -> Iterator[list[Action]]:

@@ -1,9 +1,9 @@
 """How long it may go untold that something does not run well: soon it may, and is told once then.
 
-In: how long there has been something to tell, of how many, and whether it presses. Out: in how many
-seconds to tell it. What presses, such as that something no longer runs well, is put off for a
-moment; what is new, or new somewhere, may wait for longer where much is: those who tell it share
-their time.
+In: how long there has been something to tell, how much else waits for its turn, and whether this
+presses. Out: in how many seconds to tell it. What presses, such as that something no longer runs
+well, is put off for a moment; what is new, or new somewhere, may wait for longer where there is
+more to do than can be done at once: told once, it takes less of it.
 """
 
 from collections.abc import Collection
@@ -15,14 +15,14 @@ from atoll.model.health import is_well
 
 MOMENT_S, MOST_S = 1.0, 20.0
 FEW = 15
-"""Of so many it is told after a moment; of more, after longer."""
+"""While so much waits it is told after a moment; while more does, after longer."""
 
 
 class Waited(NamedTuple):
-    """How long there has been something to tell, and of how many things there is."""
+    """How long there has been something to tell, and how much waits for its turn."""
 
     seconds: float
-    untold: int = 0
+    backlog: int = 0
 
 
 FOR_LONG = Waited(inf)
@@ -30,7 +30,7 @@ FOR_LONG = Waited(inf)
 
 def left_s(waited: Waited, *, presses: bool = False) -> float:
     """For how many seconds something may still go untold; what presses, for a moment only."""
-    patience_s = MOMENT_S if presses else min(MOMENT_S * max(1.0, waited.untold / FEW), MOST_S)
+    patience_s = MOMENT_S if presses else min(MOMENT_S * max(1.0, waited.backlog / FEW), MOST_S)
     return max(0.0, patience_s - waited.seconds)
 
 

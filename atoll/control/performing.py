@@ -19,7 +19,9 @@ from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.effects import Chance
 from atoll.errors import AtollError
 from atoll.model.action import PLANE, Action, Create, Delete, Object, Ref, Tell, Update
-from atoll.runtime.worklist import Turns, Worklist
+from atoll.runtime.causes import cause
+from atoll.runtime.turns import Turns
+from atoll.runtime.worklist import Worklist
 
 _NAMED_MOST = 200
 
@@ -45,18 +47,30 @@ class Performer:
         self._chance = chance
         self._events = Events()
         self._telling: Worklist[Told] = Worklist("events", turns, few=0)
+        self._causes: dict[Ref, str] = {}
+        """What led to each write to the plane that is under way."""
         self.writes = 0
+
+    def cause_of(self, ref: Ref) -> str:
+        """What led to a change of an object, if it is made here and now."""
+        return self._causes.get(ref, "")
 
     async def perform(self, action: Action) -> Wire | None:
         """Do one thing, and say what was stored, if something was.
 
         Raises LookAgain if it was decided on a state that is gone.
         """
+        about = None if isinstance(action, Tell) or action.at != PLANE else _about(action)
+        if about is not None:
+            self._causes[about] = cause()
         try:
             stored = await self._perform(action)
         except Exception as error:
             self._count(action, LATE if isinstance(error, LookAgain) else ERROR)
             raise
+        finally:
+            if about is not None:
+                self._causes.pop(about, None)
         self._count(action, SUCCESS)
         return stored
 

@@ -16,17 +16,19 @@ K = TypeVar("K", bound=Hashable)
 class Settling(Generic[K]):
     """How long keys have had something to tell."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], backlog: Callable[[], int]) -> None:
+        """`backlog`: how much waits for its turn."""
         self._now = now
+        self._backlog = backlog
         self._since: dict[K, float] = {}
 
     def has(self, key: K) -> bool:
         return key in self._since
 
     def waited(self, key: K) -> Waited:
-        """For how long there has been something to tell of a key, and of how many others."""
+        """For how long there has been something to tell of a key, and how much waits."""
         now = self._now()
-        return Waited(max(0.0, now - self._since.get(key, now)), len(self._since))
+        return Waited(max(0.0, now - self._since.get(key, now)), self._backlog())
 
     def planned(self, key: K, plan: Plan) -> Plan:
         """The plan, after it was noted whether it tells all there is to tell."""

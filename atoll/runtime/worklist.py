@@ -4,21 +4,24 @@ Whoever notices a change adds a key; a worker takes keys and brings each a step 
 should be. Several may work on one list; no key is ever with two of them. A key that fails comes
 back after a pause, longer each time; one that is added while it is being worked on is worked on
 again. Lists that share `Turns` let what is more pressing go first, in whichever list it waits or is
-worked on, unless nobody there gets on. Of what presses least, much at a time waits until nothing
-has pressed more for a moment, though not for long.
+worked on, unless nobody there gets on; what presses less has a share of the turns all the same. Of
+what presses least, much at a time waits until nothing has pressed more for a moment, though not for
+long. At each level lanes take turns: a key waits in the lane of what led to it (`caused_by`), or in
+its own.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Hashable
 from math import inf
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from atoll.effects import stopwatch
+from atoll.runtime.causes import cause, caused_by
 from atoll.runtime.children import report_failure
+from atoll.runtime.lanes import Lanes
 from atoll.runtime.stalls import doing
-from atoll.runtime.tallies import Tallies
+from atoll.runtime.turns import LEVELS, PATIENCE_S, Turns
 
 K = TypeVar("K", bound=Hashable)
 
@@ -26,92 +29,9 @@ log = logging.getLogger("atoll.runtime")
 
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 30.0
-_LEVELS = 4
-_PATIENCE_S = 0.1
-_IN_HAND_S = 0.02
-_TURN_AFTER_S = 1.0
 _UNHURRIED = 2
 """From this level on much at a time waits for a calm moment."""
-_CALM_S = 0.2
-_PATIENT_S = 20.0
-
-
-class _Sharing(Protocol):
-    """A list as those who share turns with it see it."""
-
-    @property
-    def name(self) -> str:
-        """By which it is counted; several may have the same."""
-
-    def __len__(self) -> int:
-        """How many keys wait."""
-
-    def at_ease(self) -> None:
-        """Nothing waits at some level any more."""
-
-    def presses(self, level: int) -> bool:
-        """Whether something more pressing than this level waits here, and somebody gets on."""
-
-
-class Turns:
-    """How many keys wait at each level, over all lists that share this; level 0 presses most.
-
-    What is in hand presses as well, if only for a moment: most of the time it soon leads to more
-    that presses, and else the time in between would go to what could have waited.
-    """
-
-    def __init__(self) -> None:
-        self._waiting = [0] * _LEVELS
-        self._in_hand: list[dict[object, float]] = [{} for _ in range(_LEVELS)]
-        self._worked_at = [-inf] * _LEVELS
-        self._lists: list[_Sharing] = []
-        self.tallies = Tallies()
-
-    def depths(self) -> dict[str, int]:
-        """How many keys wait now, by the names of the lists."""
-        found: dict[str, int] = {}
-        for each in self._lists:
-            found[each.name] = found.get(each.name, 0) + len(each)
-        return found
-
-    def join(self, one: _Sharing) -> None:
-        self._lists.append(one)
-
-    def leave(self, one: _Sharing) -> None:
-        self._lists.remove(one)
-
-    def count(self, level: int, more: int) -> None:
-        self._waiting[level] += more
-        self._let_go_on(level)
-
-    @contextmanager
-    def holding(self, level: int) -> Iterator[None]:
-        """Something of this level is in hand."""
-        one = object()
-        self._in_hand[level][one] = _clock()
-        try:
-            yield
-        finally:
-            del self._in_hand[level][one]
-            self._worked_at[level] = _clock()
-            self._let_go_on(level)
-
-    def has(self, level: int) -> bool:
-        """Whether it is this level's turn: nothing more pressing waits where somebody gets on."""
-        if any(map(_is_fresh, self._in_hand[:level])):
-            return False
-        if not any(self._waiting[:level]):
-            return True
-        return not any(each.presses(level) for each in self._lists)
-
-    def are_calm(self, level: int) -> bool:
-        """Whether nothing more pressing than this level was worked on for a moment."""
-        return max(self._worked_at[:level], default=-inf) + _CALM_S <= _clock()
-
-    def _let_go_on(self, level: int) -> None:
-        if not self._waiting[level] and any(self._waiting) and not _is_fresh(self._in_hand[level]):
-            for each in self._lists:
-                each.at_ease()
+_PATIENT_S = 2.0
 
 
 class Worklist(Generic[K]):
@@ -120,7 +40,7 @@ class Worklist(Generic[K]):
     `passing`: failures that are nobody's fault here, and of which others tell. `few`: so many keys
     that press little are worked on in the gaps between what presses more. While there are more,
     these gaps belong to whoever else works on the same: each waits until all is calm, though the
-    less long the fewer they are.
+    less long the fewer they are. `lane`: the lane that a key waits in if nothing else led to it.
     """
 
     def __init__(
@@ -130,18 +50,18 @@ class Worklist(Generic[K]):
         *,
         passing: tuple[type[Exception], ...] = (),
         few: float = inf,
+        lane: Callable[[K], str] = lambda _key: "",
     ) -> None:
         self.name = name
         self._few = few
+        self._lane = lane
         self._passing = passing
         self._turns = turns or Turns()
         self._turns.join(self)
-        self._waiting: list[dict[K, float]] = [{} for _ in range(_LEVELS)]
-        """Keys by level, and since when they wait."""
+        self._waiting: list[Lanes[K]] = [Lanes() for _ in range(LEVELS)]
         self._busy: set[K] = set()
         self._workers = 0
         self._got_on_at = 0.0
-        self._due: float | None = None
         self._failures: dict[K, int] = {}
         self._idle: dict[asyncio.Future[None], None] = {}
         self._later: dict[tuple[K, int], asyncio.TimerHandle] = {}
@@ -152,7 +72,7 @@ class Worklist(Generic[K]):
         """Forget all that waits, and take nothing more; nobody else waits for this any more."""
         self._is_closed = True
         for level, waiting in enumerate(self._waiting):
-            self._turns.count(level, -len(waiting))
+            self._turns.count(self, level, -len(waiting))
             waiting.clear()
         for timer in self._later.values():
             timer.cancel()
@@ -162,8 +82,8 @@ class Worklist(Generic[K]):
     def share(self, turns: Turns) -> None:
         """From now on let what is more pressing in other lists go first."""
         for level, waiting in enumerate(self._waiting):
-            self._turns.count(level, -len(waiting))
-            turns.count(level, len(waiting))
+            self._turns.count(self, level, -len(waiting))
+            turns.count(self, level, len(waiting))
         self._turns = turns
         turns.join(self)
 
@@ -171,16 +91,17 @@ class Worklist(Generic[K]):
         """Have a key looked at; one that waits already does so at the more pressing level."""
         if self._is_closed:
             return
-        since = _clock()
+        own, since = self._lane(key), _clock()
+        lane = cause() or own
         for each, waiting in enumerate(self._waiting):
             if key in waiting:
-                if each <= level:
+                if each <= level and (lane != own or waiting.lane(key) == own):
                     return
-                since = waiting.pop(key)
-                self._turns.count(each, -1)
-        self._waiting[level][key] = since
+                level, since = min(each, level), waiting.remove(key)
+                self._turns.count(self, each, -1)
+        self._waiting[level].add(key, lane, since)
         self._turns.tallies.adds.add(self.name)
-        self._turns.count(level, 1)
+        self._turns.count(self, level, 1)
         self._wake()
 
     def add_later(self, key: K, pause_s: float, level: int = 0) -> None:
@@ -212,14 +133,15 @@ class Worklist(Generic[K]):
             self._workers -= 1
 
     async def _work_once(self, work: Callable[[K], Awaitable[None]]) -> None:
-        key, level = await self._next()
+        key, level, lane = await self._next()
         begun = stopwatch()
         doing(self.name, key)
         try:
-            with self._turns.holding(level):
+            with self._turns.holding(level), caused_by(lane):
                 await work(key)
         except Exception as error:  # noqa: BLE001 - one bad key must not stop the others
-            self._retry(key, error)
+            with caused_by(lane):
+                self._retry(key, error)
         else:
             self._failures.pop(key, None)
             await asyncio.sleep(0)
@@ -228,36 +150,41 @@ class Worklist(Generic[K]):
             self._got_on_at = _clock()
             self._turns.tallies.worked.note(stopwatch() - begun, self.name)
 
-    async def _next(self) -> tuple[K, int]:
-        """The most pressing key that is with nobody, and its level; now it is with the caller.
-
-        What presses less waits for its turn, but not for ever: there may always be more. So one
-        key at a time is taken out of turn.
+    async def _next(self) -> tuple[K, int, str]:
+        """The most pressing key that is with nobody, its level and lane; now it is with the
+        caller.
         """
         while True:
-            key, level = self._first()
-            if key is not None:
-                is_due = self._due is not None and self._due <= _clock()
-                if is_due or self._has_turn(key, level):
-                    self._due = None
-                    self._got_on_at = _clock()
-                    since = self._waiting[level].pop(key)
-                    self._turns.tallies.waited.note(self._got_on_at - since, self.name)
-                    self._busy.add(key)
-                    self._turns.count(level, -1)
-                    self._wake()
-                    return key, level
-                self._due = self._due or _clock() + _TURN_AFTER_S
-            await self._wait(None if key is None else _PATIENCE_S)
+            is_waiting = False
+            for level, waiting in enumerate(self._waiting):
+                key = waiting.first(self._busy)
+                if key is None:
+                    continue
+                is_waiting = True
+                if self._has_turn(key, level):
+                    lane = waiting.lane(key)
+                    self._take(key, level)
+                    return key, level, lane
+            await self._wait(PATIENCE_S if is_waiting else None)
+
+    def _take(self, key: K, level: int) -> None:
+        self._got_on_at = _clock()
+        since = self._waiting[level].take(key)
+        self._turns.tallies.waited.note(self._got_on_at - since, self.name)
+        self._busy.add(key)
+        self._turns.count(self, level, -1)
+        self._wake()
 
     def _has_turn(self, key: K, level: int) -> bool:
+        if self._turns.is_due(level):
+            return True
         if not self._turns.has(level):
             return False
         waiting = self._waiting[level]
         if level < _UNHURRIED or len(waiting) <= self._few:
             return True
         patience_s = min(len(waiting) / self._few, _PATIENT_S) if self._few else _PATIENT_S
-        return _clock() >= waiting[key] + patience_s or self._turns.are_calm(level)
+        return _clock() >= waiting.since(key) + patience_s or self._turns.are_calm(level)
 
     async def _wait(self, longest_s: float | None) -> None:
         """Until there may be something to do, or at most so long."""
@@ -279,13 +206,6 @@ class Worklist(Generic[K]):
             del self._idle[waker]
             _set(waker)
 
-    def _first(self) -> tuple[K | None, int]:
-        for level, waiting in enumerate(self._waiting):
-            for key in waiting:
-                if key not in self._busy:
-                    return key, level
-        return None, 0
-
     def at_ease(self) -> None:
         self._wake()
 
@@ -293,7 +213,7 @@ class Worklist(Generic[K]):
         if not any(self._waiting[:level]):
             return False
         # All at work for long: they hang, and what waits here is not helped by others waiting too.
-        return len(self._busy) < self._workers or _clock() < self._got_on_at + _PATIENCE_S
+        return len(self._busy) < self._workers or _clock() < self._got_on_at + PATIENCE_S
 
     def _retry(self, key: K, error: Exception) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
@@ -305,11 +225,6 @@ class Worklist(Generic[K]):
             report_failure(f"{self.name}: {key} (again in {pause_s:g} s)", error)
         self._turns.tallies.retries.add(self.name)
         self.add_later(key, pause_s)
-
-
-def _is_fresh(in_hand: dict[object, float]) -> bool:
-    """Whether something was taken in hand a moment ago; the last comes last."""
-    return bool(in_hand) and _clock() < next(reversed(in_hand.values())) + _IN_HAND_S
 
 
 def _set(waker: asyncio.Future[None]) -> None:

@@ -17,7 +17,8 @@ from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
 from atoll.apiserver.objects.view import Metadata, metadata_of
 from atoll.apiserver.verbs.call import Api
 from atoll.control.levels import Level
-from atoll.runtime.worklist import Turns, Worklist
+from atoll.runtime.turns import Turns
+from atoll.runtime.worklist import Worklist
 from atoll.simulated.hand import Hand, Refusal
 from atoll.simulated.hosts import ALL_NODES, NODES, PODS, WAITING, Hosts
 from atoll.simulated.kubelet import Pace

@@ -14,8 +14,9 @@ from atoll.control.hub import BINDING, WORK
 from atoll.control.site import Site
 from atoll.exchange import Request, Response
 from atoll.model.action import Ref
-from atoll.simulated.member import build, running
+from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
+from simulation.link import build
 from simulation.world import World, simulate
 
 CRDS = Collection(

@@ -91,11 +91,12 @@ def test_a_changed_cluster_wakes_who_waits_after_its_back_off() -> None:
     for key in ("a", "b"):
         queue.add(key, 0, 0)
         fail(queue, UNSCHEDULABLE, 0)
-    queue.cluster_changed({"a": 0, "new": 0}, 0.5)
+    for key in ("a", "new"):
+        queue.cluster_changed(key, 0, 0.5)
     assert drained(queue, 0.5) == ["new"]
     assert queue.wake(0.5) == 1
     assert drained(queue, 1) == ["a"]
-    queue.cluster_changed({"b": 0}, 20)
+    queue.cluster_changed("b", 0, 20)
     assert drained(queue, 20) == ["b"]
 
 
@@ -121,7 +122,7 @@ def test_what_is_added_while_it_is_taken_comes_again_and_not_before(outcome: Any
     queue.add("a", 0, 0)
     assert queue.next(0) == "a"
     queue.add("a", 0, 1)
-    queue.cluster_changed({"a": 0}, 1)
+    queue.cluster_changed("a", 0, 1)
     assert queue.next(1) is None
     if outcome is None:
         queue.succeeded("a", 2)
@@ -162,9 +163,7 @@ def test_nobody_is_lost_nobody_is_taken_twice(*, calls: Any, by_priority: bool) 
     for call, key, priority, pause in calls:
         now += pause
         if call in ("add", "changed"):
-            queue.add(key, priority, now) if call == "add" else queue.cluster_changed(
-                {key: priority}, now
-            )
+            (queue.add if call == "add" else queue.cluster_changed)(key, priority, now)
             waits.add(key)
         elif call == "forget":
             queue.forget(key)
@@ -261,6 +260,6 @@ def test_who_found_no_place_is_known_to_look_for_one_until_it_did(reason: Verdic
     queue.add("a", 0, 0.0)
     fail(queue, reason, 0.0)
     assert "a" in queue
-    queue.cluster_changed({"a": 0}, 5.0)
+    queue.cluster_changed("a", 0, 5.0)
     assert drained(queue, 5.0) == ["a"]
     assert "a" not in queue

@@ -2,10 +2,13 @@
 
 import asyncio
 import logging
+from collections import Counter
 from functools import partial
 
+from atoll.runtime.causes import cause, caused_by
 from atoll.runtime.supervisor import Supervisor
-from atoll.runtime.worklist import Turns, Worklist
+from atoll.runtime.turns import Turns
+from atoll.runtime.worklist import Worklist
 from simulation.world import simulate
 
 
@@ -373,7 +376,97 @@ def test_what_presses_little_and_is_little_uses_the_gaps_between_what_presses():
 
 
 def test_of_more_than_a_few_each_waits_for_calm_the_longer_the_more_there_are():
-    among = partial(unhurried_among, presses=0.15, until=30.0, few=1)
-    # One is let in out of turn after a second; then two have waited for as long as two may.
-    assert among(waiting="abc") == [("a", 1.0), ("b", 2.1), ("c", 2.1)]
-    assert max(dict(among(waiting="abcdefghij")).values()) > 5.0
+    among = partial(unhurried_among, presses=0.15, until=30.0, few=5)
+    assert among(waiting="abcdef")[0] == ("a", 1.2)
+    assert {at for _, at in among(waiting="abcdefghijklmn")} == {2.1}
+
+
+def in_turn(*batches: list[tuple[str, str]], each_s: float = 0.01) -> list[str]:
+    """What one worker did of keys in lanes; the second batch and so on come one key later each."""
+
+    async def main(world):
+        keys: Worklist[str] = Worklist("test", lane=lambda key: key[0])
+        seen: list[str] = []
+
+        async def work(key):
+            seen.append(key)
+            await asyncio.sleep(each_s)
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            it.start("worker", lambda: keys.run(work))
+            for batch in batches:
+                for key, why in batch:
+                    with caused_by(why):
+                        keys.add(key)
+                await asyncio.sleep(each_s)
+            await asyncio.sleep(10)
+        return seen
+
+    return simulate(main, seed=0).value
+
+
+def test_lanes_take_turns_and_a_new_one_goes_first():
+    bulk = [(f"a{number}", "") for number in range(6)]
+    found = in_turn(bulk, [], [("b0", ""), ("c0", "")])
+    assert found == ["a0", "a1", "b0", "a2", "c0", "a3", "a4", "a5"]
+
+
+def test_what_one_change_leads_to_is_one_lane_whomever_it_is_about():
+    bulk = [(f"{letter}0", "policy") for letter in "abcdef"]
+    found = in_turn(bulk, [("x0", "")])
+    assert found.index("x0") == 1
+
+
+def test_what_is_changed_by_its_owner_does_not_wait_among_the_bulk():
+    bulk = [(f"{letter}0", "policy") for letter in "abcdef"]
+    found = in_turn(bulk, [("f0", "")])
+    assert found == ["a0", "f0", "b0", "c0", "d0", "e0"]
+
+
+def test_what_is_added_meanwhile_or_later_has_the_same_cause():
+    async def main(world):
+        first, then = Worklist("first"), Worklist("then")
+        seen = []
+
+        async def work(key):
+            then.add(key)
+            then.add_later(f"{key} later", 1.0)
+
+        async def note(key):
+            seen.append((key, cause()))
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            it.start("first", lambda: first.run(work))
+            it.start("then", lambda: then.run(note))
+            with caused_by("policy"):
+                first.add("a")
+            first.add("b")
+            await asyncio.sleep(5)
+        return seen
+
+    assert sorted(simulate(main, seed=0).value) == [
+        *(("a", "policy"), ("a later", "policy"), ("b", ""), ("b later", "")),
+    ]
+
+
+def test_what_presses_less_has_its_share_while_something_presses_all_the_time():
+    async def main(world):
+        turns, seen = Turns(), Counter()
+        lists = {level: Worklist(str(level), turns, few=0) for level in range(4)}
+
+        async def work(key):
+            seen[key] += 1
+            await asyncio.sleep(0.01)
+            lists[key].add(key, key)
+
+        async with Supervisor("test", world.effects("hub").chance) as it:
+            for level, each in lists.items():
+                it.start(each.name, partial(each.run, work))
+                each.add(level, level)
+            await asyncio.sleep(20)
+        return seen
+
+    found = simulate(main, seed=0).value
+    assert found[1] > found[0] / 5
+    assert found[2] > found[0] / 5
+    assert found[3] > found[0] / 20

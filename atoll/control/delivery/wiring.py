@@ -12,6 +12,7 @@ from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
 from atoll.control import patience
 from atoll.control.delivery.decide import events
+from atoll.control.delivery.decide import plan as working
 from atoll.control.delivery.decide.deliveries import Deliveries
 from atoll.control.delivery.decide.ending import is_awaited
 from atoll.control.delivery.decide.events import Key
@@ -98,10 +99,22 @@ class Delivery:
         cluster, hub = names.cluster_of(key[0]) or "", self._hub
         if cluster not in self._loops:
             self._loops[cluster] = Loop(
-                self._controller, hub.performer, hub.turns, again=Level.REPORT, few=patience.FEW
+                *(self._controller, hub.performer, hub.turns, Level.REPORT),
+                few=patience.FEW,
+                lane=self._lane,
             )
             self._more.set()
         self._loops[cluster].wake(key, level)
+
+    def _lane(self, key: Key) -> str:
+        """Whose a Work is: of the namespace of its binding, or of what it brings."""
+        work = self._deliveries.work(key)
+        if work is None:
+            return ""
+        about = work.bindings[0] if work.bindings else None
+        if about is None and (objects := working.objects(work)):
+            about = Ref.of(objects[0])
+        return "" if about is None else about.namespace or about.name
 
     def _follow(self, asked: events.Follow) -> None:
         site = self._hub.sites.get(asked.cluster)
@@ -121,7 +134,7 @@ class Delivery:
         member = None if site is None else self._seen(site, self._deliveries.asked(key))
         known = self._hub.interpreters
         means = events.Means(known.retain, Questions(known.reflect, known.health), self._owners)
-        return events.Looked(key, member, means)
+        return events.Looked(key, member, means, self._hub.turns.backlog())
 
     def _seen(self, site: Site, refs: Iterable[Ref]) -> events.MemberView:
         found: dict[Ref, Wire] = {}

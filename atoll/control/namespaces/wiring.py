@@ -25,7 +25,7 @@ Key = tuple[str, str]
 def namespaces(hub: Hub) -> Loop[Key]:
     """The loop of namespaces in clusters: one that changed is looked at in each of them."""
     controller = Controller("namespaces", partial(_observe, hub), namespacing.plan)
-    loop = Loop(controller, hub.performer, hub.turns)
+    loop = Loop(controller, hub.performer, hub.turns, lane=lambda key: key[0])
 
     def wake(namespaces: Iterable[Wire], cluster: str) -> None:
         for each in namespaces:

@@ -28,6 +28,7 @@ from atoll.model.action import Object, Ref, Tell
 from atoll.model.decision import Verdict
 from atoll.model.member import Member
 from atoll.model.resource_binding import ResourceBinding
+from atoll.runtime.causes import cause, caused_by
 from atoll.runtime.children import report_failure
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.nodes.view import NodeView
@@ -52,7 +53,9 @@ class Scheduling:
         self._hub = hub
         self._estimation = estimation
         self._scheduler = Scheduler(hub.setting, asks_estimators=estimation is not None)
-        self._later: Worklist[_Later] = Worklist(self.name, hub.turns)
+        self._later: Worklist[_Later] = Worklist(
+            self.name, hub.turns, lane=lambda later: later[0].namespace
+        )
         self._more = asyncio.Event()
         self._looked_at = 0.0
         self._nodes_known = 0
@@ -140,11 +143,12 @@ class Scheduling:
             return
         key, performer = write.key, self._hub.performer
         try:
-            for action in write.actions:
-                if isinstance(action, Tell):
-                    performer.tell_later(action)
-                else:
-                    await performer.perform(action)
+            with caused_by(write.cause):
+                for action in write.actions:
+                    if isinstance(action, Tell):
+                        performer.tell_later(action)
+                    else:
+                        await performer.perform(action)
         except (LookAgain, Unreachable, Refused) as late:
             log.info("%(binding)s is scheduled again: %(err)s", {"binding": key, "err": late})
             self._tell(events.NotWritten(key, unsure=isinstance(late, Unreachable)))
@@ -181,7 +185,8 @@ class Scheduling:
             hub.numbers.incoming.add("ScheduleAttemptFailure")
 
     def _turn(self, key: Ref | None = None, why: events.Why = events.Why.REVIEW) -> events.Turn:
-        return events.Turn(self._nodes(), stopwatch(), key, why)
+        backlog = self._hub.turns.backlog()
+        return events.Turn(self._nodes(), stopwatch(), key, why, cause(), backlog)
 
     def _nodes(self) -> NodeView:
         return self._hub.nodes.view(self._hub.fleet, self._hub.now)
@@ -213,9 +218,10 @@ class Scheduling:
         elif known is not None:
             self.prices.learn(known.name, None if found is None else found.price)
             priced = None if found is None else replace(found, price=self.prices.of(known.name))
-            self._tell(events.ClusterChanged(known.name, priced))
+            self._tell(events.ClusterChanged(known.name, priced, cause()))
 
     def _binding_changed(
         self, before: ResourceBinding | None, after: ResourceBinding | None
     ) -> None:
-        self._tell(events.BindingChanged(before, after, spec_changed(before, after)))
+        changed = spec_changed(before, after)
+        self._tell(events.BindingChanged(before, after, changed, cause()))

@@ -41,7 +41,7 @@ def status(hub: Hub) -> Loop[Ref]:
 
 def _loop(hub: Hub) -> Loop[Ref]:
     """The loop of statuses."""
-    settling: Settling[Ref] = Settling(lambda: hub.now)
+    settling: Settling[Ref] = Settling(lambda: hub.now, hub.turns.backlog)
 
     def observe(ref: Ref) -> decide.SeenStatuses | None:
         binding = hub.binding(ref)

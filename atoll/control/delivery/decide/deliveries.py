@@ -265,7 +265,7 @@ class Deliveries:
             observed={} if member is None else member.found,
             attempts=attempts,
             leaving=standing is not None and standing.leaving,
-            waited=Waited(max(0.0, now - since), len(self._untold)),
+            waited=Waited(max(0.0, now - since), event.backlog),
             is_over=held is None,
             owners=partial(event.means.owners, work),
         )

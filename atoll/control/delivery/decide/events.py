@@ -96,11 +96,15 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """It is a Work's turn; its member is as seen just now, None if there is no way to it."""
+    """It is a Work's turn; its member is as seen just now, None if there is no way to it.
+
+    `backlog`: how many others wait for turns.
+    """
 
     key: Key
     member: MemberView | None
     means: Means
+    backlog: int = 0
 
 
 @dataclass(frozen=True, slots=True)

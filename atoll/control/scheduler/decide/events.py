@@ -31,20 +31,23 @@ class Why(Enum):
 class BindingChanged:
     """A binding came, changed or went. One without a `before` is new, or shown again.
 
-    `spec_changed`: whether more than its status has changed.
+    `spec_changed`: whether more than its status has changed. `cause`: what led to it, where that
+    may have led to much; else it is for its namespace.
     """
 
     before: ResourceBinding | None
     after: ResourceBinding | None
     spec_changed: bool = True
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterChanged:
-    """A Cluster came, changed or went, whatever it costs."""
+    """A Cluster came, changed or went, whatever it costs; `cause` is what that is to others."""
 
     name: str
     after: Cluster | None
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +70,16 @@ class TimePassed:
 class Turn:
     """Somebody has time for one binding: the next in the queue, or `key`, for a reason of its own.
 
-    `nodes` are those of this moment; `began` is what a stopwatch shows, to be handed back.
+    `nodes` are those of this moment; `began` is what a stopwatch shows, to be handed back; `cause`
+    led to it; `backlog`: how many others wait for turns.
     """
 
     nodes: NodeView
     began: float = 0.0
     key: Ref | None = None
     why: Why = Why.REVIEW
+    cause: str = ""
+    backlog: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +153,11 @@ class GiveTurn:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Carry these out in their order, and say what became of them."""
+    """Carry these out in their order, and say what became of them; `cause` led to them."""
 
     key: Ref
     actions: tuple[Action, ...]
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from atoll.dialects.karmada.standing import ADDITIONS, MARK, healthy_in, is_told
 from atoll.dialects.wire import instant
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref, Update
-from atoll.model.cluster import Cluster
 from atoll.model.decision import Verdict
 from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling.fleet import Fleet
@@ -90,8 +89,8 @@ class Scheduler:
         match event:
             case events.BindingChanged():
                 yield from self._binding_changed(event, now)
-            case events.ClusterChanged(name, after):
-                yield from self._cluster_changed(name, after, now)
+            case events.ClusterChanged():
+                yield from self._cluster_changed(event, now)
             case events.PricesChanged(prices):
                 known = {name: each for name, each in prices.items() if name in self.fleet.rows}
                 self.fleet = self.fleet.priced(known)
@@ -157,7 +156,7 @@ class Scheduler:
         if _scheduling_inputs_changed(before, after):
             yield events.Queued("BindingAdd" if before is None else "BindingUpdate")
             if not is_own_write:
-                yield self._add(key, now)
+                yield self._add(key, now, event.cause)
         elif event.spec_changed and key not in self._in_flight:
             yield events.GiveTurn(key, events.Why.REVIEW, Level.REPORT)
 
@@ -192,10 +191,8 @@ class Scheduler:
             if now - at < ASSUMED_MOST:
                 self._ledger.recover(key, found.binding, healthy_in(binding.wire), at)
 
-    def _cluster_changed(
-        self, name: str, after: Cluster | None, now: float
-    ) -> Iterator[Instruction]:
-        fleet = self.fleet
+    def _cluster_changed(self, event: events.ClusterChanged, now: float) -> Iterator[Instruction]:
+        fleet, name, after = self.fleet, event.name, event.after
         before = fleet.clusters[fleet.rows[name]] if name in fleet.rows else None
         self.fleet = fleet.without(name) if after is None else fleet.with_cluster(after)
         reports = before is None or after is None or before.free != after.free
@@ -203,10 +200,10 @@ class Scheduler:
         match affected.change(before, after):
             case affected.Change.FACTS:
                 found = affected.affected(self._bindings.values(), before, after)
-                yield from self._wake(found, now)
+                yield from self._wake(found, now, event.cause)
             case change if let_go or change is affected.Change.ROOM:
                 # Where more was assumed than the report counts, there is room now as well.
-                yield from self._wake(self._queue.wants_room(), now)
+                yield from self._wake(self._queue.wants_room(), now, event.cause)
 
     def _time_passed(self, now: float, *, nodes_changed: bool) -> Iterator[Instruction]:
         for key, flight in [*self._on_write.items()]:
@@ -217,14 +214,15 @@ class Scheduler:
             # open again.
             yield from self._wake(self._queue.wants_room(), now)
 
-    def _wake(self, keys: Iterable[Ref], now: float) -> Iterator[Instruction]:
+    def _wake(self, keys: Iterable[Ref], now: float, cause: str = "") -> Iterator[Instruction]:
         """Look again at these: at once at who waits for a place, at others when there is time.
 
         What is placed can wait: clusters that come and go must not hold up what is new.
         """
         keys = [*keys]
-        waiting = {key: self._priority(key) for key in keys if key in self._queue}
-        self._queue.cluster_changed(waiting, now)
+        waiting = {key: None for key in keys if key in self._queue}
+        for key in waiting:
+            self._queue.cluster_changed(key, self._priority(key), now, cause or key.namespace)
         yield events.QueueChanged()
         for key in keys:
             yield events.Queued("ClusterChanged")
@@ -238,11 +236,12 @@ class Scheduler:
             if key is not None:
                 yield from self._guarded(key, self._schedule(key, turn, now), now)
         elif turn.why is events.Why.REVIEW:
-            yield self._add(key, now)
+            yield self._add(key, now, turn.cause)
         elif turn.why is events.Why.REPORT:
             yield from self._report(key, turn, now)
         else:
-            self._queue.cluster_changed({key: self._priority(key)}, now)
+            lane = turn.cause or key.namespace
+            self._queue.cluster_changed(key, self._priority(key), now, lane)
             if self._queue.take(key, now):
                 yield from self._guarded(key, self._schedule(key, turn, now), now)
             else:
@@ -336,7 +335,7 @@ class Scheduler:
         key, actions = Ref.of(flight.wire), flight.placing.plan.actions
         if actions:
             self._in_flight[key] = flight
-            yield events.Write(key, actions)
+            yield events.Write(key, actions, self._queue.lane(key))
         else:
             yield from self._settled(key, flight.placing, now)
 
@@ -407,7 +406,7 @@ class Scheduler:
         if is_there and again_in == 0.0:
             yield from self._report_later(key, now)
         elif is_there and again_in is not None:
-            self._queue.add_later(key, self._priority(key), now + again_in, now)
+            self._queue.add_later(key, self._priority(key), now + again_in, now, key.namespace)
 
     def _report_later(self, key: Ref, now: float) -> Iterator[Instruction]:
         """Have a decision reported in a moment, unless somebody has done so by then."""
@@ -424,12 +423,13 @@ class Scheduler:
         if is_simple and is_told(binding.wire):
             del self._unreported[key]
             return
-        if self._report_in(key, now).after_s:
-            yield self._report_in(key, now)
+        later = self._report_in(key, now, turn.backlog)
+        if later.after_s:
+            yield later
             return
         del self._unreported[key]
         waits = key in self._queue or key in self._in_flight
-        self._queue.add(key, self._priority(key), now)
+        self._queue.add(key, self._priority(key), now, turn.cause or key.namespace)
         if is_simple and not waits and self._queue.take(key, now):
             yield from self._guarded(key, self._reported(binding, turn, now), now)
         else:
@@ -445,16 +445,16 @@ class Scheduler:
         else:
             yield from self._schedule(binding.ref, turn, now)
 
-    def _report_in(self, key: Ref, now: float) -> events.GiveTurn:
-        waited = Waited(max(0.0, now - self._unreported[key]), len(self._unreported))
+    def _report_in(self, key: Ref, now: float, backlog: int = 0) -> events.GiveTurn:
+        waited = Waited(max(0.0, now - self._unreported[key]), backlog)
         # What a binding asks for beyond Karmada may want more than a report.
         presses = _has_additions(self._bindings[key])
         return events.GiveTurn(
             key, events.Why.REPORT, Level.REPORT, left_s(waited, presses=presses)
         )
 
-    def _add(self, key: Ref, now: float) -> events.QueueChanged:
-        self._queue.add(key, self._priority(key), now)
+    def _add(self, key: Ref, now: float, cause: str) -> events.QueueChanged:
+        self._queue.add(key, self._priority(key), now, cause or key.namespace)
         return events.QueueChanged()
 
     def _priority(self, key: Ref) -> int:
