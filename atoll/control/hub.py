@@ -59,11 +59,9 @@ from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import USUAL_SETTING, Setting
 from atoll.tracing.tracer import Tracer
 
-POLICY = "policy.karmada.io/v1alpha1"
 BINDING = "work.karmada.io/v1alpha2"
 WORK = "work.karmada.io/v1alpha1"
 CLUSTER = "cluster.karmada.io/v1alpha1"
-APPS = "apps.karmada.io/v1alpha1"
 OWN_KINDS = (*(each.key for each in (*kinds.PROPAGATION_POLICIES, *kinds.ALL)), CLUSTER_NODES)
 """The plane's own, which are always served; those of other sources may come at any time."""
 _OF_ONE = frozenset(each.key for each in (*kinds.BINDINGS, kinds.WORK))
@@ -74,8 +72,6 @@ _PAUSE_S = 1.0
 _ALWAYS_WANTED = (("v1", "Namespace"), ("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
 _OWN_GROUPS = ("karmada.io", prices.GROUP)
 _NO_TEMPLATES = {"Event", "Lease"}
-
-BINDING_KINDS = ("ResourceBinding", "ClusterResourceBinding")
 
 T = TypeVar("T")
 Hear = Callable[[Wire | None, Wire | None], None]

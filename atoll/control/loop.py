@@ -84,6 +84,7 @@ class Loop(Generic[K]):
         controller: Controller[K],
         performer: Performer,
         turns: Turns | None = None,
+        *,
         again: Level = Level.ARRIVE,
         few: float = inf,
         lane: Callable[[K], str] | None = None,

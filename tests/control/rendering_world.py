@@ -14,10 +14,13 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import policies as policy_dialect
 from atoll.dialects.karmada.objects import resource_bindings, works
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE_ONLY
+from atoll.interpreting.builtin import NATIVE
+from atoll.interpreting.operations import Interpreters
 from atoll.interpreting.pruning import prune
 from atoll.model.action import Plan, Ref
 from atoll.model.cluster import Cluster
+
+NATIVE_ONLY = Interpreters((NATIVE,))
 
 MADE = "2026-01-01T00:00:00Z"
 MADE_S = 1767225600.0

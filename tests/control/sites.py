@@ -15,6 +15,7 @@ from atoll.main import build, run
 from atoll.runtime.children import Children
 from atoll.store.memory import MemoryLog
 
+POLICY, APPS = "policy.karmada.io/v1alpha1", "apps.karmada.io/v1alpha1"
 PATIENCE_S = 120.0  # what comes to be does so at once, except on a machine that others use too
 
 

@@ -4,12 +4,12 @@ import asyncio
 from typing import Any
 
 import orjson
-from sites import PATIENCE_S, until
+from sites import PATIENCE_S, POLICY, until
 from test_dependencies import carrying, in_member, thing, until_in, workload
 from test_pipeline import NGINX, condition, deployment, policy, ready, replicas_in
 from whole import Whole, whole
 
-from atoll.control.hub import BINDING, POLICY, WORK
+from atoll.control.hub import BINDING, WORK
 from atoll.dialects.karmada import names
 from atoll.model.action import Ref
 

@@ -3,11 +3,11 @@
 import asyncio
 from typing import Any
 
-from sites import until
+from sites import POLICY, until
 from test_pipeline import NGINX, deployment, policy, ready, replicas_in
 from whole import Whole, whole
 
-from atoll.control.hub import BINDING, CLUSTER, POLICY, WORK
+from atoll.control.hub import BINDING, CLUSTER, WORK
 from atoll.model.action import Ref
 
 BOUND = Ref(BINDING, "ResourceBinding", "default", "nginx-deployment")

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
+from sites import POLICY
 from test_dependencies import carrying, thing, workload
 from test_pipeline import NGINX, deployment, policy
 from whole import Whole, whole
 
-from atoll.control.hub import BINDING, CLUSTER, POLICY
+from atoll.control.hub import BINDING, CLUSTER
 from atoll.model.action import Object, Ref
 from simulation.world import World, simulate
 

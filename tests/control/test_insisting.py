@@ -9,13 +9,14 @@ from typing import Any
 
 import orjson
 import pytest
+from sites import POLICY
 from whole import ADMINISTRATOR
 
 from atoll.client.api import ApiClient, Collection, Refused
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport, Unreachable
 from atoll.control.directory import Directory
-from atoll.control.hub import POLICY, Hub
+from atoll.control.hub import Hub
 from atoll.control.insisting import insist
 from atoll.control.running import controlling
 from atoll.exchange import Request, Response

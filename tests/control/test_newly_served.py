@@ -121,6 +121,7 @@ def test_templates_of_kinds_that_are_served_after_their_policy_came_are_bound() 
         for kind in kinds:
             binding = Ref(BINDING, "ResourceBinding", "default", f"{kind.lower()}-{kind.lower()}")
             await soon(lambda ref=binding: it.hub.plane.find(ref))
+        assert len(it.hub.plane.all(BINDING, "ResourceBinding")) == len(kinds)
 
     lived(tell)
 

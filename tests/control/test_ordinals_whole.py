@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from sites import PATIENCE_S, until
+from sites import PATIENCE_S, POLICY, until
 from whole import Whole, whole
 
-from atoll.control.hub import BINDING, POLICY, WORK
+from atoll.control.hub import BINDING, WORK
 from atoll.dialects.karmada.ordinals import NOTED
 from atoll.model.action import Ref
 from atoll.simulated.member import Member

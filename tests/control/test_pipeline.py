@@ -3,10 +3,10 @@
 import asyncio
 from typing import Any
 
-from sites import until
+from sites import POLICY, until
 from whole import Whole, whole
 
-from atoll.control.hub import BINDING, POLICY, WORK
+from atoll.control.hub import BINDING, WORK
 from atoll.model.action import Ref
 
 NGINX = Ref("apps/v1", "Deployment", "default", "nginx")

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sites import until
+from sites import POLICY, until
 from test_explained import WEB, reported, targets, told
 from test_pipeline import NGINX, deployment, policy, ready
 from test_room_whole import by_room, given, health_of, large, said
 from whole import Whole, plane_over
 
 from atoll.client.transport import Transport
-from atoll.control.hub import POLICY
 from atoll.effects import system_effects
 from atoll.exchange import Request, Response
 from atoll.model.action import Ref

@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from sites import until
+from sites import POLICY, until
 from whole import Whole, whole
 
 from atoll.client.api import Refused, Stale
-from atoll.control.hub import BINDING, POLICY, WORK
+from atoll.control.hub import BINDING, WORK
 from atoll.dialects.karmada import names
 from atoll.model.action import Ref
 

@@ -9,12 +9,11 @@ import pytest
 from detection_world import CLAIMS, World, make_policy, make_template, read
 from hypothesis import given
 from hypothesis import strategies as st
-from sites import until
+from sites import POLICY, until
 from test_policies_whole import arrives, policy, settings, where
 from whole import Whole, whole
 
 from atoll.control.detector.decide.choosing import choose
-from atoll.control.hub import POLICY
 from atoll.model.action import Ref
 from atoll.model.policy import Policy
 from atoll.model.policy_index import PolicyIndex

@@ -4,11 +4,11 @@ import asyncio
 from datetime import datetime
 from typing import Any
 
-from sites import until
+from sites import APPS, until
 from test_pipeline import deployment, policy, replicas_in
 from whole import Whole, whole
 
-from atoll.control.hub import APPS, BINDING, CLUSTER
+from atoll.control.hub import BINDING, CLUSTER
 from atoll.model.action import Ref
 
 Wire = dict[str, Any]

@@ -3,11 +3,11 @@
 import asyncio
 from typing import Any
 
-from sites import until
+from sites import POLICY, until
 from test_pipeline import NGINX, deployment, policy, ready, replicas_in
 from whole import whole
 
-from atoll.control.hub import CLUSTER, POLICY
+from atoll.control.hub import CLUSTER
 from atoll.model.action import Ref
 
 M1 = Ref(CLUSTER, "Cluster", "", "m1")

@@ -4,7 +4,7 @@ import pytest
 from interpreting_builders import make, make_workload
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE_ONLY
+from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.kinds import (
     AUTOSCALER,
     BUDGET,
@@ -22,7 +22,10 @@ from atoll.interpreting.kinds import (
     STATEFUL_SET,
     VOLUME,
 )
+from atoll.interpreting.operations import Interpreters
 from atoll.model.health import Health
+
+NATIVE_ONLY = Interpreters((NATIVE,))
 
 TOKEN = "kubernetes.io/service-account-token"
 RETAIN = {"labels": {"resourcetemplate.karmada.io/retain-replicas": "true"}}

@@ -4,7 +4,7 @@ import pytest
 from interpreting_builders import make, make_workload
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE, NATIVE_ONLY
+from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.kinds import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -18,6 +18,8 @@ from atoll.interpreting.operations import Interpretation, Interpreters, Operatio
 from atoll.interpreting.requirements import written
 from atoll.model.action import Ref
 from atoll.model.amount import Amount
+
+NATIVE_ONLY = Interpreters((NATIVE,))
 
 
 @pytest.mark.parametrize(

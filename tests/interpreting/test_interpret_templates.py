@@ -4,7 +4,7 @@ import pytest
 from interpreting_builders import make, make_workload
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE_ONLY
+from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.kinds import (
     CLAIM,
     CRON_JOB,
@@ -19,7 +19,10 @@ from atoll.interpreting.kinds import (
     SERVICE_IMPORT,
     STATEFUL_SET,
 )
+from atoll.interpreting.operations import Interpreters
 from atoll.interpreting.pruning import prune
+
+NATIVE_ONLY = Interpreters((NATIVE,))
 
 POD_SPEC = {
     "serviceAccountName": "robot",

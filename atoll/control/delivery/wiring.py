@@ -99,7 +99,8 @@ class Delivery:
         cluster, hub = names.cluster_of(key[0]) or "", self._hub
         if cluster not in self._loops:
             self._loops[cluster] = Loop(
-                *(self._controller, hub.performer, hub.turns, Level.REPORT),
+                *(self._controller, hub.performer, hub.turns),
+                again=Level.REPORT,
                 few=patience.FEW,
                 lane=self._lane,
             )

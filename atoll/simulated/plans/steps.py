@@ -103,7 +103,7 @@ def failed_create(pod: Object, why: str, now: str) -> Make:
     about = {key: owner[key] for key in ("apiVersion", "kind", "name", "uid") if key in owner}
     name = f"{owner['name']}.{owner.get('uid', '')[:13]}".rstrip(".")
     about["namespace"] = meta["namespace"]
-    return _warning(name, about, "FailedCreate", f"Error creating: {why}", component, now)
+    return _warning(name, about, ("FailedCreate", f"Error creating: {why}"), component, now)
 
 
 def failed_scheduling(pod: Object, why: str, now: str) -> Make:
@@ -112,10 +112,11 @@ def failed_scheduling(pod: Object, why: str, now: str) -> Make:
     named = {"name": meta["name"], "namespace": meta["namespace"], "uid": meta.get("uid", "")}
     about = {"apiVersion": "v1", "kind": "Pod", **named}
     name = f"{meta['name']}.{named['uid'][:8]}"
-    return _warning(name, about, "FailedScheduling", why, "default-scheduler", now)
+    return _warning(name, about, ("FailedScheduling", why), "default-scheduler", now)
 
 
-def _warning(name: str, about: Object, reason: str, message: str, component: str, now: str) -> Make:
+def _warning(name: str, about: Object, why: tuple[str, str], component: str, now: str) -> Make:
+    reason, message = why
     return Make(
         EVENTS,
         {
