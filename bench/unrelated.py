@@ -1,9 +1,10 @@
 """python -m bench.unrelated: how long one waits who has nothing to do with what many others post.
 
 An embedded plane with three simulated members, all in one process. Many Deployments are posted by
-32 clients under one policy; meanwhile another user posts one at a time, each in a namespace and
-under a policy of its own. Told is how long each of these took to be accepted, and to be in its
-members; and of all, how long after the member's own report the template said so.
+32 clients under one policy, as fast as they can or at a pace; meanwhile another user posts one at a
+time, each in a namespace and under a policy of its own. Told is how long each of these took to be
+accepted, and to be in its members; and of all, how long after the member's own report the template
+said so; and how busy the process was until all were posted, members included.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 
 import uvloop
 
@@ -39,6 +41,7 @@ class Seen:
     arrived: dict[Key, dict[str, float]] = field(default_factory=dict)
     well: dict[Key, dict[str, float]] = field(default_factory=dict)
     told: dict[Key, float] = field(default_factory=dict)
+    busy: float = 0.0
 
     def follow(self, setting: Setting) -> None:
         setting.plane.listen(self._of_plane)
@@ -65,7 +68,7 @@ class Seen:
                 self.well.setdefault(_key(after), {}).setdefault(cluster, now)
 
 
-async def measure(count: int) -> tuple[Seen, float]:
+async def measure(count: int, per_second: float) -> tuple[Seen, float]:
     """What was seen while so many were posted, and how long that took until all was told."""
     seen = Seen()
     async with embedded() as setting:
@@ -74,9 +77,11 @@ async def measure(count: int) -> tuple[Seen, float]:
         for number in range(_ALONE_MOST):
             await _prepare(setting, f"{ALONE}-{number}")
         await setting.calm()
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), time.process_time()
         names = iter([f"{PREFIX}{number}" for number in range(count)])
-        many = asyncio.gather(*(_post(setting, seen, names) for _ in range(CLIENTS)))
+        many = asyncio.gather(
+            *(_post(setting, seen, names, CLIENTS / per_second) for _ in range(CLIENTS))
+        )
         alone = 0
         while len(seen.everywhere()) < count + alone or not many.done():
             if alone < _ALONE_MOST:
@@ -85,6 +90,8 @@ async def measure(count: int) -> tuple[Seen, float]:
             await asyncio.sleep(_EVERY_S)
             if alone == _ALONE_MOST or len(seen.everywhere()) >= count:
                 break
+        await many
+        seen.busy = (time.process_time() - cpu) / (time.perf_counter() - begun)
         while len(seen.told) < count + alone:
             await asyncio.sleep(_POLL_S)
         return seen, time.perf_counter() - begun
@@ -98,9 +105,12 @@ async def _prepare(setting: Setting, name: str) -> None:
     await setting.user.create(POLICIES, {**own, "metadata": {"namespace": name, "name": POLICY}})
 
 
-async def _post(setting: Setting, seen: Seen, names: Iterator[str]) -> None:
+async def _post(setting: Setting, seen: Seen, names: Iterator[str], every_s: float) -> None:
+    due = time.perf_counter()
     for name in names:
         await _create(setting, seen, deployment(name))
+        due += every_s
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
 
 
 async def _one(setting: Setting, seen: Seen, name: str) -> None:
@@ -133,14 +143,16 @@ def _quantiles(what: str, seconds: Sequence[float]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.unrelated", description=__doc__)
     parser.add_argument("--count", type=int, default=3000)
+    parser.add_argument("--per-second", type=float, default=inf, metavar="N", help="the pace")
     options = parser.parse_args(arguments)
     settle_memory()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        seen, took_s = runner.run(measure(options.count))
+        seen, took_s = runner.run(measure(options.count, options.per_second))
     everywhere = seen.everywhere()
     alone = [key for key in seen.posted if key[0].startswith(ALONE)]
     many = [key for key in seen.posted if not key[0].startswith(ALONE)]
     print(f"{options.count} posted, {len(alone)} unrelated meanwhile; {took_s:.1f} s in all")
+    print(f"one core was busy for {seen.busy:.0%} of the time meanwhile")
     print(f"{'seconds':<44}     p50       p90       p99       max")
     for what, keys in (("many", many), ("unrelated", alone)):
         post = [seen.accepted[key] - seen.posted[key] for key in keys]
