@@ -258,6 +258,16 @@ def test_a_binding_is_scheduled_with_the_write_that_asks_for_it() -> None:
     assert it.assumed() == {"a": 5}
 
 
+def test_a_cluster_that_changes_during_the_write_is_thought_of_once_that_is_heard_of() -> None:
+    it = plane("a")
+    wire = it.schedule_on_write("web", 3, dividing={"replicaSchedulingType": "Duplicated"})
+    it.cluster("b")
+    assert wire is not None
+    it.store(wire)
+    it.settle()
+    assert it.targets("web") == {"a": 3, "b": 3}
+
+
 def test_whoever_writes_it_otherwise_is_no_confirmation() -> None:
     it = plane("a", "b")
     assert it.schedule_on_write("web", 3) is not None

@@ -56,6 +56,8 @@ class InFlight:
     held: Holding
     since: float
     began: float
+    facts: int
+    """How often the facts of clusters had changed when it was decided."""
 
 
 class Scheduler:
@@ -73,6 +75,8 @@ class Scheduler:
         self._in_flight: dict[Ref, InFlight] = {}
         self._on_write: dict[Ref, InFlight] = {}
         """Decisions that somebody else is about to write, or that may have been written."""
+        self._facts = 0
+        """How often the facts of clusters have changed, or what they cost."""
         self._unreported: dict[Ref, float] = {}
         """Since when there is a decision that the status may not say yet."""
         self._answers = Answers()
@@ -94,6 +98,7 @@ class Scheduler:
             case events.PricesChanged(prices):
                 known = {name: each for name, each in prices.items() if name in self.fleet.rows}
                 self.fleet = self.fleet.priced(known)
+                self._facts += 1
                 clusters = [self.fleet.clusters[self.fleet.rows[name]] for name in known]
                 yield from self._wake(affected.by_price(self._bindings.values(), clusters), now)
             case events.TimePassed(nodes_changed):
@@ -150,6 +155,9 @@ class Scheduler:
             flight = self._on_write.pop(key)
             yield events.Scheduled(key, flight.placing, flight.began)
             yield from self._report_later(key, now)
+            if flight.facts != self._facts:
+                # Whom a change of clusters concerns is asked of bindings as they were heard of.
+                yield self._add(key, now, event.cause)
         elif before is None:
             self._recover(key, after, now)
         self._ledger.seen_healthy(key, healthy_in(after.wire), now)
@@ -199,6 +207,7 @@ class Scheduler:
         let_go = reports and self._ledger.reported(name, now)
         match affected.change(before, after):
             case affected.Change.FACTS:
+                self._facts += 1
                 found = affected.affected(self._bindings.values(), before, after)
                 yield from self._wake(found, now, event.cause)
             case change if let_go or change is affected.Change.ROOM:
@@ -350,7 +359,7 @@ class Scheduler:
         if placing.decision is not None:
             self._ledger.assume(key, placing.decision, healthy_in(binding.wire), now)
         writes = (each.object for each in placing.plan.actions if isinstance(each, Update))
-        return InFlight(placing, next(writes, binding.wire), held, now, began)
+        return InFlight(placing, next(writes, binding.wire), held, now, began, self._facts)
 
     def _give_back(self, key: Ref, flight: InFlight, now: float) -> None:
         """Let a binding hold what it held before a turn whose outcome is not written."""
