@@ -264,13 +264,13 @@ class Control:
         finally:
             self.hub = None
 
-    def ask(self, question: str, words: Mapping[str, str]) -> Mapping[str, object] | None:
+    async def ask(self, question: str, words: Mapping[str, str]) -> Mapping[str, object] | None:
         """What they answer to an administrator; nothing before they run."""
         if self.hub is None:
             return None
         from atoll.control.answering import answer
 
-        return answer(self.hub, question, words)
+        return await answer(self.hub, question, words)
 
     def numbers(self) -> Iterable[Family]:
         """What they count; nothing before they run."""

@@ -8,7 +8,7 @@ import itertools
 import os
 import resource
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -32,12 +32,12 @@ PREFIX = "/atoll/"
 PIECE_BYTES = 256 * 1024
 
 Answer = Mapping[str, object]
-Ask = Callable[[str, Mapping[str, str]], Answer | None]
+Ask = Callable[[str, Mapping[str, str]], Awaitable[Answer | None]]
 
 _numbers = itertools.count(1)
 
 
-def _nothing_to_say(*_: object) -> Answer | None:
+async def _nothing_to_say(*_: object) -> Answer | None:
     return None
 
 
@@ -67,7 +67,7 @@ class Administration:
                     return json_response(self._status())
                 case "backup":
                     return await self._backup()
-            answer = self.ask(question, dict(parse_qsl(request.query)))
+            answer = await self.ask(question, dict(parse_qsl(request.query)))
             if answer is None:
                 raise unknown_resource()
             return json_response(dict(answer))

@@ -17,3 +17,4 @@ WIDE_BINDINGS = _of_the_plane(_WORK, "ClusterResourceBinding", "clusterresourceb
 EXPLANATIONS = _of_a_namespace(_PLACEMENT, "Explanation", "explanations")
 WIDE_EXPLANATIONS = _of_the_plane(_PLACEMENT, "ClusterExplanation", "clusterexplanations")
 PRICES = _of_the_plane(_PLACEMENT, "ClusterPrice", "clusterprices")
+REBALANCERS = _of_the_plane("apps.karmada.io/v1alpha1", "WorkloadRebalancer", "workloadrebalancers")

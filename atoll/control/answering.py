@@ -1,4 +1,4 @@
-"""What administrators ask of a running plane beside its API: what would change, what would fit.
+"""What administrators ask of a running plane beside its API: what would change, fit, or pay.
 
 A question's words come in, an answer that can be written as JSON goes out; Invalid says what is
 wrong with the question.
@@ -15,13 +15,15 @@ Words = Mapping[str, str]
 Answer = Mapping[str, object]
 
 
-def answer(hub: Hub, question: str, words: Words) -> Answer | None:
+async def answer(hub: Hub, question: str, words: Words) -> Answer | None:
     """The answer to a question; None if it is not one of ours."""
     match question:
         case "changes":
             return _changes(hub, words)
         case "fits":
             return _fits(hub, words)
+        case "moves":
+            return await hub.around.moves(words)
     return None
 
 

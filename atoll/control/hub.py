@@ -91,6 +91,10 @@ class Around(Protocol):
         """Those in which it would be if it had been given nothing yet."""
         ...
 
+    async def moves(self, words: Mapping[str, str]) -> Mapping[str, object]:
+        """What is worth placing anew, by a question's words."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Follows:

@@ -342,6 +342,7 @@ PLAIN = [
     ["get", "nodes", "-C", "idc-*"],
     ["top"],
     ["top", "workloads"],
+    ["rebalance"],
     ["why", "deploy/web", "-n", "shop"],
     ["demo", "web", "--dry-run=client"],
     ["completion", "zsh"],

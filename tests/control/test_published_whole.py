@@ -12,24 +12,30 @@ from atoll.control.hub import CLUSTER
 PATH = PUBLISHED.path("", "far")
 
 
-def _fits(far: Far) -> tuple[int, str]:
+async def _fits(far: Far) -> tuple[int, str]:
     """How many replicas of one CPU fit, and by whose word."""
-    told = answer(far.it.hub, "fits", {"cpu": "1"}) or {}
+    told = await answer(far.it.hub, "fits", {"cpu": "1"}) or {}
     fits, by = told["fits"], told["by"]
     assert isinstance(fits, dict)
     assert isinstance(by, dict)
     return fits.get("far", 0), by.get("far", "")
 
 
+async def _until_told_by(far: Far, whose: str) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while (await _fits(far))[1] != whose:
+            await asyncio.sleep(0.01)
+
+
 def test_the_plane_knows_what_fits_on_the_nodes_of_a_cluster_that_pulls() -> None:
     async def main() -> None:
         async with pulled() as far, far.agent() as agent:
             hub = far.it.hub
-            await until(lambda: _fits(far)[1] == "node view")
+            await _until_told_by(far, "node view")
             table = agent.observations["far"].columns.table()
             room = hub.nodes.view(hub.fleet, hub.now).rooms["far"]
             assert room.table.rows.names == table.rows.names
-            assert _fits(far)[0] > 0
+            assert (await _fits(far))[0] > 0
             assert "far" not in hub.observations
             written = await far.it.api.get(PATH)
             assert written["spec"]["nodes"] == len(table)
@@ -44,9 +50,9 @@ def test_what_was_published_has_no_say_once_the_agent_is_silent_and_goes_with_th
         async with pulled() as far:
             hub = far.it.hub
             async with far.agent():
-                await until(lambda: _fits(far)[1] == "node view")
+                await _until_told_by(far, "node view")
             await until(lambda: not hub.clusters["far"].ready)
-            await until(lambda: _fits(far)[1] != "node view")
+            await _until_told_by(far, "cluster report")
             cluster = await far.it.api.get(hub.plane.collection(CLUSTER, "Cluster").path("", "far"))
             await far.it.delete(cluster)
             await until(lambda: hub.plane.find(FAR) is None)

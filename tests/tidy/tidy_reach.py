@@ -18,7 +18,6 @@ KEPT = {
     "atoll.store.memory.MemoryLog.crash": "the simulation crashes the store with it",
     "atoll.simulated.keeping.Keeper.give_way": "benchmarks run members in the plane's process",
     "atoll.control.explanations.decide.telling.read_record": "records are kept to be decided again",
-    "atoll.scheduling.rebalancing.proposal.rebalance": "`atoll rebalance` is on its way",
 }
 """What no command reaches, and why it stays."""
 

@@ -69,11 +69,13 @@ def _observed(rebalancer: WorkloadRebalancer) -> list[Observed]:
         each for each in rebalancer.observed if each.workload in listed or each.result == SUCCESSFUL
     ]
     known = {each.workload for each in kept}
-    return sorted([*kept, *(Observed(each) for each in listed if each not in known)], key=_order)
+    fresh = (Observed(each) for each in listed if each not in known)
+    return sorted([*kept, *fresh], key=lambda each: order(each.workload))
 
 
-def _order(observed: Observed) -> str:
-    return " ".join(observed.workload)
+def order(workload: Ref) -> str:
+    """What workloads are sorted by: in this order they are asked for, and placed."""
+    return " ".join(workload)
 
 
 def _answered(observed: Observed, *, found: bool) -> Observed:

@@ -7,6 +7,7 @@ targets, and everybody who asks about a binding is given what the scheduler know
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,10 @@ from atoll.control.performing import LookAgain
 from atoll.control.prices.wiring import Prices
 from atoll.control.scheduler.decide import events
 from atoll.control.scheduler.decide.inquiring import Answer
+from atoll.control.scheduler.decide.proposing import Wish, propose
 from atoll.control.scheduler.decide.scheduler import Scheduler
+from atoll.control.scheduler.decide.told_moves import Told, told
+from atoll.dialects.karmada.cluster import offered
 from atoll.dialects.karmada.objects import kinds, resource_bindings
 from atoll.effects import stopwatch
 from atoll.errors import Invalid
@@ -108,6 +112,21 @@ class Scheduling:
         """What would be around it if it had been given nothing yet."""
         return self._scheduler.surroundings_anew(binding, self._nodes())
 
+    async def moves(self, words: Mapping[str, str]) -> Told:
+        """What is worth placing anew, tried out; one decision at a time, and others in between."""
+        self._look_at_prices()
+        wish, hub = Wish.of(words), self._hub
+        offers = {each.name: offered(each.wire) for each in hub.members}
+        turns = propose(self._scheduler.rehearsal(self._nodes(), hub.now), wish, offers)
+        answers: Mapping[str, Answer] | None = None
+        while True:
+            try:
+                ask = next(turns) if answers is None else turns.send(answers)
+            except StopIteration as end:
+                return told(end.value, hub.plane.values(kinds.CLUSTER_PRICE))
+            await asyncio.sleep(0)
+            answers = {} if ask is None else await self._find_out(ask)
+
     def _tell(self, event: events.Event) -> events.Write | events.WriteWith | None:
         """Hand on an event, and do what that calls for, but for the write, which is returned."""
         hub, began, now, write = self._hub, stopwatch(), self._hub.now, None
@@ -161,10 +180,14 @@ class Scheduling:
     async def _ask(self, ask: events.Ask) -> None:
         answers: dict[str, Answer] = {}
         try:
-            if self._estimation is not None:
-                answers = await self._estimation.find_out(ask.inquiry, ask.assumed)
+            answers = await self._find_out(ask)
         finally:
             self._tell(events.Answered(ask.key, ask.inquiry, answers))
+
+    async def _find_out(self, ask: events.Ask) -> dict[str, Answer]:
+        if self._estimation is None:
+            return {}
+        return await self._estimation.find_out(ask.inquiry, ask.assumed)
 
     def _record(self, scheduled: events.Scheduled) -> None:
         """Count, explain and trace a decision; one that was not written is only counted."""

@@ -28,7 +28,8 @@ from atoll.dialects.wire import (
     text_by_name,
     texts,
 )
-from atoll.model.amount import PODS, Amount
+from atoll.errors import Invalid
+from atoll.model.amount import PODS, Amount, Resources
 from atoll.model.cluster import Api, Cluster, Free
 
 SUMMARY = "status.resourceSummary"
@@ -62,6 +63,16 @@ def decode(wire: Mapping[str, Any]) -> Cluster:
         scores=annotations.scores(own),
         sets=annotations.sets(own),
     )
+
+
+def offered(wire: Mapping[str, Any]) -> Resources:
+    """What a cluster has in all by its own summary; nothing where that cannot be told."""
+    try:
+        summary = part(part(wire, "status", "") or _NONE, "resourceSummary", "status") or _NONE
+        here, listed = at(SUMMARY, LISTS[0]), part(summary, LISTS[0], SUMMARY) or _NONE
+        return {key: amount(each, f"{here}[{key}]") for key, each in listed.items()}
+    except Invalid:
+        return {}
 
 
 def _labels(metadata: Wire) -> Mapping[str, str]:

@@ -59,6 +59,13 @@ class Ledger(Generic[K]):
     _told: tuple[Assumed, ...] | None = ()
     """What is assumed, put together once for as long as it stays so."""
 
+    def copy(self) -> "Ledger[K]":
+        """Another in which everybody holds the same."""
+        other = Ledger[K]()
+        for key, holding in self._held.items():
+            other.restore(key, holding)
+        return other
+
     def assumed(self) -> tuple[Assumed, ...]:
         """What is assumed in each cluster."""
         if self._told is None:

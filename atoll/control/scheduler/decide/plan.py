@@ -93,6 +93,17 @@ class Placing:
         """Whether to try again without waiting for a change."""
         return self.decision is not None and self.decision.retry
 
+    @property
+    def binding(self) -> Object | None:
+        """The binding as the decision writes it, if that finds a place and writes more than a
+        status.
+        """
+        write = next(iter(self.plan.actions), None)
+        is_found = self.decision is not None and self.decision.ok
+        if is_found and isinstance(write, Update) and not write.subresource:
+            return write.object
+        return None
+
 
 def plan(seen: SeenBinding, now: float) -> Placing:
     """What to do about a binding."""

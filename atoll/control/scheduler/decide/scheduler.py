@@ -21,6 +21,7 @@ from atoll.control.scheduler.decide.ledger import ASSUMED_MOST, Holding, Ledger
 from atoll.control.scheduler.decide.plan import Placing, SeenBinding
 from atoll.control.scheduler.decide.preempting.making_room import Others
 from atoll.control.scheduler.decide.queue import Queue
+from atoll.control.scheduler.decide.rehearsal import Rehearsal
 from atoll.dialects.karmada.objects import resource_bindings
 from atoll.dialects.karmada.standing import ADDITIONS, MARK, healthy_in, is_told
 from atoll.dialects.wire import instant
@@ -138,6 +139,19 @@ class Scheduler:
         around = self.surroundings(binding, nodes)
         own = self._ledger.held(binding.ref)
         return replace(around, assumed=surroundings.of_others(around.assumed, own))
+
+    def rehearsal(self, nodes: NodeView, now: float) -> Rehearsal:
+        """What is known now, to try out what would come of placing something anew."""
+        return Rehearsal(
+            now=now,
+            fleet=self.fleet,
+            setting=self._setting,
+            bindings={key: self._as_written(key) for key in self._bindings},
+            grouped={space: tuple(keys) for space, keys in self._grouped.items()},
+            ledger=self._ledger.copy(),
+            nodes=nodes,
+            asks_estimators=self._asks_estimators,
+        )
 
     def _binding_changed(self, event: events.BindingChanged, now: float) -> Iterator[Instruction]:
         before, after = event.before, event.after
@@ -333,7 +347,7 @@ class Scheduler:
         if waits or self._asks_estimators or binding.spec.is_grouped:
             return
         placing = planning.plan(self._seen(binding, event.nodes), now)
-        wire = _targets_written(placing)
+        wire = placing.binding
         if wire is not None:
             yield events.Decided()
             self._on_write[key] = self._begun(binding, placing, event.began, now)
@@ -380,7 +394,7 @@ class Scheduler:
 
     def _not_written(self, key: Ref, now: float, *, unsure: bool) -> Iterator[Instruction]:
         flight, binding = self._in_flight[key], self._bindings.get(key)
-        has_targets = _targets_written(flight.placing) is not None
+        has_targets = flight.placing.binding is not None
         if unsure and has_targets and binding is not None:
             if _decided(binding.wire) == _decided(flight.wire):
                 yield from self._written(key, now)
@@ -474,14 +488,6 @@ class Scheduler:
 def _has_additions(binding: ResourceBinding) -> bool:
     """Whether a policy asks for more than Karmada knows."""
     return bool((binding.wire.get("spec") or {}).get(ADDITIONS))
-
-
-def _targets_written(placing: Placing) -> Object | None:
-    """The binding as a decision writes it, if that finds a place and writes more than a status."""
-    write = next(iter(placing.plan.actions), None)
-    is_spec = isinstance(write, Update) and not write.subresource
-    ok = placing.decision is not None and placing.decision.ok
-    return write.object if ok and is_spec and isinstance(write, Update) else None
 
 
 def _decided(wire: Object) -> tuple[object, object]:
