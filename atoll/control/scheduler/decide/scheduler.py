@@ -9,24 +9,25 @@ no loop, no client and no clock.
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from atoll.control.levels import Level
 from atoll.control.patience import Waited, left_s
 from atoll.control.scheduler.decide import affected, events, surroundings
 from atoll.control.scheduler.decide import plan as planning
 from atoll.control.scheduler.decide.events import Event, Instruction
+from atoll.control.scheduler.decide.flight import InFlight
 from atoll.control.scheduler.decide.inquiring import Answers, inquiry
-from atoll.control.scheduler.decide.ledger import ASSUMED_MOST, Holding, Ledger
+from atoll.control.scheduler.decide.ledger import ASSUMED_MOST, Ledger
 from atoll.control.scheduler.decide.plan import Placing, SeenBinding
 from atoll.control.scheduler.decide.preempting.making_room import Others
 from atoll.control.scheduler.decide.queue import Queue
 from atoll.control.scheduler.decide.rehearsal import Rehearsal
 from atoll.dialects.karmada.objects import resource_bindings
-from atoll.dialects.karmada.standing import ADDITIONS, MARK, healthy_in, is_told
+from atoll.dialects.karmada.standing import ADDITIONS, healthy_in, is_told
 from atoll.dialects.wire import instant
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref, Update
+from atoll.model.action import Ref, Update
 from atoll.model.decision import Verdict
 from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling.fleet import Fleet
@@ -43,22 +44,6 @@ PREEMPTION_BACK_OFF = 9.0
 """Nobody else may search for who gives way for so many times as long as the last search took: all
 bindings are looked at, and at most a tenth of the time may go there, since whoever has room waits
 for it meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class InFlight:
-    """What came of a turn and is being written. `held` is what the binding held before, to be
-    held again if it is not written.
-    """
-
-    placing: Placing
-    wire: Object
-    """The binding as it is being written."""
-    held: Holding
-    since: float
-    began: float
-    facts: int
-    """How often the facts of clusters had changed when it was decided."""
 
 
 class Scheduler:
@@ -201,7 +186,7 @@ class Scheduler:
     def _is_own_write(self, key: Ref, binding: ResourceBinding) -> bool:
         """Whether a binding came with the targets that it was to be written with."""
         flight = self._on_write.get(key)
-        return flight is not None and _decided(binding.wire) == _decided(flight.wire)
+        return flight is not None and flight.is_of(binding)
 
     def _recover(self, key: Ref, binding: ResourceBinding, now: float) -> None:
         """After a restart: hold again what was decided a moment before and may not run yet."""
@@ -396,7 +381,7 @@ class Scheduler:
         flight, binding = self._in_flight[key], self._bindings.get(key)
         has_targets = flight.placing.binding is not None
         if unsure and has_targets and binding is not None:
-            if _decided(binding.wire) == _decided(flight.wire):
+            if flight.is_of(binding):
                 yield from self._written(key, now)
                 return
             self._on_write[key] = flight  # it may be stored yet
@@ -488,12 +473,6 @@ class Scheduler:
 def _has_additions(binding: ResourceBinding) -> bool:
     """Whether a policy asks for more than Karmada knows."""
     return bool((binding.wire.get("spec") or {}).get(ADDITIONS))
-
-
-def _decided(wire: Object) -> tuple[object, object]:
-    """Where a binding goes, and the mark of the decision by which it does."""
-    annotations = wire["metadata"].get("annotations") or {}
-    return wire["spec"].get("clusters"), annotations.get(MARK)
 
 
 def _scheduling_inputs_changed(before: ResourceBinding | None, after: ResourceBinding) -> bool:
