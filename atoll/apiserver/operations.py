@@ -28,16 +28,8 @@ _BOOLEANS = frozenset(
 )
 _INTEGERS = frozenset(["gracePeriodSeconds", "limit", "timeoutSeconds"])
 _LIST = (
-    "allowWatchBookmarks",
-    "continue",
-    "fieldSelector",
-    "labelSelector",
-    "limit",
-    "resourceVersion",
-    "resourceVersionMatch",
-    "sendInitialEvents",
-    "timeoutSeconds",
-    "watch",
+    *("allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit"),
+    *("resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch"),
 )
 _WRITE = ("dryRun", "fieldManager", "fieldValidation")
 _DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")

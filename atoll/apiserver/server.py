@@ -21,10 +21,7 @@ from atoll.apiserver.metrics import Metrics, Trail
 from atoll.apiserver.options import flag, parse_query, time_limit
 from atoll.apiserver.outcomes import serving
 from atoll.apiserver.resource import Branch, Errand, Resource
-from atoll.apiserver.responding import (
-    status_response,
-    with_headers,
-)
+from atoll.apiserver.responding import status_response, with_headers
 from atoll.apiserver.routing import DocumentRoute, ResourceRoute, Route, beyond_subresource, route
 from atoll.apiserver.status import (
     ApiError,

@@ -39,11 +39,7 @@ _LIMITS += ["replicationcontrollers/status", "resourcequotas", "resourcequotas/s
 
 
 def _rule(groups: str, resources: Sequence[str], verbs: Sequence[str]) -> Object:
-    return {
-        "verbs": sorted(verbs),
-        "apiGroups": groups.split(","),
-        "resources": sorted(resources),
-    }
+    return {"verbs": sorted(verbs), "apiGroups": groups.split(","), "resources": sorted(resources)}
 
 
 def _paths(urls: Sequence[str], verbs: Sequence[str] = ("get",)) -> Object:
@@ -132,10 +128,7 @@ ROLES: tuple[tuple[str, Object], ...] = (
     _role("system:service-account-issuer-discovery", _paths(_ISSUING)),
     _within(
         "kube-system",
-        _role(
-            f"{_TRUST}-reader",
-            {**_rule("", ["configmaps"], READ), "resourceNames": [_TRUST]},
-        ),
+        _role(f"{_TRUST}-reader", {**_rule("", ["configmaps"], READ), "resourceNames": [_TRUST]}),
     ),
     _collecting("admin"),
     _collecting("edit", into="admin"),

@@ -20,13 +20,7 @@ from atoll.apiserver.aggregation.finding import (
 )
 from atoll.apiserver.aggregation.merging import NOTHING_BEHIND, Behind
 from atoll.apiserver.aggregation.registering import COLLECTION
-from atoll.apiserver.aggregation.remote import (
-    Fault,
-    Remote,
-    addresses_of,
-    find_fault,
-    remote_of,
-)
+from atoll.apiserver.aggregation.remote import Fault, Remote, addresses_of, find_fault, remote_of
 from atoll.apiserver.aggregation.ways import Way, Ways
 from atoll.apiserver.authentication import MASTERS, Identity
 from atoll.apiserver.housekeeping.acting import call_on, revise

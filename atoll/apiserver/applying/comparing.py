@@ -9,13 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from atoll.apiserver.applying.fieldset import FieldSet, in_order, items_in_order
-from atoll.apiserver.applying.typed import (
-    everything,
-    is_list,
-    is_map,
-    item_elements,
-    item_schema,
-)
+from atoll.apiserver.applying.typed import everything, is_list, is_map, item_elements, item_schema
 from atoll.apiserver.schemas.schema import ANY, Schema
 
 _FIELDS = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"  # of managedFields, never compared

@@ -33,15 +33,7 @@ from atoll.apiserver.cel.syntax import (
     Select,
     WithValue,
 )
-from atoll.apiserver.cel.values import (
-    NOTHING,
-    Frame,
-    Instance,
-    Optional,
-    Run,
-    TypeValue,
-    type_name,
-)
+from atoll.apiserver.cel.values import NOTHING, Frame, Instance, Optional, Run, TypeValue, type_name
 
 _MISSING: Any = object()
 

@@ -1,13 +1,6 @@
 """IP addresses and networks as text: what is one, what is one in its proper form, and why not."""
 
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from atoll.apiserver.fields.error import Errors, faulty
 

@@ -13,11 +13,7 @@ from atoll.apiserver.kinds.reading import Object, at, each, fill, given, grown, 
 from atoll.apiserver.kinds.rules import chosen, needed, port_errors
 from atoll.apiserver.objects.conditions import condition
 from atoll.apiserver.resource import Column, Strategy
-from atoll.dialects.kubernetes.names import (
-    path_segment_faults,
-    rfc1035_faults,
-    subdomain_faults,
-)
+from atoll.dialects.kubernetes.names import path_segment_faults, rfc1035_faults, subdomain_faults
 
 GROUP = "apiregistration.k8s.io"
 

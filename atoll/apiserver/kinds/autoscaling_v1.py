@@ -285,8 +285,5 @@ def _errors(autoscaler: Object) -> Errors:
 
 
 HORIZONTAL_POD_AUTOSCALER = Strategy(
-    has_status=True,
-    default=_default,
-    errors=_errors,
-    status_errors=autoscaler_status_errors,
+    has_status=True, default=_default, errors=_errors, status_errors=autoscaler_status_errors
 )

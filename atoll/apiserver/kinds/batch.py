@@ -1,12 +1,6 @@
 """The kinds of batch/v1: how Jobs and CronJobs are written."""
 
-from atoll.apiserver.fields.error import (
-    OMITTED,
-    Errors,
-    duplicate,
-    invalid,
-    required,
-)
+from atoll.apiserver.fields.error import OMITTED, Errors, duplicate, invalid, required
 from atoll.apiserver.kinds.labels import selector_errors, selector_of
 from atoll.apiserver.kinds.podrules import RESTART_POLICIES
 from atoll.apiserver.kinds.pods import template_errors

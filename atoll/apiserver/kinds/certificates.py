@@ -27,29 +27,11 @@ if TYPE_CHECKING:
 GROUP = "certificates.k8s.io"
 APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
 USAGES = (
-    "any",
-    "cert sign",
-    "client auth",
-    "code signing",
-    "content commitment",
-    "crl sign",
-    "data encipherment",
-    "decipher only",
-    "digital signature",
-    "email protection",
-    "encipher only",
-    "ipsec end system",
-    "ipsec tunnel",
-    "ipsec user",
-    "key agreement",
-    "key encipherment",
-    "microsoft sgc",
-    "netscape sgc",
-    "ocsp signing",
-    "s/mime",
-    "server auth",
-    "signing",
-    "timestamping",
+    *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign"),
+    *("data encipherment", "decipher only", "digital signature", "email protection"),
+    *("encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement"),
+    *("key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth"),
+    *("signing", "timestamping"),
 )
 _SHORTEST_S = 600
 _STATUSES = ("False", "True", "Unknown")

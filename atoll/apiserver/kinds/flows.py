@@ -29,24 +29,14 @@ from atoll.apiserver.kinds.reading import (
     text,
 )
 from atoll.apiserver.kinds.rules import if_given, in_each, in_range, needed, unique
-from atoll.apiserver.resource import Strategy
+from atoll.apiserver.resource import VERBS, Strategy
 from atoll.dialects.kubernetes.names import label_faults, subdomain_faults
 
 _PRECEDENCE, _PRECEDENCE_MAX = 1000, 10_000
 _METHODS = ("ByNamespace", "ByUser")
 _LEVELS, _RESPONSES = ("Exempt", "Limited"), ("Queue", "Reject")
 _SUBJECTS = {"Group": "group", "ServiceAccount": "serviceAccount", "User": "user"}
-_VERBS = (
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "proxy",
-    "update",
-    "watch",
-)
+_VERBS = tuple(sorted([*VERBS, "proxy"]))
 _QUEUES_MAX, _HASH_BITS = 10_000_000, 60
 
 

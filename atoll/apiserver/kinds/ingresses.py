@@ -146,11 +146,7 @@ def _parameters_errors(parameters: Object, where: str) -> Errors:
         yield from faulty(place, namespace, label_faults(str(namespace)))
 
 
-INGRESS = Strategy(
-    tracks_generation=True,
-    has_status=True,
-    errors=_ingress_errors,
-)
+INGRESS = Strategy(tracks_generation=True, has_status=True, errors=_ingress_errors)
 INGRESS_CLASS = Strategy(
     tracks_generation=True,
     default=_default_class,

@@ -4,11 +4,7 @@ from atoll.apiserver.fields.error import Errors, forbidden, invalid, required
 from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.pod_parts import guest_errors, resize_errors, resized, with_guests
-from atoll.apiserver.kinds.podrules import (
-    pod_spec_errors,
-    pod_update_errors,
-    restart_policy_errors,
-)
+from atoll.apiserver.kinds.podrules import pod_spec_errors, pod_update_errors, restart_policy_errors
 from atoll.apiserver.kinds.podspec import default_pod_spec, default_template
 from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
 from atoll.apiserver.kinds.rules import MISMATCH, not_negative

@@ -23,15 +23,9 @@ _BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 _VOLUME_MODES = ("Block", "Filesystem")
 _NOT_SOURCES = frozenset(
     [
-        "accessModes",
-        "capacity",
-        "claimRef",
-        "mountOptions",
-        "nodeAffinity",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "volumeAttributesClassName",
-        "volumeMode",
+        *("accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity"),
+        *("persistentVolumeReclaimPolicy", "storageClassName"),
+        *("volumeAttributesClassName", "volumeMode"),
     ]
 )
 

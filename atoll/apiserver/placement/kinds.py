@@ -25,10 +25,7 @@ from atoll.effects import Effects
 from atoll.errors import Invalid
 
 _BINDINGS = "work.karmada.io"
-_EXPLAINED = {
-    "Explanation": "resourcebindings",
-    "ClusterExplanation": "clusterresourcebindings",
-}
+_EXPLAINED = {"Explanation": "resourcebindings", "ClusterExplanation": "clusterresourcebindings"}
 _PUBLISHED = "ClusterNodes"
 _PLURALS = {"ResourceBinding": "resourcebindings"}
 _HIDDEN = "another binding"

@@ -15,12 +15,7 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.status import ApiError, plain_500
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
-from atoll.apiserver.webhooks.reviews import (
-    BadAnswer,
-    check_uid,
-    read_answer,
-    spoken_version,
-)
+from atoll.apiserver.webhooks.reviews import BadAnswer, check_uid, read_answer, spoken_version
 from atoll.effects import Chance
 
 TIMEOUT_S = 30

@@ -149,10 +149,7 @@ CRON_JOB = (
     Column("Last Schedule", _last_schedule),
     AGE,
     *containers_of("spec", "jobTemplate", *TEMPLATE),
-    wide(
-        "Selector",
-        lambda obj: _SELECTOR.cell(part(obj, "spec", "jobTemplate")),
-    ),
+    wide("Selector", lambda obj: _SELECTOR.cell(part(obj, "spec", "jobTemplate"))),
 )
 
 
