@@ -50,10 +50,10 @@ class Proxy:
         if not remote.available:
             return _unavailable()
         try:
-            transport = await self.aggregator.carrying(remote)
-            if transport is None:
+            way = await self.aggregator.way(remote)
+            if way is None:
                 return _unavailable()
-            response = await transport.send(_forwarded(request, identity, audit_id))
+            response = await way.carrying.send(_forwarded(request, identity, audit_id))
         except (Unreachable, UsageError) as error:
             self.aggregator.doubt(remote)
             return text_response(f"error trying to reach service: {error}\n", 503)

@@ -26,6 +26,7 @@ from atoll.apiserver.kinds.certificates import (
     has_condition,
     request_of,
 )
+from atoll.apiserver.objects.conditions import condition
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.verbs.call import Api
@@ -195,7 +196,7 @@ class Certificates(Upkeep):
         now = self._api.now()
         match plan(orjson.loads(record.value), self._may, now):
             case Approve(message):
-                told = _condition(APPROVED, "AutoApproved", message)
+                told = condition(APPROVED, "AutoApproved", message, holds=True)
                 await self._tell(name, "approval", {}, told)
             case Sign(request, valid) if self._api.signing.ca_key:
                 from atoll.apiserver.certificates import sign_request  # large, and seldom needed
@@ -204,7 +205,7 @@ class Certificates(Upkeep):
                 encoded = b64encode(certificate).decode()
                 await self._tell(name, "status", {"certificate": encoded}, None)
             case Refuse(why):
-                told = _condition(FAILED, "SignerValidationFailure", why)
+                told = condition(FAILED, "SignerValidationFailure", why, holds=True)
                 await self._tell(name, "status", {}, told)
             case Sweep():
                 await delete_one(self._api, node_of(record), "Background")
@@ -214,15 +215,11 @@ class Certificates(Upkeep):
     def _may(self, identity: Identity, wanted: Attributes) -> bool:
         return self._roles.decide(identity, wanted).allowed
 
-    async def _tell(self, name: str, part: str, more: Object, condition: Object | None) -> None:
+    async def _tell(self, name: str, part: str, more: Object, fresh: Object | None) -> None:
         def told(csr: Object) -> Object:
             status = {**(csr.get("status") or {}), **more}
-            if condition is not None:
-                status["conditions"] = [*(status.get("conditions") or []), condition]
+            if fresh is not None:
+                status["conditions"] = [*(status.get("conditions") or []), fresh]
             return {**csr, "status": status}
 
         await revise(self._api, call_on(self._api, COLLECTION, "", name).on(part), told)
-
-
-def _condition(kind: str, reason: str, message: str) -> Object:
-    return {"type": kind, "status": "True", "reason": reason, "message": message}

@@ -11,7 +11,7 @@ import orjson
 from atoll.apiserver.authentication import ITSELF
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import Object, number, part, text
-from atoll.apiserver.objects.conditions import condition, is_true, since
+from atoll.apiserver.objects.conditions import condition, is_true, with_condition
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, WriteOptions, delete_options, write_options
 from atoll.apiserver.resource import Resource
@@ -128,11 +128,9 @@ def spent(budget: Object, pod: str, now: str) -> Object:
         raise _too_many(_why_none(name, status))
     fresh = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": {**disrupted, pod: now}}
     if allowed == 1:
-        known = fresh.get("conditions") or []
         none = condition("DisruptionAllowed", "InsufficientPods", "", holds=False)
         none["observedGeneration"] = number(status, "observedGeneration")
-        rest = [one for one in known if one.get("type") != "DisruptionAllowed"]
-        fresh["conditions"] = [*rest, since(none, known, now)]
+        fresh = with_condition(fresh, none, now)
     return {**budget, "status": fresh}
 
 
@@ -168,11 +166,8 @@ async def _mark(api: Api, call: Call, options: DeleteOptions) -> None:
     async def decide(old: Object | None) -> Verdict:
         if old is None:
             raise not_found(pods.plural, pods.group, call.name)
-        status = part(old, "status")
-        known = status.get("conditions") or []
-        rest = [one for one in known if one.get("type") != _TARGET["type"]]
-        told = [*rest, since(_TARGET, known, api.timestamp())]
-        return await formed_update(form, {**old, "status": {**status, "conditions": told}}, old)
+        status = with_condition(part(old, "status"), _TARGET, api.timestamp())
+        return await formed_update(form, {**old, "status": status}, old)
 
     if options.precondition_uid or options.precondition_revision:
         return  # those who name a version would not find it any more
