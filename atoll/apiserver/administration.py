@@ -37,10 +37,6 @@ Ask = Callable[[str, Mapping[str, str]], Answer | None]
 _numbers = itertools.count(1)
 
 
-def _nothing_to_say(*_: object) -> Answer | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Administration:
     """Answers administrators, and hands all other requests to `api`.
@@ -54,7 +50,7 @@ class Administration:
     tokens: Tokens
     passing_dir: Path
     facts: Callable[[], Mapping[str, object]]
-    ask: Ask = _nothing_to_say
+    ask: Ask = lambda *_: None
 
     async def handle(self, request: Request) -> Response:
         if not request.path.startswith(PREFIX):

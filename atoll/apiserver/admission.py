@@ -129,10 +129,10 @@ class Hooks:
             return wanted
         await asyncio.sleep(0)  # the store's step ends here: from now on others may write
 
-        def fit_here(obj: Object) -> Object:
-            return self._mutated_here(replace(admission, object=fit(obj)))
-
-        return await self.outside.mutated(replace(admission, object=wanted), fit_here)
+        return await self.outside.mutated(
+            replace(admission, object=wanted),
+            lambda obj: self._mutated_here(replace(admission, object=fit(obj))),
+        )
 
     async def check(self, admission: Admission) -> Settle | None:
         """ApiError from the first who refuses; what must be checked again if it took time."""

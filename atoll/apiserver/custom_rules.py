@@ -68,10 +68,6 @@ class CustomRules:
     def _list_types(self) -> Errors | None:
         return compile_list_types(self._schema)
 
-    @cached_property
-    def _has_embedded(self) -> bool:
-        return has_embedded(self._schema)
-
     def errors(self, obj: Object) -> list[FieldError]:
         """The rules a new object breaks."""
         found = _type_errors(obj, *self._called)
@@ -98,7 +94,7 @@ class CustomRules:
 
     def _other_errors(self, obj: Object) -> list[FieldError]:
         found = [] if self._scale is None else _scale_errors(self._scale, obj)
-        return found + embedded_errors(self._schema, obj) if self._has_embedded else found
+        return found + embedded_errors(self._schema, obj) if has_embedded(self._schema) else found
 
     def _with_expressions(
         self, found: list[FieldError], new: Object, old: Object | None, warnings: list[str]

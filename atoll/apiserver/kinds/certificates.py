@@ -45,9 +45,8 @@ def request_of(csr: Object) -> "CertificateRequest | None":
     raw = _decoded(text(csr, "spec", "request"))
     if not raw.lstrip().startswith(_BEGIN):
         return None
-    from atoll.apiserver.kinds.certificate_requests import (
-        read_request,  # large, and seldom asked for
-    )
+    # Large, and seldom asked for.
+    from atoll.apiserver.kinds.certificate_requests import read_request
 
     return read_request(raw)
 

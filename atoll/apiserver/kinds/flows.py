@@ -40,10 +40,6 @@ _VERBS = tuple(sorted([*VERBS, "proxy"]))
 _QUEUES_MAX, _HASH_BITS = 10_000_000, 60
 
 
-def _default_schema(schema: Object) -> None:
-    fill_zero(grown(schema, "spec"), matchingPrecedence=_PRECEDENCE)
-
-
 def _schema_errors(schema: Object) -> Errors:
     spec, name = part(schema, "spec"), text(schema, "metadata", "name")
     precedence, where = spec.get("matchingPrecedence") or 0, "spec.matchingPrecedence"
@@ -271,7 +267,7 @@ def _queuing_errors(queuing: Object, where: str) -> Errors:
 FLOW_SCHEMA = Strategy(
     tracks_generation=True,
     has_status=True,
-    default=_default_schema,
+    default=lambda schema: fill_zero(grown(schema, "spec"), matchingPrecedence=_PRECEDENCE),
     errors=_schema_errors,
     status_errors=_conditions_errors,
 )

@@ -47,10 +47,6 @@ def _default_host_ports(container: Object) -> None:
             port["hostPort"] = port["containerPort"]
 
 
-def pod_errors(pod: Object) -> Errors:
-    return pod_spec_errors(part(pod, "spec"), "spec")
-
-
 def template_errors(template: Object, path: str) -> Errors:
     """A pod template's rules; its metadata is named without `metadata`, as Kubernetes does."""
     yield from label_errors(part(template, "metadata", "labels"), f"{path}.labels")
@@ -101,7 +97,7 @@ POD = Strategy(
     deletes_gracefully=True,
     selectable=_SELECTABLE,
     default=default_pod,
-    errors=pod_errors,
+    errors=lambda pod: pod_spec_errors(part(pod, "spec"), "spec"),
     update_errors=pod_update_errors,
     parts={"resize": resized, "ephemeralcontainers": with_guests},
     part_errors={"resize": resize_errors, "ephemeralcontainers": guest_errors},
