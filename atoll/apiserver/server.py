@@ -224,7 +224,8 @@ class ApiServer:
             raise unknown_resource()
         if target.name and not (resource.stored and (target.namespace or not resource.namespaced)):
             raise unknown_resource()
-        if target.subresource and target.subresource not in _subresource_names(resource):
+        below = target.subresource
+        if below and below not in [each.name for each in subresources(resource)]:
             raise unknown_resource()
         return resource
 
@@ -244,7 +245,3 @@ def _branch(resource: Resource, name: str) -> Branch | None:
     if not name:  # as mostly
         return None
     return next((each for each in resource.branches if each.name == name), None)
-
-
-def _subresource_names(resource: Resource) -> list[str]:
-    return [subresource.name for subresource in subresources(resource)]

@@ -5,7 +5,7 @@ caller from the headers beside it; so does this one (`authentication`). Which se
 known here.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from atoll.apiserver.authentication import (
@@ -17,6 +17,7 @@ from atoll.apiserver.authentication import (
     Identity,
 )
 from atoll.apiserver.status import bad_request
+from atoll.exchange import Headers, Response
 
 _PLAIN = "!#$&'*+-.^_`|~"  # what else may stand in the name of a header
 
@@ -28,6 +29,26 @@ class FrontProxy:
     ca: bytes
     certificate: bytes
     key: bytes = field(repr=False)
+
+
+# Whose hop they describe ends here; the caller's credentials are for this server alone.
+_NOT_SENT = frozenset(["authorization", "host", "content-length", "transfer-encoding"])
+_NOT_TOLD = frozenset(["audit-id", "cache-control", "date"])
+
+
+def sent_on(headers: Headers) -> dict[str, str]:
+    """What of a request's headers is meant for the server that is asked in the end."""
+    return {
+        name: value
+        for name, value in headers.items()
+        if name not in _NOT_SENT and not name.startswith("impersonate-")
+    }
+
+
+def told_back(response: Response) -> Response:
+    """What that server answers, as the caller is told it."""
+    told = {key: value for key, value in response.headers.items() if key not in _NOT_TOLD}
+    return replace(response, headers=told)
 
 
 def is_claim(header: str) -> bool:

@@ -14,7 +14,7 @@ import orjson
 
 from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signers import CLIENT, KUBELET
-from atoll.apiserver.authentication import Identity
+from atoll.apiserver.authentication import Identity, identity_in
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.housekeeping.acting import Upkeep, call_on, delete_one, revise
 from atoll.apiserver.housekeeping.graph import node_of
@@ -122,9 +122,7 @@ def plan(csr: Object, may: May, now: datetime) -> Plan:
 
 def _known(csr: Object, request: "CertificateRequest", may: May) -> Known | None:
     spec = csr["spec"]
-    extra = tuple((key, tuple(values)) for key, values in (spec.get("extra") or {}).items())
-    groups = tuple(spec.get("groups") or ())
-    sender = Identity(spec.get("username", ""), groups, spec.get("uid", ""), extra)
+    sender = identity_in(spec, spec.get("username", ""))
     for known in KNOWN:
         wanted = Attributes("create", GROUP, "certificatesigningrequests", subresource=known.right)
         if _fits(known, spec, request) and may(sender, wanted):

@@ -7,7 +7,7 @@ may edit a namespace (`edit`, `admin`) may say where its workloads go. Data.
 
 from collections.abc import Sequence
 
-from atoll.apiserver.access.default_roles import AUTO_UPDATE, GROUP, READ, WRITE
+from atoll.apiserver.access.default_roles import READ, WRITE, cluster_role
 from atoll.wire import Object
 
 RBAC = "rbac.authorization.k8s.io"
@@ -84,16 +84,11 @@ _WITHOUT_STATUS = ("policy.karmada.io",)
 
 
 def _people_role(name: str, into: str, verbs: Sequence[str]) -> tuple[str, Object]:
-    labels = {
-        "kubernetes.io/bootstrapping": "rbac-defaults",
-        f"{GROUP}/aggregate-to-{into}": "true",
-    }
-    meta = {"name": name, "labels": labels, "annotations": {AUTO_UPDATE: "true"}}
     rules = [
         {"verbs": list(verbs), "apiGroups": [group], "resources": _resources(group, plurals)}
         for group, plurals in _KINDS.items()
     ]
-    return f"clusterroles.{GROUP}", {"metadata": meta, "rules": rules}
+    return cluster_role(name, *rules, into=into)
 
 
 def _resources(group: str, plurals: Sequence[str]) -> list[str]:
