@@ -8,14 +8,8 @@ known here.
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
-from atoll.apiserver.authentication import (
-    REMOTE,
-    REMOTE_EXTRA,
-    REMOTE_GROUP,
-    REMOTE_UID,
-    REMOTE_USER,
-    Identity,
-)
+from atoll.apiserver import authentication
+from atoll.apiserver.authentication import Identity
 from atoll.apiserver.status import bad_request
 from atoll.exchange import Headers, Response
 
@@ -53,18 +47,18 @@ def told_back(response: Response) -> Response:
 
 def is_claim(header: str) -> bool:
     """Whether a header says who is asking; nobody but a front proxy may."""
-    return header.startswith(REMOTE)
+    return header.startswith(authentication.REMOTE)
 
 
 def headers_of(identity: Identity) -> dict[str, str]:
     """How a server behind this one is told who asks; ApiError if that cannot be told."""
     told = {
-        REMOTE_USER: (identity.name,),
-        REMOTE_UID: (identity.uid,),
-        REMOTE_GROUP: identity.groups,
+        authentication.REMOTE_USER: (identity.name,),
+        authentication.REMOTE_UID: (identity.uid,),
+        authentication.REMOTE_GROUP: identity.groups,
     }
     for key, values in identity.extra:
-        told[REMOTE_EXTRA + quote(key.lower(), safe=_PLAIN)] = values
+        told[authentication.REMOTE_EXTRA + quote(key.lower(), safe=_PLAIN)] = values
     return {name: _lines(values) for name, values in told.items() if any(values)}
 
 

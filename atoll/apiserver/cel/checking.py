@@ -14,18 +14,14 @@ from atoll.apiserver.cel.faults import Issue
 _TYPES = {
     name: kinds.type_of(kinds.Type(name))
     for name in (
-        *("bool", "int", "uint", "double", "string", "bytes", "null_type", "dyn"),
-        *("google.protobuf.Timestamp", "google.protobuf.Duration"),
+        *("bool", "int", "uint", "double", "string", "bytes", "null_type", "dyn", "type"),
+        *("google.protobuf.Timestamp", "google.protobuf.Duration", "net.IP", "net.CIDR"),
+        *("kubernetes.Quantity", "kubernetes.URL"),
     )
 } | {
     "list": kinds.type_of(kinds.list_of(kinds.DYN)),
     "map": kinds.type_of(kinds.map_of(kinds.DYN, kinds.DYN)),
-    "type": kinds.type_of(kinds.Type("type")),
     "optional_type": kinds.type_of(kinds.optional_of(kinds.DYN)),
-    "net.IP": kinds.type_of(kinds.Type("net.IP")),
-    "net.CIDR": kinds.type_of(kinds.Type("net.CIDR")),
-    "kubernetes.Quantity": kinds.type_of(kinds.Type("kubernetes.Quantity")),
-    "kubernetes.URL": kinds.type_of(kinds.Type("kubernetes.URL")),
 }
 
 

@@ -10,18 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from atoll.apiserver.schemas import facts
+from atoll.apiserver.schemas import facts, scalars
 from atoll.apiserver.schemas.json_values import Repeating, settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType, go_type
-from atoll.apiserver.schemas.scalars import (
-    NotAQuantity,
-    NotATime,
-    NotBase64,
-    canonical_base64,
-    canonical_micro_time,
-    canonical_quantity,
-    canonical_time,
-)
 from atoll.apiserver.schemas.schema import Schema
 from atoll.wire import Object
 
@@ -266,8 +257,8 @@ def _read_bytes(value: Any, _: list[Complaint]) -> str:
     if not isinstance(value, str):
         raise WrongType(value, "[]uint8")
     try:
-        return canonical_base64(value)
-    except NotBase64 as reason:
+        return scalars.canonical_base64(value)
+    except scalars.NotBase64 as reason:
         raise Mismatch(str(reason), f"error decoding from json: {reason}") from None
 
 
@@ -277,7 +268,7 @@ def _time_reader(canonical: Callable[[str], str]) -> Reader:
             raise WrongType(value, "string", by_hand=True)
         try:
             return canonical(value)
-        except NotATime as reason:
+        except scalars.NotATime as reason:
             raise Mismatch(str(reason)) from None
 
     return read
@@ -287,8 +278,8 @@ def _amount_reader(power_min: int) -> Reader:
     def read(value: Any, _: list[Complaint]) -> str:
         text = value if isinstance(value, str) else str(value).lower()
         try:
-            return canonical_quantity(text, power_min)
-        except NotAQuantity as reason:
+            return scalars.canonical_quantity(text, power_min)
+        except scalars.NotAQuantity as reason:
             raise Mismatch(str(reason)) from None
 
     return read
@@ -296,8 +287,8 @@ def _amount_reader(power_min: int) -> Reader:
 
 _STRING_FORMATS: dict[str, Reader] = {
     "byte": _read_bytes,
-    "date-time": _time_reader(canonical_time),
-    "micro-time": _time_reader(canonical_micro_time),
+    "date-time": _time_reader(scalars.canonical_time),
+    "micro-time": _time_reader(scalars.canonical_micro_time),
     "quantity": _amount_reader(power_min=-9),
 }
 _PLAIN: dict[str, Reader] = {

@@ -6,15 +6,7 @@ from typing import Any
 
 from atoll.apiserver.cel.declaring import Table
 from atoll.apiserver.cel.faults import Failed
-from atoll.apiserver.cel.library.times import (
-    duration_text,
-    read_duration,
-    read_timestamp,
-    shifted,
-    span,
-    timestamp_at,
-    timestamp_text,
-)
+from atoll.apiserver.cel.library import times
 from atoll.apiserver.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -202,15 +194,15 @@ TABLE: Table = {
     "_+_(string, string) -> string": _joined,
     "_+_(bytes, bytes) -> bytes": _joined,
     "_+_(list(A), list(A)) -> list(A)": merged,
-    "_+_(timestamp, duration) -> timestamp": lambda _, a, b: shifted(a, b.nanos),
-    "_+_(duration, timestamp) -> timestamp": lambda _, a, b: shifted(b, a.nanos),
-    "_+_(duration, duration) -> duration": lambda _, a, b: span(a.nanos + b.nanos),
+    "_+_(timestamp, duration) -> timestamp": lambda _, a, b: times.shifted(a, b.nanos),
+    "_+_(duration, timestamp) -> timestamp": lambda _, a, b: times.shifted(b, a.nanos),
+    "_+_(duration, duration) -> duration": lambda _, a, b: times.span(a.nanos + b.nanos),
     "_-_(int, int) -> int": lambda _, a, b: int_or_fail(a - b),
     "_-_(uint, uint) -> uint": lambda _, a, b: uint_or_fail(a - b),
     "_-_(double, double) -> double": lambda _, a, b: a - b,
-    "_-_(timestamp, timestamp) -> duration": lambda _, a, b: span(a.nanos - b.nanos),
-    "_-_(timestamp, duration) -> timestamp": lambda _, a, b: shifted(a, -b.nanos),
-    "_-_(duration, duration) -> duration": lambda _, a, b: span(a.nanos - b.nanos),
+    "_-_(timestamp, timestamp) -> duration": lambda _, a, b: times.span(a.nanos - b.nanos),
+    "_-_(timestamp, duration) -> timestamp": lambda _, a, b: times.shifted(a, -b.nanos),
+    "_-_(duration, duration) -> duration": lambda _, a, b: times.span(a.nanos - b.nanos),
     "_*_(int, int) -> int": lambda _, a, b: int_or_fail(a * b),
     "_*_(uint, uint) -> uint": lambda _, a, b: uint_or_fail(a * b),
     "_*_(double, double) -> double": lambda _, a, b: a * b,
@@ -262,16 +254,16 @@ TABLE: Table = {
     "string(uint) -> string": lambda _, a: str(int(a)),
     "string(double) -> string": lambda _, a: double_text(a),
     "string(bytes) -> string": _decoded,
-    "string(timestamp) -> string": lambda _, a: timestamp_text(a),
-    "string(duration) -> string": lambda _, a: duration_text(a),
+    "string(timestamp) -> string": lambda _, a: times.timestamp_text(a),
+    "string(duration) -> string": lambda _, a: times.duration_text(a),
     "bytes(bytes) -> bytes": lambda _, a: a,
     "bytes(string) -> bytes": lambda _, a: a.encode(),
     "timestamp(timestamp) -> timestamp": lambda _, a: a,
-    "timestamp(string) -> timestamp": lambda _, a: read_timestamp(a),
-    "timestamp(int) -> timestamp": lambda _, a: timestamp_at(a * _NANOS),
+    "timestamp(string) -> timestamp": lambda _, a: times.read_timestamp(a),
+    "timestamp(int) -> timestamp": lambda _, a: times.timestamp_at(a * _NANOS),
     "duration(duration) -> duration": lambda _, a: a,
-    "duration(string) -> duration": lambda _, a: read_duration(a),
-    "duration(int) -> duration": lambda _, a: span(a),
+    "duration(string) -> duration": lambda _, a: times.read_duration(a),
+    "duration(int) -> duration": lambda _, a: times.span(a),
 }
 
 
