@@ -55,15 +55,12 @@ class Outside(Protocol):
 
     def concerns(self, resource: Resource) -> bool:
         """Whether anybody wants to be asked about this resource; looked up on every write."""
-        ...
 
     async def mutated(self, admission: Admission, fit: Fit) -> Object:
         """The object as they want it; `fit` makes a proper object of what they changed."""
-        ...
 
     async def check(self, admission: Admission) -> None:
         """ApiError if one of them refuses."""
-        ...
 
 
 class Nobody:

@@ -203,14 +203,8 @@ def _attributes(spec: Object) -> Attributes:
     if other is not None:
         return Attributes(other.get("verb", ""), path=other.get("path", ""))
     wanted = spec["resourceAttributes"]
-    return Attributes(
-        wanted.get("verb", ""),
-        wanted.get("group", ""),
-        wanted.get("resource", ""),
-        wanted.get("namespace", ""),
-        wanted.get("name", ""),
-        wanted.get("subresource", ""),
-    )
+    keys = ("verb", "group", "resource", "namespace", "name", "subresource")
+    return Attributes(*(wanted.get(key, "") for key in keys))
 
 
 def _resource_rule(rule: Rule) -> Object:

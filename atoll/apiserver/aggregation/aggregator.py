@@ -60,10 +60,6 @@ class Aggregator:
     def remotes(self) -> Mapping[Place, Remote]:
         return self.behind.remotes
 
-    @property
-    def findings(self) -> Mapping[Place, Findings]:
-        return self.behind.findings
-
     def load(self) -> None:
         for record in self._api.store.page(COLLECTION).records:
             self._note(record, removed=False)
@@ -83,7 +79,7 @@ class Aggregator:
         known = self.remotes.get(place)
         if remote == known:
             return
-        remotes, findings = dict(self.remotes), dict(self.findings)
+        remotes, findings = dict(self.remotes), dict(self.behind.findings)
         if remote is not None:
             remotes[place] = remote
         else:
@@ -175,8 +171,8 @@ class Aggregator:
         return None
 
     def _found(self, place: Place, found: Findings) -> None:
-        if place in self.remotes and self.findings.get(place) != found:
-            self.behind = Behind(self.remotes, {**self.findings, place: found})
+        if place in self.remotes and self.behind.findings.get(place) != found:
+            self.behind = Behind(self.remotes, {**self.behind.findings, place: found})
 
     def _seen(self, remote: Remote) -> tuple[Object | None, list[Object]]:
         """The Service of a server and that one's slices, as they are now."""
@@ -191,7 +187,7 @@ class Aggregator:
 
     def _mark_stale(self, remote: Remote) -> None:
         place = (remote.group, remote.version)
-        known = self.findings.get(place, Findings())
+        known = self.behind.findings.get(place, Findings())
         self._found(place, Findings(known.resources, known.openapi, stale=True))
 
     async def _tell(self, remote: Remote, reason: str, message: str, *, holds: bool) -> None:

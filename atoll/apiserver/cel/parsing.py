@@ -10,26 +10,17 @@ from atoll.apiserver.cel.lexing import Word, is_int, is_uint, words_of
 from atoll.apiserver.cel.names import KEYWORDS, RESERVED
 from atoll.apiserver.cel.values import UInt
 
+_TESTS = ("all", "exists", "exists_one", "existsOne")
+_TRANSFORMS = ("transformList", "transformMap", "transformMapEntry")
 # By name and number of arguments: whether the macro has two variables, a test, and a result.
 _FOLDS: dict[tuple[str, int], tuple[bool, bool, bool]] = {
-    ("all", 2): (False, True, False),
-    ("exists", 2): (False, True, False),
-    ("exists_one", 2): (False, True, False),
-    ("existsOne", 2): (False, True, False),
-    ("filter", 2): (False, True, False),
+    **{(name, 2): (False, True, False) for name in (*_TESTS, "filter")},
+    **{(name, 3): (True, True, False) for name in _TESTS},
     ("map", 2): (False, False, True),
     ("map", 3): (False, True, True),
     ("sortBy", 2): (False, False, True),
-    ("all", 3): (True, True, False),
-    ("exists", 3): (True, True, False),
-    ("existsOne", 3): (True, True, False),
-    ("exists_one", 3): (True, True, False),
-    ("transformList", 3): (True, False, True),
-    ("transformList", 4): (True, True, True),
-    ("transformMap", 3): (True, False, True),
-    ("transformMap", 4): (True, True, True),
-    ("transformMapEntry", 3): (True, False, True),
-    ("transformMapEntry", 4): (True, True, True),
+    **{(name, 3): (True, False, True) for name in _TRANSFORMS},
+    **{(name, 4): (True, True, True) for name in _TRANSFORMS},
 }
 
 
@@ -86,11 +77,8 @@ _OR, _AND, _RELATION, _SUM, _PRODUCT = 1, 2, 3, 4, 5
 _LEVELS = {
     "||": _OR,
     "&&": _AND,
-    "+": _SUM,
-    "-": _SUM,
-    "*": _PRODUCT,
-    "/": _PRODUCT,
-    "%": _PRODUCT,
+    **dict.fromkeys(["+", "-"], _SUM),
+    **dict.fromkeys(["*", "/", "%"], _PRODUCT),
     **dict.fromkeys(["<", "<=", ">=", ">", "==", "!=", "in"], _RELATION),
 }
 _OPERAND = (

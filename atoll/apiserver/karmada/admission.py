@@ -84,9 +84,7 @@ def _judged(obj: Object) -> Object:
     """The part of an object that the rules look at."""
     meta = obj["metadata"]
     head = {key: meta.get(key) for key in _METADATA}
-    return {
-        **{key: value for key, value in obj.items() if key not in ("metadata", "status")}
-    } | head
+    return {key: value for key, value in obj.items() if key not in ("metadata", "status")} | head
 
 
 KIND = "ResourceInterpreterCustomization"

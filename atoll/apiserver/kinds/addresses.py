@@ -18,10 +18,6 @@ def address_of(written: str) -> IPv4Address | IPv6Address | None:
     return None if "%" in written else found
 
 
-def is_address(written: str) -> bool:
-    return address_of(written) is not None
-
-
 def _without_zeros(written: str) -> str:
     if ":" in written:
         return written

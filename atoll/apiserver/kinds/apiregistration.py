@@ -85,12 +85,10 @@ def _begin(service: Object) -> None:
     """What is served here is available from the start."""
     status = grown(service, "status")
     if given(service, "spec", "service") is None:
-        local = condition(
-            "Available", "Local", "Local APIServices are always available", holds=True
-        )
-        status["conditions"] = [
-            {**local, "lastTransitionTime": at(service, "metadata", "creationTimestamp")}
-        ]
+        told = "Local APIServices are always available"
+        local = condition("Available", "Local", told, holds=True)
+        since = at(service, "metadata", "creationTimestamp")
+        status["conditions"] = [{**local, "lastTransitionTime": since}]
 
 
 def _place(service: Object) -> str:

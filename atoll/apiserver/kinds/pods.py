@@ -10,16 +10,10 @@ from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
 from atoll.apiserver.kinds.rules import MISMATCH, not_negative
 from atoll.apiserver.resource import Scale, Strategy
 
-_SELECTABLE = {
-    "spec.nodeName": ("spec", "nodeName"),
-    "spec.restartPolicy": ("spec", "restartPolicy"),
-    "spec.schedulerName": ("spec", "schedulerName"),
-    "spec.serviceAccountName": ("spec", "serviceAccountName"),
-    "spec.hostNetwork": ("spec", "hostNetwork"),
-    "status.phase": ("status", "phase"),
-    "status.podIP": ("status", "podIP"),
-    "status.nominatedNodeName": ("status", "nominatedNodeName"),
-}
+_SELECTABLE = (
+    *("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
+    *("spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName"),
+)
 
 
 def default_pod(pod: Object) -> None:
@@ -95,7 +89,7 @@ POD = Strategy(
     has_status=True,
     returns_deleted=True,
     deletes_gracefully=True,
-    selectable=_SELECTABLE,
+    selectable={path: tuple(path.split(".")) for path in _SELECTABLE},
     default=default_pod,
     errors=lambda pod: pod_spec_errors(part(pod, "spec"), "spec"),
     update_errors=pod_update_errors,

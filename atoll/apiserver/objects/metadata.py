@@ -195,9 +195,7 @@ def _size(annotations: Object) -> int:
 
 _OWNERS_SAY = {
     "apiVersion": "version must not be empty",
-    "kind": "must not be empty",
-    "name": "must not be empty",
-    "uid": "must not be empty",
+    **dict.fromkeys(("kind", "name", "uid"), "must not be empty"),
 }
 
 

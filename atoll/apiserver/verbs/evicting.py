@@ -14,7 +14,6 @@ from atoll.apiserver.kinds.reading import Object, number, part, text
 from atoll.apiserver.objects.conditions import condition, is_true, with_condition
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, WriteOptions, delete_options, write_options
-from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request, done, forbidden, not_found, plain_500
 from atoll.apiserver.verbs.binding import PODS, admitted, served
 from atoll.apiserver.verbs.call import Api, Call, object_key
@@ -69,7 +68,8 @@ def _may_always_go(pod: Object) -> bool:
 async def _spend(api: Api, call: Call, pod: Object, options: DeleteOptions) -> None:
     """Take this pod off what its budget allows; ApiError if it allows nothing."""
     budgets = served(api, *BUDGETS)
-    found = [one for one in _budgets(api, budgets, call.namespace) if _is_of(one, pod)]
+    records = api.store.page(budgets.collection, f"{call.namespace}/").records
+    found = [one for record in records if _is_of(one := orjson.loads(record.value), pod)]
     if len(found) > 1:
         why = (
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does"
@@ -90,11 +90,6 @@ async def _spend(api: Api, call: Call, pod: Object, options: DeleteOptions) -> N
 
     key = object_key(budgets, call.namespace, name)
     await write_admitted(api, budgets, key, decide, dry_run=options.dry_run)
-
-
-def _budgets(api: Api, budgets: Resource, namespace: str) -> list[Object]:
-    records = api.store.page(budgets.collection, f"{namespace}/").records
-    return [orjson.loads(record.value) for record in records]
 
 
 def _is_of(budget: Object, pod: Object) -> bool:
