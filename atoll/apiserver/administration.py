@@ -92,7 +92,7 @@ class Administration:
             "version": __version__,
             "pid": os.getpid(),
             "revision": self.store.revision,
-            "objects": self.store.object_count,
+            "objects": sum(self.store.counts().values()),
             **self.facts(),
         }
 

@@ -55,15 +55,12 @@ class Outside(Protocol):
 
     def concerns(self, resource: Resource) -> bool:
         """Whether anybody wants to be asked about this resource; looked up on every write."""
-        ...
 
     async def mutated(self, admission: Admission, fit: Fit) -> Object:
         """The object as they want it; `fit` makes a proper object of what they changed."""
-        ...
 
     async def check(self, admission: Admission) -> None:
         """ApiError if one of them refuses."""
-        ...
 
 
 class Nobody:
@@ -129,10 +126,10 @@ class Hooks:
             return wanted
         await asyncio.sleep(0)  # the store's step ends here: from now on others may write
 
-        def fit_here(obj: Object) -> Object:
-            return self._mutated_here(replace(admission, object=fit(obj)))
-
-        return await self.outside.mutated(replace(admission, object=wanted), fit_here)
+        return await self.outside.mutated(
+            replace(admission, object=wanted),
+            lambda obj: self._mutated_here(replace(admission, object=fit(obj))),
+        )
 
     async def check(self, admission: Admission) -> Settle | None:
         """ApiError from the first who refuses; what must be checked again if it took time."""

@@ -46,6 +46,12 @@ def user_info(identity: Identity) -> dict[str, Any]:
     return info
 
 
+def identity_in(spec: Mapping[str, Any], name: str) -> Identity:
+    """The caller of this name that an object tells of."""
+    extra = tuple((key, tuple(values)) for key, values in (spec.get("extra") or {}).items())
+    return Identity(name, tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
+
+
 ANONYMOUS = Identity("system:anonymous", ("system:unauthenticated",))
 ITSELF = Identity("system:apiserver", (MASTERS, AUTHENTICATED))
 

@@ -56,9 +56,7 @@ def alternative(name: str) -> x509.GeneralName:
 def key_pem(key: Key) -> bytes:
     """A key as files and Secrets have it."""
     return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 

@@ -20,13 +20,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from atoll.apiserver.access.signing import Signing
 from atoll.apiserver.authentication import FRONT_PROXY, MASTERS
 from atoll.apiserver.certificate_forms import Key, alternative, draft, key_pem, read_key, usage
-from atoll.apiserver.credentials import (
-    ADMIN,
-    SERVER_NAMES,
-    Credentials,
-    is_known_good,
-    note_good,
-)
+from atoll.apiserver.credentials import ADMIN, SERVER_NAMES, Credentials, is_known_good, note_good
 from atoll.apiserver.http.tls import FRONT_AUTHORITY
 from atoll.client.private_file import write_private
 from atoll.effects import new_secret

@@ -18,13 +18,8 @@ from atoll.client.private_file import write_private
 
 ADMIN = "kubernetes-admin"
 SERVER_NAMES = (
-    "localhost",
-    "kubernetes",
-    "kubernetes.default",
-    "kubernetes.default.svc",
-    "kubernetes.default.svc.cluster.local",
-    "127.0.0.1",
-    "::1",
+    *("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"),
+    *("kubernetes.default.svc.cluster.local", "127.0.0.1", "::1"),
 )
 
 

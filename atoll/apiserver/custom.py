@@ -129,7 +129,7 @@ def _columns(version: Object) -> tuple[Column, ...]:
         columns.append(
             Column(
                 name=declared["name"],
-                cell=_text_cell(find) if declared["type"] == "string" else _cell(find),
+                cell=_cell(find, as_text=declared["type"] == "string"),
                 type=declared["type"],
                 format=declared.get("format", ""),
                 description=declared.get("description") or description,
@@ -139,20 +139,14 @@ def _columns(version: Object) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _cell(find: Find) -> Callable[[Object], Any]:
-    def cell(obj: Object) -> Any:
-        found = find(obj)
-        return found[0] if found else None
-
-    return cell
-
-
-def _text_cell(find: Find) -> Callable[[Object], Any]:
-    """Columns of type string show any value, as text."""
+def _cell(find: Find, *, as_text: bool) -> Callable[[Object], Any]:
+    """What a path leads to first. Columns of type string show any value, as text."""
 
     def cell(obj: Object) -> Any:
         found = find(obj)
-        return _text(found[0]) if found else None
+        if not found:
+            return None
+        return _text(found[0]) if as_text else found[0]
 
     return cell
 

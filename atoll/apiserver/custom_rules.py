@@ -6,6 +6,7 @@ asked only if nothing is so wrong that they could stumble over it.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -26,13 +27,7 @@ Errors = Callable[[Object], list[FieldError]]
 _INT32_MAX = 2**31 - 1
 # Errors after which Kubernetes does not look at CEL rules any more.
 _BLOCKING = frozenset(
-    [
-        "FieldValueNotSupported",
-        "FieldValueRequired",
-        "FieldValueTooLong",
-        "FieldValueTooMany",
-        "FieldValueTypeInvalid",
-    ]
+    f"FieldValue{how}" for how in ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid")
 )
 _UNCHECKED = fields.invalid(
     "<nil>",
@@ -42,39 +37,27 @@ _UNCHECKED = fields.invalid(
 )
 
 
+@dataclass(eq=False)
 class CustomRules:
     """The rules of one version of a custom resource, each compiled when it is first asked."""
 
-    def __init__(
-        self,
-        schema: Schema,
-        raw: Object,
-        called: tuple[str, str],
-        scale: Scale | None,
-        expressions: Part | None,
-    ) -> None:
-        """`called` is the kind and the apiVersion that its objects must have."""
-        self.expressions = expressions
-        self._schema = schema
-        self._raw = raw
-        self._called = called
-        self._scale = scale
+    schema: Schema
+    raw: Object
+    called: tuple[str, str]  # the kind and the apiVersion that its objects must have
+    scale: Scale | None
+    expressions: Part | None
 
     @cached_property
     def _validate(self) -> Validate:
-        return compile_validation(self._raw)
+        return compile_validation(self.raw)
 
     @cached_property
     def _list_types(self) -> Errors | None:
-        return compile_list_types(self._schema)
-
-    @cached_property
-    def _has_embedded(self) -> bool:
-        return has_embedded(self._schema)
+        return compile_list_types(self.schema)
 
     def errors(self, obj: Object) -> list[FieldError]:
         """The rules a new object breaks."""
-        found = _type_errors(obj, *self._called)
+        found = _type_errors(obj, *self.called)
         if found:
             return found
         found = self._validate(obj) + self._other_errors(obj)
@@ -84,12 +67,12 @@ class CustomRules:
 
     def changed_errors(self, new: Object, old: Object, warnings: list[str]) -> list[FieldError]:
         """The rules an object breaks that the one it replaces did not break in the same way."""
-        found = _type_errors(new, *self._called)
+        found = _type_errors(new, *self.called)
         if found:
             return found
         found = self._validate(new)
         if found:
-            found = self._validate(new, Pair(new, old, self._raw))
+            found = self._validate(new, Pair(new, old, self.raw))
         found += self._other_errors(new)
         if self._list_types is not None:
             repeated = self._list_types(new)
@@ -97,8 +80,8 @@ class CustomRules:
         return self._with_expressions(found, new, old, warnings)
 
     def _other_errors(self, obj: Object) -> list[FieldError]:
-        found = [] if self._scale is None else _scale_errors(self._scale, obj)
-        return found + embedded_errors(self._schema, obj) if self._has_embedded else found
+        found = [] if self.scale is None else _scale_errors(self.scale, obj)
+        return found + embedded_errors(self.schema, obj) if has_embedded(self.schema) else found
 
     def _with_expressions(
         self, found: list[FieldError], new: Object, old: Object | None, warnings: list[str]

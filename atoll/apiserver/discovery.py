@@ -45,15 +45,14 @@ class Served:
         return known in self.index.versions and known not in self.behind.remotes
 
 
-def _nothing_behind() -> Behind:
-    return NOTHING_BEHIND
-
-
 class Discovery:
     """The discovery documents of a catalog, and of what is behind the server."""
 
     def __init__(
-        self, catalog: Catalog, address: str = "", behind: Callable[[], Behind] = _nothing_behind
+        self,
+        catalog: Catalog,
+        address: str = "",
+        behind: Callable[[], Behind] = lambda: NOTHING_BEHIND,
     ) -> None:
         self._catalog = catalog
         self._address = address  # host:port under which clients reach the server
@@ -146,11 +145,8 @@ def _entries(resource: Resource) -> list[Object]:
         "namespaced": resource.namespaced,
         "kind": resource.kind,
         "verbs": _verbs(resource),
+        **_nicknames(resource),
     }
-    if resource.short_names:
-        entry["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        entry["categories"] = list(resource.categories)
     if "watch" in resource.verbs:  # what cannot be watched is not stored, but made up when read
         entry["storageVersionHash"] = _storage_hash(resource)
     return [entry, *(_subresource_entry(resource, sub) for sub in subresources(resource))]
@@ -171,6 +167,11 @@ def _verbs(resource: Resource) -> list[str]:
     if not resource.custom:
         return list(resource.verbs)
     return [verb for verb in _CUSTOM_ORDER if verb in resource.verbs]
+
+
+def _nicknames(resource: Resource) -> Object:
+    named = {"shortNames": resource.short_names, "categories": resource.categories}
+    return {key: list(names) for key, names in named.items() if names}
 
 
 def _storage_hash(resource: Resource) -> str:
@@ -218,11 +219,8 @@ def _resource_item(resource: Resource) -> Object:
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": _verbs(resource),
+        **_nicknames(resource),
     }
-    if resource.short_names:
-        item["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        item["categories"] = list(resource.categories)
     if subs := subresources(resource):
         item["subresources"] = [
             {

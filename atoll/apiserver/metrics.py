@@ -41,7 +41,8 @@ _VERBS = {
 _METHODS = frozenset(["GET", "POST", "PUT", "PATCH", "DELETE"])
 _READING = frozenset(["GET", "HEAD"])
 
-Key = tuple[str, str, str, str, str, str, str]  # verb, group, version, resource, sub, scope, dry
+Key = tuple[str, str, str, str, str, str, str]
+_LABELS = ("verb", "group", "version", "resource", "subresource", "scope", "dry_run")
 
 
 @dataclass(slots=True)
@@ -128,14 +129,4 @@ class Metrics:
 
 
 def _labels(key: Key) -> Labels:
-    verb, group, version, resource, subresource, scope, dry = key
-    return (
-        ("component", "apiserver"),
-        ("dry_run", dry),
-        ("group", group),
-        ("resource", resource),
-        ("scope", scope),
-        ("subresource", subresource),
-        ("verb", verb),
-        ("version", version),
-    )
+    return (("component", "apiserver"), *sorted(zip(_LABELS, key, strict=True)))

@@ -23,10 +23,6 @@ class Representation:
     version: str = "v1"  # of the shape, in meta.k8s.io
     pretty: bool = False
 
-    @property
-    def content_type(self) -> str:
-        return self.media_type
-
 
 @dataclass(frozen=True, slots=True)
 class Clause:
@@ -66,12 +62,9 @@ def negotiate(accept: str) -> Representation:
         pretty = clause.parameters.get("pretty") in ("1", "true")
         version = clause.parameters.get("v", "v1")
         return Representation(media_type, shape, version, pretty)
-    raise not_acceptable(MEDIA_TYPES, understood=any(map(_understood, clauses(accept))))
-
-
-def _understood(clause: Clause) -> bool:
-    """Whether the form itself could be served, and only what it is turned into could not."""
-    return _served(clause.media_type) is not None
+    # Perhaps the form itself could be served, and only what it is turned into could not.
+    understood = any(_served(clause.media_type) for clause in clauses(accept))
+    raise not_acceptable(MEDIA_TYPES, understood=understood)
 
 
 def _served(media_type: str) -> str | None:

@@ -48,26 +48,19 @@ def _additional(number: int, value: Any) -> bytes:
     return framed(number, flag(2, value) if isinstance(value, bool) else _schema(1, value))
 
 
+def _all(write: Write, numbers: Mapping[str, int]) -> Fields:
+    """Fields that are all written alike."""
+    return {name: (number, write) for name, number in numbers.items()}
+
+
 _DOCS: Fields = {"description": (1, text), "url": (2, text)}
 _SCHEMA: Fields = {
-    "$ref": (1, text),
-    "format": (2, text),
-    "title": (3, text),
-    "description": (4, text),
-    "default": (5, _any),
-    "multipleOf": (6, real),
-    "maximum": (7, real),
-    "exclusiveMaximum": (8, flag),
-    "minimum": (9, real),
-    "exclusiveMinimum": (10, flag),
-    "maxLength": (11, whole),
-    "minLength": (12, whole),
-    "pattern": (13, text),
-    "maxItems": (14, whole),
-    "minItems": (15, whole),
-    "uniqueItems": (16, flag),
-    "maxProperties": (17, whole),
-    "minProperties": (18, whole),
+    **_all(text, {"$ref": 1, "format": 2, "title": 3, "description": 4, "pattern": 13}),
+    **_all(real, {"multipleOf": 6, "maximum": 7, "minimum": 9}),
+    **_all(flag, {"exclusiveMaximum": 8, "exclusiveMinimum": 10, "uniqueItems": 16}),
+    **_all(whole, {"maxLength": 11, "minLength": 12, "maxItems": 14, "minItems": 15}),
+    **_all(whole, {"maxProperties": 17, "minProperties": 18}),
+    **_all(_any, {"default": 5, "example": 30}),
     "required": (19, each(text)),
     "enum": (20, each(_any)),
     "additionalProperties": (21, _additional),
@@ -75,31 +68,15 @@ _SCHEMA: Fields = {
     "items": (23, within(_schema)),
     "properties": (25, named(_schema)),
     "externalDocs": (29, _message(_DOCS, 3)),
-    "example": (30, _any),
 }
 _BODY: Fields = {
-    "description": (1, text),
-    "name": (2, text),
-    "in": (3, text),
+    **_all(text, {"description": 1, "name": 2, "in": 3}),
     "required": (4, flag),
     "schema": (5, _schema),
 }
-_QUERY: Fields = {
-    "required": (1, flag),
-    "in": (2, text),
-    "description": (3, text),
-    "name": (4, text),
-    "type": (6, text),
-    "uniqueItems": (20, flag),
-}
-_IN_PATH: Fields = {
-    "required": (1, flag),
-    "in": (2, text),
-    "description": (3, text),
-    "name": (4, text),
-    "type": (5, text),
-    "uniqueItems": (19, flag),
-}
+_PLAIN: Fields = {"required": (1, flag), **_all(text, {"in": 2, "description": 3, "name": 4})}
+_QUERY: Fields = {**_PLAIN, "type": (6, text), "uniqueItems": (20, flag)}
+_IN_PATH: Fields = {**_PLAIN, "type": (5, text), "uniqueItems": (19, flag)}
 
 
 def _parameter(number: int, value: Mapping[str, Any]) -> bytes:
@@ -115,21 +92,13 @@ def _parameter(number: int, value: Mapping[str, Any]) -> bytes:
 
 _RESPONSE: Fields = {"description": (1, text), "schema": (2, within(_schema))}
 _OPERATION: Fields = {
-    "tags": (1, each(text)),
-    "description": (3, text),
-    "operationId": (5, text),
-    "produces": (6, each(text)),
-    "consumes": (7, each(text)),
+    **_all(text, {"description": 3, "operationId": 5}),
+    **_all(each(text), {"tags": 1, "produces": 6, "consumes": 7, "schemes": 10}),
     "parameters": (8, each(_parameter)),
     "responses": (9, named(within(_message(_RESPONSE, 5)))),
-    "schemes": (10, each(text)),
 }
 _ITEM: Fields = {
-    "get": (2, _message(_OPERATION, 13)),
-    "put": (3, _message(_OPERATION, 13)),
-    "post": (4, _message(_OPERATION, 13)),
-    "delete": (5, _message(_OPERATION, 13)),
-    "patch": (8, _message(_OPERATION, 13)),
+    **_all(_message(_OPERATION, 13), {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}),
     "parameters": (9, each(_parameter)),
 }
 _KEY: Fields = {"type": (1, text), "name": (2, text), "in": (3, text), "description": (4, text)}

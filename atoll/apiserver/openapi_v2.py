@@ -76,7 +76,8 @@ def _schema(schema: Object) -> Object:
         found["$ref"] = reference.replace(_V3_REF, _V2_REF)
         return found
     if schema.get("nullable") is True:
-        _untype(found)
+        for key in ("type", "items", "properties"):
+            found.pop(key, None)
     if schema.get(_UNKNOWN) is True:
         _open(found)
     if found.get("type") == "array" and "items" not in found:
@@ -95,11 +96,6 @@ def _reference(schema: Object) -> str | None:
     if plain is None and len(schema.get("allOf", ())) == 1:
         plain = schema["allOf"][0].get("$ref")
     return plain if isinstance(plain, str) else None
-
-
-def _untype(found: Object) -> None:
-    for key in ("type", "items", "properties"):
-        found.pop(key, None)
 
 
 def _open(found: Object) -> None:

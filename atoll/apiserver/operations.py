@@ -28,16 +28,8 @@ _BOOLEANS = frozenset(
 )
 _INTEGERS = frozenset(["gracePeriodSeconds", "limit", "timeoutSeconds"])
 _LIST = (
-    "allowWatchBookmarks",
-    "continue",
-    "fieldSelector",
-    "labelSelector",
-    "limit",
-    "resourceVersion",
-    "resourceVersionMatch",
-    "sendInitialEvents",
-    "timeoutSeconds",
-    "watch",
+    *("allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit"),
+    *("resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch"),
 )
 _WRITE = ("dryRun", "fieldManager", "fieldValidation")
 _DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
@@ -104,17 +96,23 @@ def _operation(
 def _camel(group: str) -> str:
     """A group's name as one word: rbac.authorization.k8s.io is rbacAuthorization."""
     first, *rest = (group.removesuffix(".k8s.io") or "core").split(".")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+    return first + "".join(map(_capital, rest))
 
 
 def _named(resource: Resource, verb: str, suffix: str = "") -> str:
     """The name of an operation: readAppsV1NamespacedDeployment."""
-    group = _camel(resource.group)
-    version = resource.version[:1].upper() + resource.version[1:]
     scope = "Namespaced" if resource.namespaced else ""
-    where, verb = (verb.partition("/")[2], verb.partition("/")[0])
-    head = f"{verb}{group[:1].upper()}{group[1:]}{version}{where}"
-    return f"{head}{scope}{resource.kind}{suffix}"
+    verb, _, where = verb.partition("/")
+    return f"{verb}{_placed_in(resource)}{where}{scope}{resource.kind}{suffix}"
+
+
+def _placed_in(resource: Resource) -> str:
+    """The group and the version of a resource, as in the names of its operations: AppsV1."""
+    return _capital(_camel(resource.group)) + _capital(resource.version)
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
 
 
 def _collection(resource: Resource, definition: str, within: tuple[str, ...]) -> Object:
@@ -160,7 +158,7 @@ def _getting(resource: Resource, definition: str, suffix: str = "") -> Object:
 
 def _subresource(resource: Resource, definition: str, sub: Subresource) -> Object:
     spoken = SPOKEN.get(sub.kind, definition)
-    suffix = sub.name[:1].upper() + sub.name[1:]
+    suffix = _capital(sub.name)
     every = _getting(resource, spoken, suffix)
     verbs = {"get": "get", "put": "update", "patch": "patch"}
     found = {method: every[method] for method, verb in verbs.items() if verb in sub.verbs}
@@ -176,9 +174,7 @@ def _subresource(resource: Resource, definition: str, sub: Subresource) -> Objec
 
 
 def _everywhere(resource: Resource, definition: str) -> Object:
-    group = _camel(resource.group)
-    version = resource.version[:1].upper() + resource.version[1:]
-    name = f"list{group[:1].upper()}{group[1:]}{version}{resource.kind}ForAllNamespaces"
+    name = f"list{_placed_in(resource)}{resource.kind}ForAllNamespaces"
     listed = _answers(f"{definition}List", "200")
     parameters = [_parameter(parameter) for parameter in sorted((*_LIST, "pretty"))]
     return {"get": _operation(resource, "list", name, (), listed), "parameters": parameters}

@@ -231,6 +231,9 @@ def list_options(query: Query) -> ListOptions:
     return options
 
 
+_MATCH = "resourceVersionMatch"
+
+
 def _list_errors(options: ListOptions) -> list[FieldError]:
     errors = []
     match, revision = options.match, options.revision
@@ -240,30 +243,16 @@ def _list_errors(options: ListOptions) -> list[FieldError]:
     if not match:
         return errors
     if options.token:
-        errors.append(
-            fields.forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden when continue is provided",
-            )
-        )
+        why = "resourceVersionMatch is forbidden when continue is provided"
+        errors.append(fields.forbidden(_MATCH, why))
     if not revision:
-        errors.append(
-            fields.forbidden(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            )
-        )
+        why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        errors.append(fields.forbidden(_MATCH, why))
     if match not in ("Exact", "NotOlderThan"):
-        errors.append(
-            fields.not_supported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""])
-        )
+        errors.append(fields.not_supported(_MATCH, match, ["Exact", "NotOlderThan", ""]))
     if match == "Exact" and revision == "0":
-        errors.append(
-            fields.forbidden(
-                "resourceVersionMatch",
-                'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-            )
-        )
+        why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+        errors.append(fields.forbidden(_MATCH, why))
     return errors
 
 
@@ -272,13 +261,12 @@ def _watch_errors(options: ListOptions) -> list[FieldError]:
     if options.initial_events is not None:
         if options.match != "NotOlderThan":
             why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            errors.append(fields.forbidden("resourceVersionMatch", why))
+            errors.append(fields.forbidden(_MATCH, why))
         if options.match not in ("", "NotOlderThan"):
-            allowed = ["NotOlderThan"]
-            errors.append(fields.not_supported("resourceVersionMatch", options.match, allowed))
+            errors.append(fields.not_supported(_MATCH, options.match, ["NotOlderThan"]))
     elif options.match:
         why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        errors.append(fields.forbidden("resourceVersionMatch", why))
+        errors.append(fields.forbidden(_MATCH, why))
     return errors
 
 

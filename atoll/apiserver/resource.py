@@ -16,6 +16,7 @@ from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.exchange import Request, Response
 from atoll.wire import Object as Object
 
+VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 Path = tuple[str, ...]
 Changed = Callable[[Object, Object, list[str]], list[FieldError]]
 
@@ -151,16 +152,7 @@ class Resource:
     stored_version: str
     list_kind: str
     columns: tuple[Column, ...] = ()
-    verbs: tuple[str, ...] = (
-        "create",
-        "delete",
-        "deletecollection",
-        "get",
-        "list",
-        "patch",
-        "update",
-        "watch",
-    )
+    verbs: tuple[str, ...] = VERBS
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     stored_in: str = ""  # the collection, where it is not this group's own (events)

@@ -21,10 +21,7 @@ from atoll.apiserver.metrics import Metrics, Trail
 from atoll.apiserver.options import flag, parse_query, time_limit
 from atoll.apiserver.outcomes import serving
 from atoll.apiserver.resource import Branch, Errand, Resource
-from atoll.apiserver.responding import (
-    status_response,
-    with_headers,
-)
+from atoll.apiserver.responding import status_response, with_headers
 from atoll.apiserver.routing import DocumentRoute, ResourceRoute, Route, beyond_subresource, route
 from atoll.apiserver.status import (
     ApiError,
@@ -227,7 +224,8 @@ class ApiServer:
             raise unknown_resource()
         if target.name and not (resource.stored and (target.namespace or not resource.namespaced)):
             raise unknown_resource()
-        if target.subresource and target.subresource not in _subresource_names(resource):
+        below = target.subresource
+        if below and below not in [each.name for each in subresources(resource)]:
             raise unknown_resource()
         return resource
 
@@ -247,7 +245,3 @@ def _branch(resource: Resource, name: str) -> Branch | None:
     if not name:  # as mostly
         return None
     return next((each for each in resource.branches if each.name == name), None)
-
-
-def _subresource_names(resource: Resource) -> list[str]:
-    return [subresource.name for subresource in subresources(resource)]

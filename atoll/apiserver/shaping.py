@@ -5,6 +5,7 @@ those bytes joined.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -17,31 +18,23 @@ from atoll.apiserver.tables import partial, partial_list, table
 from atoll.wire import Object
 
 
+@dataclass(eq=False)
 class Shaper:
     """One client's wish, applied to any number of objects of one resource."""
 
-    def __init__(
-        self,
-        resource: Resource,
-        wanted: Representation,
-        now: Callable[[], datetime],
-        include: str,
-    ) -> None:
-        self.resource = resource
-        self.wanted = wanted
-        self._now = now
-        self._include = include
-        self._columns_told = False
+    resource: Resource
+    wanted: Representation
+    now: Callable[[], datetime]
+    include: str
+    _columns_told: bool = False
 
     @cached_property
     def _head(self) -> bytes:
         """How every object of a built-in kind begins."""
+        if self.resource.custom:
+            return b"{"
         kind, version = self.resource.kind, self.resource.api_version
-        return (
-            b"{"
-            if self.resource.custom
-            else f'{{"kind":"{kind}","apiVersion":"{version}",'.encode()
-        )
+        return f'{{"kind":"{kind}","apiVersion":"{version}",'.encode()
 
     @property
     def content_type(self) -> str:
@@ -85,7 +78,7 @@ class Shaper:
         return orjson.dumps(shown)
 
     def _table(self, objects: list[Object]) -> Object:
-        return table(self.resource, objects, self._now(), self._include, self.wanted.version)
+        return table(self.resource, objects, self.now(), self.include, self.wanted.version)
 
     def many(self, values: Sequence[bytes], head: Object) -> bytes:
         """A list with this metadata."""

@@ -50,15 +50,8 @@ class ApiError(Exception):
 
 
 def _about(name: str, group: str, kind: str, **more: Any) -> Object:
-    details: Object = {}
-    if name:
-        details["name"] = name
-    if group:
-        details["group"] = group
-    if kind:
-        details["kind"] = kind
-    details.update(more)
-    return details
+    named = {"name": name, "group": group, "kind": kind}
+    return {key: value for key, value in named.items() if value} | more
 
 
 def qualified(plural_or_kind: str, group: str) -> str:
@@ -149,9 +142,7 @@ def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> ApiError:
     """422 for an object (or options) that breaks the rules; every broken rule is a cause."""
-    texts = list(
-        dict.fromkeys(str(error) for error in errors)
-    )  # causes repeat, the message does not
+    texts = list(dict.fromkeys(map(str, errors)))  # causes repeat, the message does not
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     message = f'{qualified(kind, group)} "{name}" is invalid: {joined}'
     causes = [error.cause() for error in errors]
@@ -174,24 +165,19 @@ def plain_500(message: str) -> ApiError:
     return ApiError(500, "", message)
 
 
+def _later(code: int, reason: str, message: str, after_s: int = 1, **more: Any) -> ApiError:
+    """A refusal of now, which says when to come again."""
+    headers = {"Retry-After": str(after_s)}
+    details = {**more, "retryAfterSeconds": after_s}
+    return ApiError(code, reason, message, details=details, headers=headers)
+
+
 def unavailable(message: str, retry_after_s: int = 1) -> ApiError:
-    return ApiError(
-        503,
-        "ServiceUnavailable",
-        message,
-        details={"retryAfterSeconds": retry_after_s},
-        headers={"Retry-After": str(retry_after_s)},
-    )
+    return _later(503, "ServiceUnavailable", message, retry_after_s)
 
 
 def too_many_requests() -> ApiError:
-    return ApiError(
-        429,
-        "TooManyRequests",
-        "Too many requests, please try again later.",
-        details={"retryAfterSeconds": 1},
-        headers={"Retry-After": "1"},
-    )
+    return _later(429, "TooManyRequests", "Too many requests, please try again later.")
 
 
 def timed_out() -> ApiError:
@@ -202,27 +188,18 @@ def timed_out() -> ApiError:
 
 def revision_too_large(asked: int, current: int) -> ApiError:
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-    return ApiError(
-        504,
-        "Timeout",
-        f"Timeout: Too large resource version: {asked}, current: {current}",
-        details={"causes": [cause], "retryAfterSeconds": 1},
-        headers={"Retry-After": "1"},
-    )
+    message = f"Timeout: Too large resource version: {asked}, current: {current}"
+    return _later(504, "Timeout", message, causes=[cause])
+
+
+_SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
 
 def done(code: int) -> Object:
     """The Status that answers a request which has no object to show for it."""
-    body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-    return {**body, "code": code}
+    return {**_SUCCESS, "metadata": {}, "code": code}
 
 
 def success(plural: str, group: str, name: str, uid: str) -> Object:
     """The Status that answers a deletion which is already complete."""
-    return {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Success",
-        "details": _about(name, group, plural, uid=uid),
-    }
+    return {**_SUCCESS, "metadata": {}, "details": _about(name, group, plural, uid=uid)}

@@ -10,19 +10,7 @@ from functools import cache
 from typing import Any
 
 from atoll.errors import Malformed
-from atoll.protobuf import writing
-from atoll.protobuf.reading import (
-    Message,
-    ReadRange,
-    collect,
-    entries,
-    fill,
-    int64,
-    keep,
-    keep_number,
-    raw,
-    read_by,
-)
+from atoll.protobuf import reading, writing
 from atoll.wire import Object
 
 Plain = str  # "text", "bytes" or "number"
@@ -81,29 +69,29 @@ _WRITE: Mapping[Plain, writing.Write] = {
 def decode(data: bytes, table: Table) -> Object:
     """The message that these bytes are; Malformed if they are none."""
     found: Object = {}
-    fill(_message(table), found, data, 0, len(data))
+    reading.fill(_message(table), found, data, 0, len(data))
     return found
 
 
 @cache
-def _message(table: Table) -> Message:
-    message = Message("message")
+def _message(table: Table) -> reading.Message:
+    message = reading.Message("message")
     for number, (name, kind) in table.fields.items():
         if kind == "number":
-            message.on_number(number, name, keep_number(name, int64))
+            message.on_number(number, name, reading.keep_number(name, reading.int64))
         elif isinstance(kind, Listed):
-            message.on_range(number, name, collect(name, _reader(kind.of)))
+            message.on_range(number, name, reading.collect(name, _reader(kind.of)))
         elif isinstance(kind, Mapped):
-            message.on_range(number, name, entries(name, _text, _reader(kind.to)))
+            message.on_range(number, name, reading.entries(name, _text, _reader(kind.to)))
         else:
-            message.on_range(number, name, keep(name, _reader(kind)))
+            message.on_range(number, name, reading.keep(name, _reader(kind)))
     return message
 
 
-def _reader(kind: Plain | Table) -> ReadRange:
+def _reader(kind: Plain | Table) -> reading.ReadRange:
     if isinstance(kind, Table):
-        return read_by(lambda: _message(kind))
-    return {"text": _text, "bytes": raw}[kind]
+        return reading.read_by(lambda: _message(kind))
+    return {"text": _text, "bytes": reading.raw}[kind]
 
 
 def _text(data: bytes, start: int, stop: int) -> str:

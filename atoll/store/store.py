@@ -95,7 +95,7 @@ class Store:
         self._listeners: list[Listener] = []
         self.refusal = ""  # why the last write could not be made durable, if it could not
         self.found = Found(
-            objects=sum(len(one.objects) for one in self._collections.values()),
+            objects=sum(self.counts().values()),
             revision=self.revision,
             history_from=self._history.compacted,
             identity=loaded.identity,
@@ -130,10 +130,6 @@ class Store:
     def counts(self) -> dict[str, int]:
         """How many objects each collection has."""
         return {name: len(each.objects) for name, each in self._collections.items()}
-
-    @property
-    def object_count(self) -> int:
-        return sum(len(collection.objects) for collection in self._collections.values())
 
     def get(self, collection: str, name: str) -> Record | None:
         """Give the committed record."""

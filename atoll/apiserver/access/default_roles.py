@@ -39,18 +39,14 @@ _LIMITS += ["replicationcontrollers/status", "resourcequotas", "resourcequotas/s
 
 
 def _rule(groups: str, resources: Sequence[str], verbs: Sequence[str]) -> Object:
-    return {
-        "verbs": sorted(verbs),
-        "apiGroups": groups.split(","),
-        "resources": sorted(resources),
-    }
+    return {"verbs": sorted(verbs), "apiGroups": groups.split(","), "resources": sorted(resources)}
 
 
 def _paths(urls: Sequence[str], verbs: Sequence[str] = ("get",)) -> Object:
     return {"verbs": list(verbs), "nonResourceURLs": sorted(urls)}
 
 
-def _role(name: str, *rules: Object, into: str = "") -> tuple[str, Object]:
+def cluster_role(name: str, *rules: Object, into: str = "") -> tuple[str, Object]:
     """A role; `into` is the role of people that collects it."""
     labels = {**_DEFAULTS, **({_AGGREGATE + into: "true"} if into else {})}
     meta = {"name": name, "labels": labels, "annotations": {AUTO_UPDATE: "true"}}
@@ -64,16 +60,16 @@ def _within(namespace: str, role: tuple[str, Object]) -> tuple[str, Object]:
 
 
 def _collecting(name: str, *, into: str = "") -> tuple[str, Object]:
-    collection, role = _role(name, into=into)
+    collection, role = cluster_role(name, into=into)
     selectors = [{"matchLabels": {_AGGREGATE + name: "true"}}]
     return collection, {**role, "aggregationRule": {"clusterRoleSelectors": selectors}}
 
 
-def _binding(name: str, *groups: str, role: str = "") -> tuple[str, Object]:
+def _binding(name: str, *groups: str) -> tuple[str, Object]:
     meta = {"name": name, "labels": dict(_DEFAULTS), "annotations": {AUTO_UPDATE: "true"}}
     return f"clusterrolebindings.{GROUP}", {
         "metadata": meta,
-        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role or name},
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},
         "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": group} for group in groups],
     }
 
@@ -111,38 +107,37 @@ _SELF = ["selfsubjectaccessreviews", "selfsubjectrulesreviews"]
 _CERTIFICATES = "certificates.k8s.io"
 
 ROLES: tuple[tuple[str, Object], ...] = (
-    _role("cluster-admin", _rule("*", ["*"], ["*"]), _paths(["*"], ["*"])),
-    _role("system:discovery", _paths([*_DISCOVERY, *_HEALTH[2:]])),
-    _role("system:public-info-viewer", _paths(_HEALTH)),
-    _role(
+    cluster_role("cluster-admin", _rule("*", ["*"], ["*"]), _paths(["*"], ["*"])),
+    cluster_role("system:discovery", _paths([*_DISCOVERY, *_HEALTH[2:]])),
+    cluster_role("system:public-info-viewer", _paths(_HEALTH)),
+    cluster_role(
         "system:basic-user",
         _rule("authorization.k8s.io", _SELF, ["create"]),
         _rule("authentication.k8s.io", ["selfsubjectreviews"], ["create"]),
     ),
-    _role(
+    cluster_role(
         "system:node-bootstrapper",
         _rule(_CERTIFICATES, ["certificatesigningrequests"], [*READ, "create"]),
     ),
-    _role(
+    cluster_role(
         "system:auth-delegator",
         _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
         _rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
     ),
-    _role("system:monitoring", _paths(_MONITORING), _rule("", ["nodes/metrics"], ["get"])),
-    _role("system:service-account-issuer-discovery", _paths(_ISSUING)),
+    cluster_role("system:monitoring", _paths(_MONITORING), _rule("", ["nodes/metrics"], ["get"])),
+    cluster_role("system:service-account-issuer-discovery", _paths(_ISSUING)),
     _within(
         "kube-system",
-        _role(
-            f"{_TRUST}-reader",
-            {**_rule("", ["configmaps"], READ), "resourceNames": [_TRUST]},
+        cluster_role(
+            f"{_TRUST}-reader", {**_rule("", ["configmaps"], READ), "resourceNames": [_TRUST]}
         ),
     ),
     _collecting("admin"),
     _collecting("edit", into="admin"),
     _collecting("view", into="edit"),
-    _role("system:aggregate-to-admin", *_ADMIN, into="admin"),
-    _role("system:aggregate-to-edit", *_EDIT, into="edit"),
-    _role("system:aggregate-to-view", *_VIEW, into="view"),
+    cluster_role("system:aggregate-to-admin", *_ADMIN, into="admin"),
+    cluster_role("system:aggregate-to-edit", *_EDIT, into="edit"),
+    cluster_role("system:aggregate-to-view", *_VIEW, into="view"),
 )
 
 BINDINGS: tuple[tuple[str, Object], ...] = (

@@ -5,18 +5,13 @@ caller from the headers beside it; so does this one (`authentication`). Which se
 known here.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
-from atoll.apiserver.authentication import (
-    REMOTE,
-    REMOTE_EXTRA,
-    REMOTE_GROUP,
-    REMOTE_UID,
-    REMOTE_USER,
-    Identity,
-)
+from atoll.apiserver import authentication
+from atoll.apiserver.authentication import Identity
 from atoll.apiserver.status import bad_request
+from atoll.exchange import Headers, Response
 
 _PLAIN = "!#$&'*+-.^_`|~"  # what else may stand in the name of a header
 
@@ -30,20 +25,40 @@ class FrontProxy:
     key: bytes = field(repr=False)
 
 
+# Whose hop they describe ends here; the caller's credentials are for this server alone.
+_NOT_SENT = frozenset(["authorization", "host", "content-length", "transfer-encoding"])
+_NOT_TOLD = frozenset(["audit-id", "cache-control", "date"])
+
+
+def sent_on(headers: Headers) -> dict[str, str]:
+    """What of a request's headers is meant for the server that is asked in the end."""
+    return {
+        name: value
+        for name, value in headers.items()
+        if name not in _NOT_SENT and not name.startswith("impersonate-")
+    }
+
+
+def told_back(response: Response) -> Response:
+    """What that server answers, as the caller is told it."""
+    told = {key: value for key, value in response.headers.items() if key not in _NOT_TOLD}
+    return replace(response, headers=told)
+
+
 def is_claim(header: str) -> bool:
     """Whether a header says who is asking; nobody but a front proxy may."""
-    return header.startswith(REMOTE)
+    return header.startswith(authentication.REMOTE)
 
 
 def headers_of(identity: Identity) -> dict[str, str]:
     """How a server behind this one is told who asks; ApiError if that cannot be told."""
     told = {
-        REMOTE_USER: (identity.name,),
-        REMOTE_UID: (identity.uid,),
-        REMOTE_GROUP: identity.groups,
+        authentication.REMOTE_USER: (identity.name,),
+        authentication.REMOTE_UID: (identity.uid,),
+        authentication.REMOTE_GROUP: identity.groups,
     }
     for key, values in identity.extra:
-        told[REMOTE_EXTRA + quote(key.lower(), safe=_PLAIN)] = values
+        told[authentication.REMOTE_EXTRA + quote(key.lower(), safe=_PLAIN)] = values
     return {name: _lines(values) for name, values in told.items() if any(values)}
 
 

@@ -7,13 +7,7 @@ spoken for (the name, every group, the uid, every extra) must be allowed by the 
 from collections.abc import Iterator
 
 from atoll.apiserver.access.accounts import account_groups, account_of
-from atoll.apiserver.authentication import (
-    ANONYMOUS,
-    AUTHENTICATED,
-    Identity,
-    extra_of,
-    values_of,
-)
+from atoll.apiserver.authentication import ANONYMOUS, AUTHENTICATED, Identity, extra_of, values_of
 from atoll.apiserver.authorization import Attributes, Authorize
 from atoll.apiserver.status import bad_request
 from atoll.exchange import Headers

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from atoll.apiserver.access.accounts import ISSUER, AccountTokens
 from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.rules import Rule
-from atoll.apiserver.authentication import AUTHENTICATED, Bearers, Identity, user_info
+from atoll.apiserver.authentication import (
+    AUTHENTICATED,
+    Bearers,
+    Identity,
+    identity_in,
+    user_info,
+)
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
@@ -75,10 +81,7 @@ class Reviews:
 
     def _decided_for(self, asked: Asked, errors: list[FieldError]) -> Object:
         spec = _spec(asked)
-        extra = tuple((key, tuple(values)) for key, values in (spec.get("extra") or {}).items())
-        groups = tuple(spec.get("groups") or ())
-        they = Identity(spec.get("user", ""), groups, spec.get("uid", ""), extra)
-        return self._decided(asked, errors, they)
+        return self._decided(asked, errors, identity_in(spec, spec.get("user", "")))
 
     def _may_they_here(self, asked: Asked) -> Object:
         spec = _spec(asked)
@@ -200,14 +203,8 @@ def _attributes(spec: Object) -> Attributes:
     if other is not None:
         return Attributes(other.get("verb", ""), path=other.get("path", ""))
     wanted = spec["resourceAttributes"]
-    return Attributes(
-        wanted.get("verb", ""),
-        wanted.get("group", ""),
-        wanted.get("resource", ""),
-        wanted.get("namespace", ""),
-        wanted.get("name", ""),
-        wanted.get("subresource", ""),
-    )
+    keys = ("verb", "group", "resource", "namespace", "name", "subresource")
+    return Attributes(*(wanted.get(key, "") for key in keys))
 
 
 def _resource_rule(rule: Rule) -> Object:

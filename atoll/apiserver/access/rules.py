@@ -31,15 +31,9 @@ class Rule:
             return any(_covers_url(url, wanted.path) for url in self.urls)
         return (
             (ALL in self.groups or wanted.group in self.groups)
-            and self._has(wanted)
+            and _covers_resource(self.resources, wanted.resource)
             and (not self.names or wanted.name in self.names)
         )
-
-    def _has(self, wanted: Attributes) -> bool:
-        resources = self.resources
-        if ALL in resources or wanted.resource in resources:
-            return True
-        return bool(wanted.subresource) and f"{ALL}/{wanted.subresource}" in resources
 
     def covers(self, other: "Rule") -> bool:
         """Whether whatever the other rule allows is allowed by this one."""

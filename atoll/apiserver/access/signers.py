@@ -14,7 +14,7 @@ from atoll.apiserver.authorization import Attributes, Authorize, may
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.kinds.certificates import APPROVED, DENIED, GROUP, has_condition, request_of
 from atoll.apiserver.objects.times import rfc3339
-from atoll.apiserver.status import ApiError, forbidden, invalid
+from atoll.apiserver.status import forbidden, invalid
 from atoll.wire import Object
 
 CLIENT = "kubernetes.io/kube-apiserver-client"
@@ -96,9 +96,5 @@ def _check_subject(seen: Admission, csr: Object) -> None:
 def _check_undecided(seen: Admission, csr: Object, old: Object) -> None:
     added = [k for k in (APPROVED, DENIED) if has_condition(csr, k) and not has_condition(old, k)]
     if added:
-        raise _not_here(seen, added[0])
-
-
-def _not_here(seen: Admission, kind: str) -> ApiError:
-    why = f'updates may not add a condition of type "{kind}"'
-    return invalid(_KIND, GROUP, seen.name, [fields.forbidden("status.conditions", why)])
+        why = f'updates may not add a condition of type "{added[0]}"'
+        raise invalid(_KIND, GROUP, seen.name, [fields.forbidden("status.conditions", why)])

@@ -53,11 +53,11 @@ class Signing:
 
     @cached_property
     def _key_name(self) -> str:
-        return _encoded(sha256(self._key.public_der()).digest()).decode()
+        return encoded(sha256(self._key.public_der()).digest()).decode()
 
     @cached_property
     def _head(self) -> bytes:
-        return _encoded(orjson.dumps({"alg": "ES256", "kid": self._key_name}))
+        return encoded(orjson.dumps({"alg": "ES256", "kid": self._key_name}))
 
     def public_key(self) -> dict[str, str]:
         """What others check our tokens with, as a JSON Web Key."""
@@ -68,14 +68,14 @@ class Signing:
             "kid": self._key_name,
             "crv": "P-256",
             "alg": "ES256",
-            "x": _encoded(x).decode(),
-            "y": _encoded(y).decode(),
+            "x": encoded(x).decode(),
+            "y": encoded(y).decode(),
         }
 
     def sign(self, claims: Claims) -> str:
         """A token that says this."""
-        said = self._head + b"." + _encoded(orjson.dumps(claims))
-        return (said + b"." + _encoded(self._key.sign(said))).decode()
+        said = self._head + b"." + encoded(orjson.dumps(claims))
+        return (said + b"." + encoded(self._key.sign(said))).decode()
 
     def claims(self, token: str) -> Claims | None:
         """What a token of ours says; None if it is not ours, or no token at all."""
@@ -92,7 +92,8 @@ class Signing:
         return claims
 
 
-def _encoded(data: bytes) -> bytes:
+def encoded(data: bytes) -> bytes:
+    """Bytes as web tokens have them."""
     return base64.urlsafe_b64encode(data).rstrip(b"=")
 
 

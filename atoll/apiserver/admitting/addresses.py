@@ -52,7 +52,8 @@ class Addresses:
         if seen.subresource or spec.get("type") == "ExternalName":
             return service
         key, changed = f"{seen.namespace}/{seen.name}", dict(spec)
-        if not _has_address(spec) and not (_has_address(before) and _is_reached(before)):
+        had = _has_address(before) and before.get("type") != "ExternalName"
+        if not _has_address(spec) and not had:
             address = str(self._free(key, self._addresses()))
             changed |= {"clusterIP": address, "clusterIPs": [address]}
         if self._gives_ports and _needs_ports(spec):
@@ -111,10 +112,6 @@ def _held(service: Object) -> list[Holder]:
 
 def _has_address(spec: Object) -> bool:
     return bool(text(spec, "clusterIP") or items(spec, "clusterIPs"))
-
-
-def _is_reached(spec: Object) -> bool:
-    return spec.get("type") != "ExternalName"
 
 
 def _needs_ports(spec: Object) -> bool:

@@ -10,19 +10,10 @@ from functools import partial
 import orjson
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.admitting import births, classes, limits, pod_security
+from atoll.apiserver.admitting import births, classes, limits, pod_security, settings
 from atoll.apiserver.admitting.addresses import COLLECTION as SERVICES
 from atoll.apiserver.admitting.addresses import Addresses
 from atoll.apiserver.admitting.refused import Refused
-from atoll.apiserver.admitting.settings import (
-    INGRESS_CLASSES,
-    LIMIT_RANGES,
-    NAMESPACES,
-    PRIORITY_CLASSES,
-    RUNTIME_CLASSES,
-    STORAGE_CLASSES,
-    Settings,
-)
 from atoll.apiserver.kinds.reading import Object, part
 from atoll.apiserver.objects.metadata import GENERATED_ALPHABET, metadata
 from atoll.apiserver.status import ApiError, forbidden, invalid
@@ -44,7 +35,7 @@ class Rules:
     """
 
     def __init__(self, store: Store, chance: Chance, *, runs_pods: bool) -> None:
-        self.settings = Settings(store)
+        self.settings = settings.Settings(store)
         self.addresses = Addresses(store, chance, gives_ports=runs_pods)
         self._store = store
         self._chance = chance.of("volume names")
@@ -58,10 +49,10 @@ class Rules:
         }
         self._checks: Mapping[str, Check] = {
             **dict.fromkeys(pod_security.TEMPLATES, self._check_template),
-            NAMESPACES: self._check_namespace,
+            settings.NAMESPACES: self._check_namespace,
             PODS: self._check_pod,
             CLAIMS: self._check_claim,
-            PRIORITY_CLASSES: self._check_priority,
+            settings.PRIORITY_CLASSES: self._check_priority,
         }
 
     @property
@@ -104,13 +95,13 @@ class Rules:
 
     def completed(self, pod: Object, namespace: str) -> Object:
         """A new pod as it is stored in this namespace; Refused if it may not be."""
-        ranges = self.settings.of(LIMIT_RANGES, namespace)
+        ranges = self.settings.of(settings.LIMIT_RANGES, namespace)
         if ranges:
             pod = limits.with_defaults(pod, ranges.values())
         if self._runs_pods:
             pod = births.running_as(pod, partial(self._account, namespace), self._letters)
-        pod = births.prioritized(pod, self.settings.of(PRIORITY_CLASSES))
-        return births.with_runtime(births.patient(pod), self.settings.of(RUNTIME_CLASSES))
+        pod = births.prioritized(pod, self.settings.of(settings.PRIORITY_CLASSES))
+        return births.with_runtime(births.patient(pod), self.settings.of(settings.RUNTIME_CLASSES))
 
     def _account(self, namespace: str, name: str) -> Object | None:
         record = self._store.latest("serviceaccounts", f"{namespace}/{name}")
@@ -126,12 +117,12 @@ class Rules:
     def _claim(self, seen: Admission, claim: Object) -> Object:
         if seen.subresource or seen.old is not None:
             return claim
-        return classes.with_storage_class(claim, self.settings.of(STORAGE_CLASSES))
+        return classes.with_storage_class(claim, self.settings.of(settings.STORAGE_CLASSES))
 
     def _ingress(self, seen: Admission, ingress: Object) -> Object:
         if seen.subresource or seen.old is not None:
             return ingress
-        return classes.with_ingress_class(ingress, self.settings.of(INGRESS_CLASSES))
+        return classes.with_ingress_class(ingress, self.settings.of(settings.INGRESS_CLASSES))
 
     def _node(self, seen: Admission, node: Object) -> Object:
         return births.not_ready(node) if seen.old is None else node
@@ -143,12 +134,12 @@ class Rules:
         if seen.old is None and not seen.subresource:
             self.check_new(pod, seen.namespace)
         elif seen.subresource == "resize":
-            limits.check_pod(pod, self.settings.of(LIMIT_RANGES, seen.namespace).values())
+            limits.check_pod(pod, self.settings.of(settings.LIMIT_RANGES, seen.namespace).values())
 
     def check_new(self, pod: Object, namespace: str) -> None:
         """Refused if a new pod may not be in this namespace."""
-        limits.check_pod(pod, self.settings.of(LIMIT_RANGES, namespace).values())
-        births.check(pod, self.settings.of(RUNTIME_CLASSES))
+        limits.check_pod(pod, self.settings.of(settings.LIMIT_RANGES, namespace).values())
+        births.check(pod, self.settings.of(settings.RUNTIME_CLASSES))
 
     def _check_template(self, seen: Admission, workload: Object) -> None:
         """Whoever makes pods is only warned: it is pods that are refused."""
@@ -177,12 +168,12 @@ class Rules:
     def _check_claim(self, seen: Admission, claim: Object) -> None:
         if seen.subresource:
             return
-        limits.check_claim(claim, self.settings.of(LIMIT_RANGES, seen.namespace).values())
+        limits.check_claim(claim, self.settings.of(settings.LIMIT_RANGES, seen.namespace).values())
         if seen.old is not None:
-            classes.check_growth(claim, seen.old, self.settings.of(STORAGE_CLASSES))
+            classes.check_growth(claim, seen.old, self.settings.of(settings.STORAGE_CLASSES))
 
     def _check_priority(self, seen: Admission, wanted: Object) -> None:
-        known = self.settings.of(PRIORITY_CLASSES)
+        known = self.settings.of(settings.PRIORITY_CLASSES)
         births.check_default(wanted, known, is_new=seen.old is None)
 
 

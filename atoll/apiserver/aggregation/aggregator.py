@@ -18,20 +18,14 @@ from atoll.apiserver.aggregation.finding import (
     listed,
     openapi_place,
 )
-from atoll.apiserver.aggregation.merging import NOTHING_BEHIND, Behind
+from atoll.apiserver.aggregation.merging import NOTHING_BEHIND, Behind, Place
 from atoll.apiserver.aggregation.registering import COLLECTION
-from atoll.apiserver.aggregation.remote import (
-    Fault,
-    Remote,
-    addresses_of,
-    find_fault,
-    remote_of,
-)
+from atoll.apiserver.aggregation.remote import Fault, Remote, addresses_of, find_fault, remote_of
 from atoll.apiserver.aggregation.ways import Way, Ways
 from atoll.apiserver.authentication import MASTERS, Identity
 from atoll.apiserver.housekeeping.acting import call_on, revise
 from atoll.apiserver.objects.addresses import Address
-from atoll.apiserver.objects.conditions import condition, since
+from atoll.apiserver.objects.conditions import condition, with_condition
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api
 from atoll.client.transport import Transport, Unreachable, whole
@@ -41,8 +35,6 @@ from atoll.runtime.children import Children
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
 from atoll.wire import Object
-
-Place = tuple[str, str]
 
 SERVICES, SLICES = "services", "endpointslices.discovery.k8s.io"
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -68,10 +60,6 @@ class Aggregator:
     def remotes(self) -> Mapping[Place, Remote]:
         return self.behind.remotes
 
-    @property
-    def findings(self) -> Mapping[Place, Findings]:
-        return self.behind.findings
-
     def load(self) -> None:
         for record in self._api.store.page(COLLECTION).records:
             self._note(record, removed=False)
@@ -91,7 +79,7 @@ class Aggregator:
         known = self.remotes.get(place)
         if remote == known:
             return
-        remotes, findings = dict(self.remotes), dict(self.findings)
+        remotes, findings = dict(self.remotes), dict(self.behind.findings)
         if remote is not None:
             remotes[place] = remote
         else:
@@ -170,7 +158,8 @@ class Aggregator:
         try:
             addresses = addresses_of(remote, service, slices)
             if not addresses:
-                return Fault("FailedDiscoveryCheck", self._nowhere(remote))
+                why = f'no endpoints available for service "{remote.service}"'
+                return Fault("FailedDiscoveryCheck", why)
             way = await self._ways.to(remote, addresses)
             found = await _find(remote, way.probing, way.on[1])
         except (Unreachable, UsageError) as error:
@@ -182,11 +171,8 @@ class Aggregator:
         return None
 
     def _found(self, place: Place, found: Findings) -> None:
-        if place in self.remotes and self.findings.get(place) != found:
-            self.behind = Behind(self.remotes, {**self.findings, place: found})
-
-    def _nowhere(self, remote: Remote) -> str:
-        return f'no endpoints available for service "{remote.service}"'
+        if place in self.remotes and self.behind.findings.get(place) != found:
+            self.behind = Behind(self.remotes, {**self.behind.findings, place: found})
 
     def _seen(self, remote: Remote) -> tuple[Object | None, list[Object]]:
         """The Service of a server and that one's slices, as they are now."""
@@ -201,7 +187,7 @@ class Aggregator:
 
     def _mark_stale(self, remote: Remote) -> None:
         place = (remote.group, remote.version)
-        known = self.findings.get(place, Findings())
+        known = self.behind.findings.get(place, Findings())
         self._found(place, Findings(known.resources, known.openapi, stale=True))
 
     async def _tell(self, remote: Remote, reason: str, message: str, *, holds: bool) -> None:
@@ -211,25 +197,13 @@ class Aggregator:
         def told(obj: Object) -> Object:
             if remote_of(obj) != remote:
                 return obj  # another has taken its place while this one was looked at
-            status = obj.get("status") or {}
-            known = status.get("conditions") or []
-            others = [each for each in known if each.get("type") != "Available"]
-            return {**obj, "status": {**status, "conditions": [*others, since(fresh, known, now)]}}
+            return {**obj, "status": with_condition(obj.get("status") or {}, fresh, now)}
 
         call = call_on(self._api, COLLECTION, "", remote.name)
         await revise(self._api, call.on("status"), told)
 
-    async def carrying(self, remote: Remote) -> Transport | None:
-        """How to ask a server on behalf of a caller; None if there is no way to it now."""
-        way = await self._way(remote)
-        return None if way is None else way.carrying
-
-    async def probing(self, remote: Remote) -> Transport | None:
-        """How to ask a server without waiting for long; None if there is no way to it now."""
-        way = await self._way(remote)
-        return None if way is None else way.probing
-
-    async def _way(self, remote: Remote) -> Way | None:
+    async def way(self, remote: Remote) -> Way | None:
+        """How to ask a server; None if there is no way to it now."""
         service, slices = self._seen(remote)
         addresses = [] if service is None else addresses_of(remote, service, slices)
         return await self._ways.to(remote, addresses) if addresses else None

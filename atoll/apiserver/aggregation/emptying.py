@@ -62,11 +62,11 @@ class Emptying:
     async def _empty_one(self, remote: Remote, found: Findings, namespace: str) -> None:
         for path in swept(remote, found, namespace):
             try:
-                transport = await self._aggregator.probing(remote)
-                if transport is None:
+                way = await self._aggregator.way(remote)
+                if way is None:
                     raise Unreachable("it is nowhere to be found")
                 request = Request("DELETE", path, headers=headers_of(AGGREGATOR))
-                answer = await whole(await transport.send(request))
+                answer = await whole(await way.probing.send(request))
             except (Unreachable, UsageError) as error:
                 said = {"apiservice": remote.name, "namespace": namespace, "err": error}
                 log.warning("%(apiservice)s keeps what it has in %(namespace)s: %(err)s", said)

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.aggregation.remote import Remote
+from atoll.apiserver.kinds.reading import part, parts, text
 from atoll.wire import Object
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
@@ -30,7 +31,7 @@ class Findings:
 
 def listed(body: bytes) -> tuple[Object, ...]:
     """The resources in a plain list of one version."""
-    return tuple(_nested(_objects(_read(body).get("resources"))))
+    return tuple(_nested(parts(_read(body), "resources")))
 
 
 def discovered(body: bytes, remote: Remote) -> tuple[Object, ...] | None:
@@ -38,35 +39,26 @@ def discovered(body: bytes, remote: Remote) -> tuple[Object, ...] | None:
     document = _read(body)
     if document.get("kind") != "APIGroupDiscoveryList":
         return None
-    for item in _objects(document.get("items")):
-        if (_object(item.get("metadata")).get("name") or "") != remote.group:
+    for item in parts(document, "items"):
+        if text(item, "metadata", "name") != remote.group:
             continue
-        for version in _objects(item.get("versions")):
+        for version in parts(item, "versions"):
             if version.get("version") == remote.version:
-                return tuple(_objects(version.get("resources")))
+                return tuple(parts(version, "resources"))
     return None
 
 
 def openapi_place(body: bytes, remote: Remote) -> str:
     """Where a server keeps the OpenAPI document of its version; empty if it has none."""
-    paths = _object(_read(body).get("paths"))
-    place = _object(paths.get(remote.root.lstrip("/"))).get("serverRelativeURL")
-    return place if isinstance(place, str) and place.startswith("/openapi/v3/") else ""
+    place = text(_read(body), "paths", remote.root.lstrip("/"), "serverRelativeURL")
+    return place if place.startswith("/openapi/v3/") else ""
 
 
 def _read(body: bytes) -> Object:
     try:
-        return _object(orjson.loads(body))
+        return part(orjson.loads(body))
     except ValueError:
         return {}
-
-
-def _object(value: object) -> Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: object) -> list[Object]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _nested(entries: Iterable[Object]) -> list[Object]:

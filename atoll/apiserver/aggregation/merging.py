@@ -27,11 +27,7 @@ class Behind:
             return None
         found = self.findings.get((group, version), _UNKNOWN)
         resources = {"resources": list(found.resources)} if found.resources else {}
-        return {
-            "version": version,
-            **resources,
-            "freshness": "Stale" if found.stale else "Current",
-        }
+        return {"version": version, **resources, "freshness": "Stale" if found.stale else "Current"}
 
     def openapi(self) -> dict[str, str]:
         """Where OpenAPI documents of what is behind this server are, by their path."""

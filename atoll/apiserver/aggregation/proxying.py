@@ -4,10 +4,9 @@ Watches, uploads and changed protocols go through as they come. The caller's cre
 the server behind is shown this one's certificate as front proxy, and told who asks.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from atoll.apiserver.access.front_proxy import headers_of, is_claim
-from atoll.apiserver.access.impersonation import PREFIX as SPEAKING_FOR
+from atoll.apiserver.access.front_proxy import headers_of, is_claim, sent_on, told_back
 from atoll.apiserver.aggregation.aggregator import Aggregator
 from atoll.apiserver.aggregation.remote import Remote
 from atoll.apiserver.authentication import Identity
@@ -17,10 +16,7 @@ from atoll.client.transport import Unreachable, closing
 from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 
-# Whose hop they describe ends here; the caller's credentials are for this server alone.
-_NOT_SENT = frozenset(["authorization", "host", "content-length", "transfer-encoding"])
 _REDIRECTED = b"the backend attempted to redirect this request, which is not permitted"
-_NOT_TOLD = frozenset(["audit-id", "cache-control", "date"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +46,10 @@ class Proxy:
         if not remote.available:
             return _unavailable()
         try:
-            transport = await self.aggregator.carrying(remote)
-            if transport is None:
+            way = await self.aggregator.way(remote)
+            if way is None:
                 return _unavailable()
-            response = await transport.send(_forwarded(request, identity, audit_id))
+            response = await way.carrying.send(_forwarded(request, identity, audit_id))
         except (Unreachable, UsageError) as error:
             self.aggregator.doubt(remote)
             return text_response(f"error trying to reach service: {error}\n", 503)
@@ -63,8 +59,7 @@ class Proxy:
                 async with closing(response.stream):
                     return Response(502, {}, _REDIRECTED)
             return Response(502, {}, _REDIRECTED)
-        told = {key: value for key, value in response.headers.items() if key not in _NOT_TOLD}
-        return replace(response, headers=told)
+        return told_back(response)
 
 
 def _unavailable() -> Response:
@@ -73,10 +68,7 @@ def _unavailable() -> Response:
 
 def _forwarded(request: Request, identity: Identity, audit_id: str) -> Request:
     """The request as the server behind shall see it."""
-    kept = {
-        name: value
-        for name, value in request.headers.items()
-        if name not in _NOT_SENT and not name.startswith(SPEAKING_FOR) and not is_claim(name)
-    }
+    sent = sent_on(request.headers)
+    kept = {name: value for name, value in sent.items() if not is_claim(name)}
     headers = {**kept, **headers_of(identity), "audit-id": audit_id}
     return Request(request.method, request.path, request.query, headers, request.body)

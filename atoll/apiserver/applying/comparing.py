@@ -9,13 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from atoll.apiserver.applying.fieldset import FieldSet, in_order, items_in_order
-from atoll.apiserver.applying.typed import (
-    everything,
-    is_list,
-    is_map,
-    item_elements,
-    item_schema,
-)
+from atoll.apiserver.applying.typed import everything, is_list, is_map, item_elements, item_schema
 from atoll.apiserver.schemas.schema import ANY, Schema
 
 _FIELDS = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"  # of managedFields, never compared
@@ -100,9 +94,9 @@ def _pair(
     changed, removed = found
     was_map, is_map_now = is_map(schema, before), is_map(schema, after)
     was_list, is_list_now = is_list(schema, before), is_list(schema, after)
-    if (was_map or is_map_now) and _map_or_null(before, after):
+    if (was_map or is_map_now) and _are_all(dict, before, after):
         new, gone = _entries(before or {}, after or {}, schema)
-    elif (was_list or is_list_now) and _list_or_null(before, after):
+    elif (was_list or is_list_now) and _are_all(list, before, after):
         new, gone = _items(before or [], after or [], schema)
     else:
         changed[element] = everything(after, schema)
@@ -119,12 +113,8 @@ def _pair(
         changed[element] = {}
 
 
-def _map_or_null(*values: Any) -> bool:
-    return all(value is None or type(value) is dict for value in values)
-
-
-def _list_or_null(*values: Any) -> bool:
-    return all(value is None or type(value) is list for value in values)
+def _are_all(kind: type, *values: Any) -> bool:
+    return all(value is None or type(value) is kind for value in values)
 
 
 def _items(before: list[Any], after: list[Any], schema: Schema) -> tuple[FieldSet, FieldSet]:

@@ -14,13 +14,7 @@ from typing import Any
 
 import orjson
 
-_ESCAPED = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
+_ESCAPED = {mark: f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 
 
 class BadElement(Exception):
@@ -79,11 +73,6 @@ def order(element: str) -> tuple[Any, ...]:
     return _remembered_order(element) if len(element) < 256 else _order(element)
 
 
-@lru_cache(maxsize=4096)
-def _remembered_order(element: str) -> tuple[Any, ...]:
-    return _order(element)
-
-
 def _order(element: str) -> tuple[Any, ...]:
     kind = element[0]
     if kind == "k":
@@ -96,6 +85,9 @@ def _order(element: str) -> tuple[Any, ...]:
     if kind == "i":
         return (4, int(element[2:]))
     return (1, element[2:]) if kind == "f" else (0,)
+
+
+_remembered_order = lru_cache(maxsize=4096)(_order)
 
 
 def _rank(value: Any) -> tuple[int, Any]:

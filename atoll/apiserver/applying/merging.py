@@ -5,26 +5,17 @@ What an applier no longer applies is removed, unless somebody else owns it."""
 from collections import deque
 from typing import Any
 
+from atoll.apiserver.applying import typed
 from atoll.apiserver.applying.fieldset import FieldSet, difference, intersection, union
-from atoll.apiserver.applying.typed import (
-    entry_schema,
-    is_list,
-    is_map,
-    item_element,
-    item_elements,
-    item_schema,
-    mentioned,
-    with_named,
-)
 from atoll.apiserver.schemas.schema import Schema
 from atoll.wire import Object
 
 
 def merge(live: Any, applied: Any, schema: Schema) -> Any:
     """The live value with what was applied laid over it."""
-    if is_map(schema, live) and live and (applied is None or is_map(schema, applied)):
+    if typed.is_map(schema, live) and live and (applied is None or typed.is_map(schema, applied)):
         return _merge_entries(live, applied or {}, schema)
-    if is_list(schema, live) and live and (applied is None or is_list(schema, applied)):
+    if typed.is_list(schema, live) and live and (applied is None or typed.is_list(schema, applied)):
         return _merge_items(live, applied or [], schema)
     return applied
 
@@ -33,7 +24,7 @@ def _merge_entries(live: dict[str, Any], applied: dict[str, Any], schema: Schema
     result = dict(live)
     for key, value in applied.items():
         if key in live:
-            result[key] = merge(live[key], value, entry_schema(schema, key))
+            result[key] = merge(live[key], value, typed.entry_schema(schema, key))
         else:
             result[key] = value
     return result
@@ -73,10 +64,10 @@ class _Merging:
     """Two lists on their way to becoming one."""
 
     def __init__(self, live: list[Any], applied: list[Any], schema: Schema) -> None:
-        self.within = item_schema(schema)
-        self.elements = item_elements(schema, live)
+        self.within = typed.item_schema(schema)
+        self.elements = typed.item_elements(schema, live)
         self.old = dict(zip(self.elements, live, strict=True))
-        self.new = dict(zip(item_elements(schema, applied), applied, strict=True))
+        self.new = dict(zip(typed.item_elements(schema, applied), applied, strict=True))
         self.several = len(self.old) < len(live)
         self.waiting = deque(self.new)
         self.shared = deque(element for element in self.new if element in self.old)
@@ -101,23 +92,23 @@ class _Merging:
 
 def remove_fields(value: Any, fields: FieldSet, schema: Schema) -> Any:
     """The value without the fields of the set, and without what is within them."""
-    if is_map(schema, value):
+    if typed.is_map(schema, value):
         kept: dict[str, Any] = {}
         for key, child in value.items():
             node = fields.get("f:" + key)
             if node is None:
                 kept[key] = child
             elif node and "." not in node:
-                kept[key] = remove_fields(child, node, entry_schema(schema, key))
+                kept[key] = remove_fields(child, node, typed.entry_schema(schema, key))
         return kept or None
-    if is_list(schema, value):
+    if typed.is_list(schema, value):
         items: list[Any] = []
         for item in value:
-            node = fields.get(item_element(schema, item))
+            node = fields.get(typed.item_element(schema, item))
             if node is None:
                 items.append(item)
             elif node and "." not in node:
-                items.append(remove_fields(item, node, item_schema(schema)))
+                items.append(remove_fields(item, node, typed.item_schema(schema)))
         return items or None
     return value
 
@@ -126,10 +117,10 @@ def prune(merged: Object, last: FieldSet, owned: FieldSet, schema: Schema) -> Ob
     """`merged` without what is in `last` and not owned (by the applier's new set or others)."""
     if not difference(last, owned):
         return merged
-    there = with_named(mentioned(merged, schema), schema)
-    dropped = with_named(last, schema)
+    there = typed.with_named(typed.mentioned(merged, schema), schema)
+    dropped = typed.with_named(last, schema)
     kept = _left(merged, dropped, schema)
-    unowned = difference(there, union(kept, with_named(owned, schema)))
+    unowned = difference(there, union(kept, typed.with_named(owned, schema)))
     kept = _left(merged, unowned, schema)
     gone = intersection(difference(there, kept), dropped)
     return remove_fields(merged, gone, schema) or {}
@@ -137,4 +128,4 @@ def prune(merged: Object, last: FieldSet, owned: FieldSet, schema: Schema) -> Ob
 
 def _left(merged: Object, removed: FieldSet, schema: Schema) -> FieldSet:
     """The fields that are left in the object once some are removed."""
-    return with_named(mentioned(remove_fields(merged, removed, schema), schema), schema)
+    return typed.with_named(typed.mentioned(remove_fields(merged, removed, schema), schema), schema)

@@ -5,8 +5,6 @@ managedFields as seen from the Scale, and back again. An entry that comes from t
 its subresource and, as in kube-apiserver, has no time.
 """
 
-from typing import Any
-
 from atoll.apiserver.applying.fieldset import FieldSet, difference, has, of_path
 from atoll.apiserver.applying.ownership import Entry, Managers, Owner, stored, with_entries
 from atoll.wire import Object
@@ -33,7 +31,8 @@ def after_scale(
     """The parent with the owners of its replicas as they are in the Scale that was written."""
     path = tuple(f"f:{name}" for name in replicas)
     managers = stored(parent)
-    owners = {owner for owner, entry in stored(scale).entries.items() if _owns_replicas(entry)}
+    entries = stored(scale).entries.items()
+    owners = {owner for owner, entry in entries if has(entry["fieldsV1"], _PATH_IN_SCALE)}
     for owner, entry in [*managers.entries.items()]:
         if not has(entry["fieldsV1"], path):
             continue
@@ -49,7 +48,3 @@ def after_scale(
 
 def _in_scale(owner: Owner) -> Owner:
     return owner if owner.operation == "Apply" else owner._replace(api_version=SCALE_VERSION)
-
-
-def _owns_replicas(entry: dict[str, Any]) -> bool:
-    return has(entry["fieldsV1"], _PATH_IN_SCALE)

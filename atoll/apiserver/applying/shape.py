@@ -81,7 +81,9 @@ def _scalar_misfit(value: Any, schema: Schema) -> str:
     kind = type(value)
     if schema.type == "string":
         if schema.format in ("", "byte"):
-            return "" if kind is str else f"expected string, got {_go_syntax(value)}"
+            if kind is str:
+                return ""
+            return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
         if kind is dict or kind is list:
             return f"expected any scalar, got {_printed(value)}"
     elif schema.type == "integer" or schema.type == "number":
@@ -94,7 +96,3 @@ def _scalar_misfit(value: Any, schema: Schema) -> str:
 
 def _printed(value: Any) -> str:
     return f"&{{{go_text(value)}}}"
-
-
-def _go_syntax(value: Any) -> str:
-    return f"&value.valueUnstructured{{Value:{go_syntax(value)}}}"

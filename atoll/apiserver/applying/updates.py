@@ -28,22 +28,15 @@ from atoll.wire import Object
 
 Path = tuple[str, ...]
 
+_OWN = (
+    *("clusterName", "creationTimestamp", "generation", "managedFields", "name", "namespace"),
+    *("resourceVersion", "selfLink", "uid"),
+)
 # Never tracked: what every write sends, and what the server itself keeps.
 _UNTRACKED: FieldSet = {
     "f:apiVersion": {},
     "f:kind": {},
-    "f:metadata": {
-        ".": {},
-        "f:clusterName": {},
-        "f:creationTimestamp": {},
-        "f:generation": {},
-        "f:managedFields": {},
-        "f:name": {},
-        "f:namespace": {},
-        "f:resourceVersion": {},
-        "f:selfLink": {},
-        "f:uid": {},
-    },
+    "f:metadata": {".": {}, **{f"f:{key}": {} for key in _OWN}},
 }
 _UNTRACKED_KEYS = frozenset(key[2:] for key, within in _UNTRACKED.items() if not within)
 _UNTRACKED_METADATA = frozenset(key[2:] for key in _UNTRACKED["f:metadata"])

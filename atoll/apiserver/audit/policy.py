@@ -5,9 +5,8 @@ request decides. Pure.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import yaml
 
@@ -211,22 +210,19 @@ def _rule(rule: Object, policy: Object) -> Rule:
         level=text(rule, "level"),
         omitted=frozenset(stages),
         omits_owners=bool(policy.get("omitManagedFields") if omits is None else omits),
-        users=_words(rule.get("users")),
-        groups=_words(rule.get("userGroups")),
-        verbs=_words(rule.get("verbs")),
-        namespaces=_words(rule.get("namespaces")),
+        users=_words(rule, "users"),
+        groups=_words(rule, "userGroups"),
+        verbs=_words(rule, "verbs"),
+        namespaces=_words(rule, "namespaces"),
         resources=tuple(
             Resources(
-                text(known, "group"),
-                _words(known.get("resources")),
-                _words(known.get("resourceNames")),
+                text(known, "group"), _words(known, "resources"), _words(known, "resourceNames")
             )
             for known in parts(rule, "resources")
         ),
-        paths=_words(rule.get("nonResourceURLs")),
+        paths=_words(rule, "nonResourceURLs"),
     )
 
 
-def _words(values: Any) -> tuple[str, ...]:
-    found: Sequence[Any] = values if isinstance(values, list) else ()
-    return tuple(str(value) for value in found)
+def _words(holder: Object, key: str) -> tuple[str, ...]:
+    return tuple(map(str, items(holder, key)))

@@ -185,12 +185,7 @@ _TYPE.on_range(1, "APIVersion", reading.keep("apiVersion", values.text))
 _TYPE.on_range(2, "Kind", reading.keep("kind", values.text))
 _ENVELOPE = Message("Unknown")
 
-
-def _store_type(result: Object, data: bytes, start: int, stop: int) -> None:
-    fill(_TYPE, result.setdefault("type", {}), data, start, stop)
-
-
-_ENVELOPE.on_range(1, "TypeMeta", _store_type)
+_ENVELOPE.on_range(1, "TypeMeta", reading.nested("type", lambda: _TYPE))
 _ENVELOPE.on_range(2, "Raw", reading.keep("raw", reading.raw))
 
 _OR_ARRAY = Message("JSONSchemaPropsOrArray")

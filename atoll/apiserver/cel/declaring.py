@@ -21,17 +21,16 @@ _NAMES = {
     "duration": DURATION,
     "optional": Type("optional_type"),
     "null": Type("null_type"),
-    "URL": Type("kubernetes.URL"),
-    "IP": Type("net.IP"),
-    "CIDR": Type("net.CIDR"),
-    "Quantity": Type("kubernetes.Quantity"),
-    "Semver": Type("kubernetes.Semver"),
-    "NamedFormat": Type("kubernetes.NamedFormat"),
-    "Authorizer": Type("kubernetes.authorization.Authorizer"),
-    "PathCheck": Type("kubernetes.authorization.PathCheck"),
-    "GroupCheck": Type("kubernetes.authorization.GroupCheck"),
-    "ResourceCheck": Type("kubernetes.authorization.ResourceCheck"),
-    "Decision": Type("kubernetes.authorization.Decision"),
+    **{
+        name: Type(f"{home}.{name}")
+        for home, names in (
+            ("net", ("IP", "CIDR")),
+            ("kubernetes", ("URL", "Quantity", "Semver", "NamedFormat")),
+            ("kubernetes.authorization", ("Authorizer", "Decision")),
+            ("kubernetes.authorization", ("PathCheck", "GroupCheck", "ResourceCheck")),
+        )
+        for name in names
+    },
 }
 
 

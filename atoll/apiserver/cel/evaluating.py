@@ -8,6 +8,7 @@ overcome it where another part settles the answer.
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from atoll.apiserver.cel import syntax
 from atoll.apiserver.cel.checking import Checked
 from atoll.apiserver.cel.declaring import Overload
 from atoll.apiserver.cel.faults import NO_OVERLOAD, Failed, OverBudget
@@ -20,33 +21,12 @@ from atoll.apiserver.cel.selecting import (
     selection,
     without_null,
 )
-from atoll.apiserver.cel.syntax import (
-    Call,
-    Fold,
-    Ident,
-    Junction,
-    ListOf,
-    Literal,
-    Made,
-    MapOf,
-    Node,
-    Select,
-    WithValue,
-)
-from atoll.apiserver.cel.values import (
-    NOTHING,
-    Frame,
-    Instance,
-    Optional,
-    Run,
-    TypeValue,
-    type_name,
-)
+from atoll.apiserver.cel.values import NOTHING, Frame, Instance, Optional, Run, TypeValue, type_name
 
 _MISSING: Any = object()
 
 
-def evaluator(root: Node, checked: Checked) -> Run:
+def evaluator(root: syntax.Node, checked: Checked) -> Run:
     """A function that gives the value of the expression, or raises Failed or OverBudget."""
     return _Maker(checked).make(root)
 
@@ -55,33 +35,33 @@ class _Maker:
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
 
-    def make(self, node: Node) -> Run:
+    def make(self, node: syntax.Node) -> Run:
         match node:
-            case Literal():
+            case syntax.Literal():
                 value = node.value
                 return lambda _: value
-            case Ident():
+            case syntax.Ident():
                 return _variable(self._checked.names[node])
-            case Select():
+            case syntax.Select():
                 return self._select(node)
-            case Call():
+            case syntax.Call():
                 return self._call(node)
-            case Junction():
+            case syntax.Junction():
                 return _junction([self.make(part) for part in node.parts], until=not node.all)
-            case ListOf():
+            case syntax.ListOf():
                 return _list([(self.make(item), optional) for item, optional in node.items])
-            case MapOf() | Made():
-                made = node.name if isinstance(node, Made) else ""
+            case syntax.MapOf() | syntax.Made():
+                made = node.name if isinstance(node, syntax.Made) else ""
                 entries = [(self.make(e.key), self.make(e.value), e.optional) for e in node.entries]
                 return _map(entries, made)
-            case Fold():
+            case syntax.Fold():
                 return self._fold(node)
-            case WithValue():
+            case syntax.WithValue():
                 return _with_value(
                     self.make(node.operand), node.name, self.make(node.body), flat=node.flat
                 )
 
-    def _select(self, node: Select) -> Run:
+    def _select(self, node: syntax.Select) -> Run:
         name = self._checked.names.get(node)
         if name is not None:
             return _variable(name)
@@ -94,7 +74,7 @@ class _Maker:
             return presence(operand, field)
         return optional_selection(operand, field) if node.optional else selection(operand, field)
 
-    def _call(self, node: Call) -> Run:
+    def _call(self, node: syntax.Call) -> Run:
         args = [self.make(argument) for argument in node.args]
         if node.name == "_?_:_":
             return _choice(*args)
@@ -105,7 +85,7 @@ class _Maker:
             return _binary_any(overloads[0].run, args[0], args[1])
         return _dispatched(overloads, args)
 
-    def _fold(self, node: Fold) -> Run:
+    def _fold(self, node: syntax.Fold) -> Run:
         test = None if node.test is None else self.make(node.test)
         result = None if node.result is None else self.make(node.result)
         fold = FOLDS[node.macro]

@@ -19,7 +19,8 @@ class NotAnExpression(Exception):
     """The text cannot be understood, or makes no sense with the types declared."""
 
     def __init__(self, source: str, issues: list[Issue]) -> None:
-        super().__init__("\n".join(_shown(source, issue) for issue in _in_order(issues)))
+        ordered = sorted(dict.fromkeys(issues), key=lambda issue: issue.at)
+        super().__init__("\n".join(_shown(source, issue) for issue in ordered))
 
 
 class NotRunnable(Exception):
@@ -44,10 +45,6 @@ class OverBudget(Exception):
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
-
-
-def _in_order(issues: list[Issue]) -> list[Issue]:
-    return sorted(dict.fromkeys(issues), key=lambda issue: issue.at)
 
 
 def _shown(source: str, issue: Issue) -> str:

@@ -38,13 +38,8 @@ _SHORT = {
 }
 
 BOOL, INT, UINT, DOUBLE = Type("bool"), Type("int"), Type("uint"), Type("double")
-STRING, BYTES, NULL, DYN, ERROR = (
-    Type("string"),
-    Type("bytes"),
-    Type("null_type"),
-    Type("dyn"),
-    Type("error"),
-)
+STRING, BYTES, NULL = Type("string"), Type("bytes"), Type("null_type")
+DYN, ERROR = Type("dyn"), Type("error")
 TIMESTAMP, DURATION = Type("google.protobuf.Timestamp"), Type("google.protobuf.Duration")
 _SIMPLE = frozenset(
     ["bool", "int", "uint", "double", "string", "bytes", "null_type", "dyn", "error"]

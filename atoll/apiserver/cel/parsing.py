@@ -4,46 +4,23 @@ In: source text. Out: a Node; or NotAnExpression with the first thing that is wr
 parser of Kubernetes words it where that has one form. Nothing here knows a type or a function.
 """
 
+from atoll.apiserver.cel import syntax
 from atoll.apiserver.cel.faults import Issue, NotAnExpression
 from atoll.apiserver.cel.lexing import Word, is_int, is_uint, words_of
 from atoll.apiserver.cel.names import KEYWORDS, RESERVED
-from atoll.apiserver.cel.syntax import (
-    Call,
-    Entry,
-    Fold,
-    Ident,
-    Junction,
-    ListOf,
-    Literal,
-    Made,
-    MapOf,
-    Node,
-    Select,
-    WithValue,
-    children,
-)
 from atoll.apiserver.cel.values import UInt
 
+_TESTS = ("all", "exists", "exists_one", "existsOne")
+_TRANSFORMS = ("transformList", "transformMap", "transformMapEntry")
 # By name and number of arguments: whether the macro has two variables, a test, and a result.
 _FOLDS: dict[tuple[str, int], tuple[bool, bool, bool]] = {
-    ("all", 2): (False, True, False),
-    ("exists", 2): (False, True, False),
-    ("exists_one", 2): (False, True, False),
-    ("existsOne", 2): (False, True, False),
-    ("filter", 2): (False, True, False),
+    **{(name, 2): (False, True, False) for name in (*_TESTS, "filter")},
+    **{(name, 3): (True, True, False) for name in _TESTS},
     ("map", 2): (False, False, True),
     ("map", 3): (False, True, True),
     ("sortBy", 2): (False, False, True),
-    ("all", 3): (True, True, False),
-    ("exists", 3): (True, True, False),
-    ("existsOne", 3): (True, True, False),
-    ("exists_one", 3): (True, True, False),
-    ("transformList", 3): (True, False, True),
-    ("transformList", 4): (True, True, True),
-    ("transformMap", 3): (True, False, True),
-    ("transformMap", 4): (True, True, True),
-    ("transformMapEntry", 3): (True, False, True),
-    ("transformMapEntry", 4): (True, True, True),
+    **{(name, 3): (True, False, True) for name in _TRANSFORMS},
+    **{(name, 4): (True, True, True) for name in _TRANSFORMS},
 }
 
 
@@ -55,13 +32,15 @@ class NotAMacro(Exception):
         self.at = at
 
 
-def read_macro(at: int, name: str, target: Node | None, args: tuple[Node, ...]) -> Node | None:
+def read_macro(
+    at: int, name: str, target: syntax.Node | None, args: tuple[syntax.Node, ...]
+) -> syntax.Node | None:
     """The macro that a call stands for; None if it is a plain call."""
     if target is None:
         return _has(at, args) if name == "has" and len(args) == 1 else None
     if name in ("optMap", "optFlatMap") and len(args) == 2:
         why = f"{name}() variable name must be a simple identifier"
-        return WithValue(at, target, _variable(args[0], why), args[1], name == "optFlatMap")
+        return syntax.WithValue(at, target, _variable(args[0], why), args[1], name == "optFlatMap")
     shape = _FOLDS.get((name, len(args)))
     if shape is None:
         return None
@@ -74,18 +53,18 @@ def read_macro(at: int, name: str, target: Node | None, args: tuple[Node, ...]) 
     rest = list(args[1 + two :])
     test = rest.pop(0) if tests else None
     result = rest.pop(0) if results else None
-    return Fold(at, name, target, names[0], names[1] if two else "", test, result)
+    return syntax.Fold(at, name, target, names[0], names[1] if two else "", test, result)
 
 
-def _has(at: int, args: tuple[Node, ...]) -> Node:
+def _has(at: int, args: tuple[syntax.Node, ...]) -> syntax.Node:
     operand = args[0]
-    if not isinstance(operand, Select) or operand.test:
+    if not isinstance(operand, syntax.Select) or operand.test:
         raise NotAMacro(operand.at, "invalid argument to has() macro")
-    return Select(at, operand.operand, operand.field, operand.optional, test=True)
+    return syntax.Select(at, operand.operand, operand.field, operand.optional, test=True)
 
 
-def _variable(node: Node, why: str) -> str:
-    if not isinstance(node, Ident):
+def _variable(node: syntax.Node, why: str) -> str:
+    if not isinstance(node, syntax.Ident):
         raise NotAMacro(node.at, why)
     return node.name
 
@@ -98,11 +77,8 @@ _OR, _AND, _RELATION, _SUM, _PRODUCT = 1, 2, 3, 4, 5
 _LEVELS = {
     "||": _OR,
     "&&": _AND,
-    "+": _SUM,
-    "-": _SUM,
-    "*": _PRODUCT,
-    "/": _PRODUCT,
-    "%": _PRODUCT,
+    **dict.fromkeys(["+", "-"], _SUM),
+    **dict.fromkeys(["*", "/", "%"], _PRODUCT),
     **dict.fromkeys(["<", "<=", ">=", ">", "==", "!=", "in"], _RELATION),
 }
 _OPERAND = (
@@ -114,7 +90,7 @@ _BEHIND_OPERAND = (
 )
 
 
-def parse(source: str) -> Node:
+def parse(source: str) -> syntax.Node:
     """The parts of an expression."""
     if len(source) > _SIZE_MAX:
         why = f"expression code point size exceeds limit: size: {len(source)}, limit {_SIZE_MAX}"
@@ -130,14 +106,14 @@ def _too_deep(source: str) -> NotAnExpression:
     )
 
 
-def _check_depth(source: str, root: Node) -> None:
+def _check_depth(source: str, root: syntax.Node) -> None:
     """Long chains of signs nest too, without any bracket."""
     level, depth = [root], 0
     while level:
         depth += 1
         if depth > 2 * _DEPTH_MAX:
             raise _too_deep(source)
-        level = [child for node in level for child in children(node)]
+        level = [child for node in level for child in syntax.children(node)]
 
 
 class _Parser:
@@ -181,7 +157,7 @@ class _Parser:
             raise self._unexpected(f"{{{_BEHIND_OPERAND}, '{kind}'}}")
         return word
 
-    def whole(self) -> Node:
+    def whole(self) -> syntax.Node:
         node = self._expression()
         if self._next.kind != "end":
             raise self._unexpected("<EOF>")
@@ -189,7 +165,7 @@ class _Parser:
             raise NotAnExpression(self._source, self._issues)
         return node
 
-    def _expression(self) -> Node:
+    def _expression(self) -> syntax.Node:
         self._depth += 1
         if self._depth > _DEPTH_MAX:
             raise _too_deep(self._source)
@@ -199,11 +175,11 @@ class _Parser:
             then = self._operators(_OR)
             self._expect(":")
             otherwise = self._expression()
-            node = Call(question.at, "_?_:_", None, (node, then, otherwise))
+            node = syntax.Call(question.at, "_?_:_", None, (node, then, otherwise))
         self._depth -= 1
         return node
 
-    def _operators(self, lowest: int) -> Node:
+    def _operators(self, lowest: int) -> syntax.Node:
         """Operands with signs between them that bind at least as tightly as this."""
         left = self._unary()
         while True:
@@ -216,15 +192,15 @@ class _Parser:
                 continue
             self._take()
             name = "@in" if sign.text == "in" else f"_{sign.text}_"
-            left = Call(sign.at, name, None, (left, self._operators(level + 1)))
+            left = syntax.Call(sign.at, name, None, (left, self._operators(level + 1)))
 
-    def _junction(self, left: Node, sign: Word, level: int) -> Node:
+    def _junction(self, left: syntax.Node, sign: Word, level: int) -> syntax.Node:
         parts = [left]
         while self._taken(sign.kind) is not None:
             parts.append(self._operators(level + 1))
-        return Junction(sign.at, level == _AND, tuple(parts))
+        return syntax.Junction(sign.at, level == _AND, tuple(parts))
 
-    def _unary(self) -> Node:
+    def _unary(self) -> syntax.Node:
         sign = self._next
         if sign.kind not in ("!", "-"):
             return self._member()
@@ -239,9 +215,9 @@ class _Parser:
         operand = self._member()
         if count % 2 == 0:
             return operand
-        return Call(sign.at, "!_" if sign.kind == "!" else "-_", None, (operand,))
+        return syntax.Call(sign.at, "!_" if sign.kind == "!" else "-_", None, (operand,))
 
-    def _member(self, start: Node | None = None) -> Node:
+    def _member(self, start: syntax.Node | None = None) -> syntax.Node:
         node = self._primary() if start is None else start
         while True:
             word = self._next
@@ -252,7 +228,7 @@ class _Parser:
             else:
                 return node
 
-    def _selection(self, operand: Node) -> Node:
+    def _selection(self, operand: syntax.Node) -> syntax.Node:
         dot = self._take()
         optional = self._taken("?") is not None
         field = self._taken("name") or self._taken("escaped")
@@ -261,7 +237,7 @@ class _Parser:
         if field.kind == "escaped":
             raise self._fault(field, "unsupported syntax: '`'")
         if optional or self._next.kind != "(":
-            return Select(dot.at, operand, field.text, optional)
+            return syntax.Select(dot.at, operand, field.text, optional)
         bracket = self._take()
         return self._called(bracket.at, field, operand, self._arguments())
 
@@ -272,15 +248,15 @@ class _Parser:
             sentence = "Syntax error: no viable alternative at input '.'"
         return self._fault(found, sentence)
 
-    def _index_of(self, operand: Node) -> Node:
+    def _index_of(self, operand: syntax.Node) -> syntax.Node:
         bracket = self._take()
         name = "_[?_]" if self._taken("?") else "_[_]"
         index = self._expression()
         self._expect("]")
-        return Call(bracket.at, name, None, (operand, index))
+        return syntax.Call(bracket.at, name, None, (operand, index))
 
-    def _arguments(self) -> tuple[Node, ...]:
-        arguments: list[Node] = []
+    def _arguments(self) -> tuple[syntax.Node, ...]:
+        arguments: list[syntax.Node] = []
         if self._taken(")"):
             return ()
         while True:
@@ -289,20 +265,22 @@ class _Parser:
                 self._expect(")")
                 return tuple(arguments)
 
-    def _called(self, at: int, name: Word, target: Node | None, args: tuple[Node, ...]) -> Node:
+    def _called(
+        self, at: int, name: Word, target: syntax.Node | None, args: tuple[syntax.Node, ...]
+    ) -> syntax.Node:
         try:
             macro = read_macro(at, name.text, target, args)
         except NotAMacro as fault:
             raise NotAnExpression(self._source, [Issue(fault.at, str(fault))]) from None
-        return Call(at, name.text, target, args) if macro is None else macro
+        return syntax.Call(at, name.text, target, args) if macro is None else macro
 
-    def _primary(self) -> Node:
+    def _primary(self) -> syntax.Node:
         word = self._take()
         match word.kind:
             case "int" | "uint" | "float":
                 return self._number(word, word.at, 1)
             case "string" | "bytes":
-                return Literal(word.at, word.value, word.kind)
+                return syntax.Literal(word.at, word.value, word.kind)
             case "(":
                 node = self._expression()
                 self._expect(")")
@@ -310,29 +288,29 @@ class _Parser:
             case "[":
                 return self._list(word)
             case "{":
-                return MapOf(word.at, self._entries(fields=False))
+                return syntax.MapOf(word.at, self._entries(fields=False))
             case "name":
                 return self._named(word)
             case "." if self._next.kind == "name":
                 return self._named(self._take())
         raise self._unexpected(_OPERAND, word)
 
-    def _number(self, word: Word, at: int, sign: int) -> Node:
+    def _number(self, word: Word, at: int, sign: int) -> syntax.Node:
         if word.kind == "float":
-            return Literal(at, sign * word.value, "double")
+            return syntax.Literal(at, sign * word.value, "double")
         if word.kind == "uint":
             if not is_uint(word.value):
                 raise self._fault(word, "invalid uint literal")
-            return Literal(at, UInt(word.value), "uint")
+            return syntax.Literal(at, UInt(word.value), "uint")
         if not is_int(sign * word.value):
             raise self._fault(word, "invalid int literal")
-        return Literal(at, sign * word.value, "int")
+        return syntax.Literal(at, sign * word.value, "int")
 
-    def _named(self, word: Word) -> Node:
+    def _named(self, word: Word) -> syntax.Node:
         if word.text in ("true", "false"):
-            return Literal(word.at, word.text == "true", "bool")
+            return syntax.Literal(word.at, word.text == "true", "bool")
         if word.text == "null":
-            return Literal(word.at, None, "null_type")
+            return syntax.Literal(word.at, None, "null_type")
         if word.text == "in":
             raise self._unexpected(_OPERAND, word)
         if word.text in RESERVED:
@@ -340,9 +318,9 @@ class _Parser:
         if self._next.kind == "(":
             bracket = self._take()
             return self._called(bracket.at, word, None, self._arguments())
-        return self._made(word) or Ident(word.at, word.text)
+        return self._made(word) or syntax.Ident(word.at, word.text)
 
-    def _made(self, first: Word) -> Node | None:
+    def _made(self, first: Word) -> syntax.Node | None:
         """`a.b.C{…}`, if that is what stands here."""
         index, names = self._index, [first.text]
         while self._words[index].kind == "." and self._words[index + 1].kind == "name":
@@ -351,32 +329,32 @@ class _Parser:
         if self._words[index].kind != "{":
             return None
         self._index = index + 1
-        return Made(self._words[index].at, ".".join(names), self._entries(fields=True))
+        return syntax.Made(self._words[index].at, ".".join(names), self._entries(fields=True))
 
-    def _list(self, bracket: Word) -> Node:
-        items: list[tuple[Node, bool]] = []
+    def _list(self, bracket: Word) -> syntax.Node:
+        items: list[tuple[syntax.Node, bool]] = []
         while self._taken("]") is None:
             optional = self._taken("?") is not None
             items.append((self._expression(), optional))
             if self._taken(",") is None:
                 self._expect("]")
                 break
-        return ListOf(bracket.at, tuple(items))
+        return syntax.ListOf(bracket.at, tuple(items))
 
-    def _entries(self, *, fields: bool) -> tuple[Entry, ...]:
-        entries: list[Entry] = []
+    def _entries(self, *, fields: bool) -> tuple[syntax.Entry, ...]:
+        entries: list[syntax.Entry] = []
         while self._taken("}") is None:
             optional = self._taken("?") is not None
             key = self._field_name() if fields else self._expression()
             colon = self._expect(":")
-            entries.append(Entry(colon.at, key, self._expression(), optional))
+            entries.append(syntax.Entry(colon.at, key, self._expression(), optional))
             if self._taken(",") is None:
                 self._expect("}")
                 break
         return tuple(entries)
 
-    def _field_name(self) -> Node:
+    def _field_name(self) -> syntax.Node:
         word = self._taken("name") or self._taken("escaped")
         if word is None:
             raise self._unexpected("{IDENTIFIER, ESC_IDENTIFIER}")
-        return Literal(word.at, word.value or word.text, "string")
+        return syntax.Literal(word.at, word.value or word.text, "string")

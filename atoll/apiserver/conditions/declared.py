@@ -28,28 +28,25 @@ def _object(called: str, /, **fields: Type) -> Type:
     return Type(called, fields={key: Field(kind, key) for key, kind in fields.items()})
 
 
-_KIND = _object("kubernetes.GroupVersionKind", group=STRING, version=STRING, kind=STRING)
-_RESOURCE = _object(
-    "kubernetes.GroupVersionResource", group=STRING, version=STRING, resource=STRING
-)
+def _texts(*names: str) -> dict[str, Type]:
+    return dict.fromkeys(names, STRING)
+
+
+_KIND = _object("kubernetes.GroupVersionKind", **_texts("group", "version", "kind"))
+_RESOURCE = _object("kubernetes.GroupVersionResource", **_texts("group", "version", "resource"))
 _USER = _object(
     "kubernetes.UserInfo",
-    username=STRING,
-    uid=STRING,
+    **_texts("username", "uid"),
     groups=list_of(STRING),
     extra=map_of(STRING, list_of(STRING)),
 )
 _REQUEST = _object(
     "kubernetes.AdmissionRequest",
+    **_texts("name", "namespace", "operation", "subResource", "requestSubResource"),
     kind=_KIND,
     resource=_RESOURCE,
-    subResource=STRING,
     requestKind=_KIND,
     requestResource=_RESOURCE,
-    requestSubResource=STRING,
-    name=STRING,
-    namespace=STRING,
-    operation=STRING,
     userInfo=_USER,
     dryRun=BOOL,
     options=DYN,
@@ -58,17 +55,13 @@ _NAMESPACE = _object(
     "kubernetes.Namespace",
     metadata=_object(
         "kubernetes.NamespaceMetadata",
-        name=STRING,
-        generateName=STRING,
-        namespace=STRING,
+        **_texts("name", "generateName", "namespace", "UID", "resourceVersion"),
         labels=map_of(STRING, STRING),
         annotations=map_of(STRING, STRING),
-        UID=STRING,
         creationTimestamp=TIMESTAMP,
         deletionGracePeriodSeconds=INT,
         deletionTimestamp=TIMESTAMP,
         generation=INT,
-        resourceVersion=STRING,
         finalizers=list_of(STRING),
     ),
     spec=_object("kubernetes.NamespaceSpec", finalizers=list_of(STRING)),
@@ -78,11 +71,8 @@ _NAMESPACE = _object(
         conditions=list_of(
             _object(
                 "kubernetes.NamespaceCondition",
-                status=STRING,
-                type=STRING,
+                **_texts("status", "type", "message", "reason"),
                 lastTransitionTime=TIMESTAMP,
-                message=STRING,
-                reason=STRING,
             )
         ),
     ),
@@ -95,15 +85,7 @@ _ALWAYS = {
     "authorizer": read_type("Authorizer"),
     "authorizer.requestResource": read_type("ResourceCheck"),
 }
-JSON_PATCH = Type(
-    "JSONPatch",
-    fields={
-        "op": Field(STRING, "op"),
-        "path": Field(STRING, "path"),
-        "from": Field(STRING, "from"),
-        "value": Field(DYN, "value"),
-    },
-)
+JSON_PATCH = _object("JSONPatch", value=DYN, **_texts("op", "path", "from"))
 
 
 @dataclass(frozen=True, slots=True)

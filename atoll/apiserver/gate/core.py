@@ -75,7 +75,7 @@ class Core:
     async def _answer(self, number: int, request: Request) -> None:
         is_answered = False
         try:
-            response = await self._response(request)
+            response = await refusals.answered(self._handler, request, log)
             if response.stream is not None or response.upgrade is not None:
                 await self._go_on(number, response)
             else:
@@ -87,14 +87,6 @@ class Core:
             self._calls.pop(number, None)
             if not is_answered:  # but cancelled: the client is not left hanging
                 self.line.say((frames.FAILED, number))
-
-    async def _response(self, request: Request) -> Response:
-        try:
-            return await self._handler(request)
-        except Exception as error:
-            said = {"method": request.method, "path": request.path}
-            log.exception("Failed to answer %(method)s %(path)s", said)
-            return refusals.broken(type(error).__name__)
 
     async def _go_on(self, number: int, response: Response) -> None:
         """Send a stream, or speak over an upgraded connection, until it ends."""

@@ -51,11 +51,7 @@ def filled(secret: Object, account: Account, signing: Signing) -> Object:
         fresh["token"] = secret_token(signing, account, meta["name"]).encode()
     encoded = {key: b64encode(value).decode() for key, value in fresh.items() if value}
     annotations = {**(meta.get("annotations") or {}), ACCOUNT_UID: account.uid}
-    return {
-        **secret,
-        "metadata": {**meta, "annotations": annotations},
-        "data": {**data, **encoded},
-    }
+    return {**secret, "metadata": {**meta, "annotations": annotations}, "data": {**data, **encoded}}
 
 
 class Accounts(Upkeep):

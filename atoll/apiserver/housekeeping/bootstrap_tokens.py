@@ -5,12 +5,13 @@ it is known. Whoever has a token can tell by its signature there that this was n
 """
 
 import hmac
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 
 import orjson
 
 from atoll.apiserver.access.bootstrap_tokens import TYPE, BootstrapToken, read_token
+from atoll.apiserver.access.signing import encoded
 from atoll.apiserver.bodies.encoding import encode_yaml
 from atoll.apiserver.housekeeping.acting import Upkeep, call_on, delete_one, ensure, revise
 from atoll.apiserver.housekeeping.graph import node_of
@@ -43,13 +44,9 @@ def signed(data: Mapping[str, str], tokens: Iterable[BootstrapToken]) -> dict[st
 
 def signature(content: str, token: BootstrapToken) -> str:
     """A JSON Web Signature (HS256) without the content itself."""
-    head = _encoded(orjson.dumps({"alg": "HS256", "kid": token.id}))
-    said = head + b"." + _encoded(content.encode())
-    return (head + b".." + _encoded(hmac.digest(token.secret.encode(), said, "sha256"))).decode()
-
-
-def _encoded(data: bytes) -> bytes:
-    return urlsafe_b64encode(data).rstrip(b"=")
+    head = encoded(orjson.dumps({"alg": "HS256", "kid": token.id}))
+    said = head + b"." + encoded(content.encode())
+    return (head + b".." + encoded(hmac.digest(token.secret.encode(), said, "sha256"))).decode()
 
 
 class Tokens(Upkeep):

@@ -14,7 +14,7 @@ import orjson
 
 from atoll.apiserver.access.roles import Roles
 from atoll.apiserver.access.signers import CLIENT, KUBELET
-from atoll.apiserver.authentication import Identity
+from atoll.apiserver.authentication import Identity, identity_in
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.housekeeping.acting import Upkeep, call_on, delete_one, revise
 from atoll.apiserver.housekeeping.graph import node_of
@@ -26,6 +26,7 @@ from atoll.apiserver.kinds.certificates import (
     has_condition,
     request_of,
 )
+from atoll.apiserver.objects.conditions import condition
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.verbs.call import Api
@@ -121,9 +122,7 @@ def plan(csr: Object, may: May, now: datetime) -> Plan:
 
 def _known(csr: Object, request: "CertificateRequest", may: May) -> Known | None:
     spec = csr["spec"]
-    extra = tuple((key, tuple(values)) for key, values in (spec.get("extra") or {}).items())
-    groups = tuple(spec.get("groups") or ())
-    sender = Identity(spec.get("username", ""), groups, spec.get("uid", ""), extra)
+    sender = identity_in(spec, spec.get("username", ""))
     for known in KNOWN:
         wanted = Attributes("create", GROUP, "certificatesigningrequests", subresource=known.right)
         if _fits(known, spec, request) and may(sender, wanted):
@@ -195,7 +194,7 @@ class Certificates(Upkeep):
         now = self._api.now()
         match plan(orjson.loads(record.value), self._may, now):
             case Approve(message):
-                told = _condition(APPROVED, "AutoApproved", message)
+                told = condition(APPROVED, "AutoApproved", message, holds=True)
                 await self._tell(name, "approval", {}, told)
             case Sign(request, valid) if self._api.signing.ca_key:
                 from atoll.apiserver.certificates import sign_request  # large, and seldom needed
@@ -204,7 +203,7 @@ class Certificates(Upkeep):
                 encoded = b64encode(certificate).decode()
                 await self._tell(name, "status", {"certificate": encoded}, None)
             case Refuse(why):
-                told = _condition(FAILED, "SignerValidationFailure", why)
+                told = condition(FAILED, "SignerValidationFailure", why, holds=True)
                 await self._tell(name, "status", {}, told)
             case Sweep():
                 await delete_one(self._api, node_of(record), "Background")
@@ -214,15 +213,11 @@ class Certificates(Upkeep):
     def _may(self, identity: Identity, wanted: Attributes) -> bool:
         return self._roles.decide(identity, wanted).allowed
 
-    async def _tell(self, name: str, part: str, more: Object, condition: Object | None) -> None:
+    async def _tell(self, name: str, part: str, more: Object, fresh: Object | None) -> None:
         def told(csr: Object) -> Object:
             status = {**(csr.get("status") or {}), **more}
-            if condition is not None:
-                status["conditions"] = [*(status.get("conditions") or []), condition]
+            if fresh is not None:
+                status["conditions"] = [*(status.get("conditions") or []), fresh]
             return {**csr, "status": status}
 
         await revise(self._api, call_on(self._api, COLLECTION, "", name).on(part), told)
-
-
-def _condition(kind: str, reason: str, message: str) -> Object:
-    return {"type": kind, "status": "True", "reason": reason, "message": message}

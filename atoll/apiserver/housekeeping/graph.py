@@ -51,11 +51,11 @@ class Graph:
             self._dependents.setdefault(reference.uid, {})[metadata.uid] = reference
         return node
 
-    def remove(self, record: Record) -> Node | None:
+    def remove(self, record: Record) -> None:
         """Forget an object that is gone; its dependents still name it."""
         uid = metadata_of(record).uid
         self._forget_owners(uid)
-        return self._nodes.pop(uid, None)
+        self._nodes.pop(uid, None)
 
     def note(self, event: Event) -> str:
         """Follow one event; gives the uid of the object it is about."""

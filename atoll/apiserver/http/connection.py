@@ -18,7 +18,7 @@ from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.reading import Arrival, RequestReader, Stage
 from atoll.apiserver.http.tls import peer_of
 from atoll.apiserver.http.upgraded import Upgraded
-from atoll.exchange import Handler, Request, Response, Upgrade
+from atoll.exchange import Handler, Response, Upgrade
 
 log = logging.getLogger("atoll.http")
 
@@ -313,7 +313,7 @@ class Connection(asyncio.Protocol):
         if isinstance(request, Response):
             await self._write_whole(request, arrival, method="")
             return
-        response = await self._ask(request)
+        response = await refusals.answered(self._shared.handler, request, log)
         if response.upgrade is not None:
             await self._hand_over(response, arrival, response.upgrade)
             return
@@ -324,14 +324,6 @@ class Connection(asyncio.Protocol):
             accepted = request.headers.get("accept-encoding", "")
             response = await writing.compressed(response, accepted)
         await self._write_whole(response, arrival, method=request.method)
-
-    async def _ask(self, request: Request) -> Response:
-        try:
-            return await self._shared.handler(request)
-        except Exception as error:
-            said = {"method": request.method, "path": request.path}
-            log.exception("Failed to answer %(method)s %(path)s", said)
-            return refusals.broken(type(error).__name__)
 
     async def _write_whole(self, response: Response, arrival: Arrival, *, method: str) -> None:
         body = response.body

@@ -8,12 +8,7 @@ the client is, and when it has been too slow, is not known here.
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from httptools import (
-    HttpParserCallbackError,
-    HttpParserError,
-    HttpParserUpgrade,
-    HttpRequestParser,
-)
+from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from atoll.apiserver.http import refusals
 from atoll.apiserver.http.limits import Limits

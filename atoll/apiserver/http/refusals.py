@@ -4,10 +4,12 @@ What the API would also say (too large, overloaded, broken) is a Status object; 
 (an unreadable request, one that came too slowly) is plain text, as Go's server words it.
 """
 
+from logging import Logger
+
 import orjson
 
 from atoll.apiserver.status import ApiError, internal_error, too_large, unavailable
-from atoll.exchange import Response
+from atoll.exchange import Handler, Request, Response
 
 
 def unreadable(why: str = "") -> Response:
@@ -36,6 +38,16 @@ def too_many_connections(limit: int) -> Response:
 
 def broken(what: str) -> Response:
     return _status(internal_error(what))
+
+
+async def answered(handler: Handler, request: Request, log: Logger) -> Response:
+    """What the handler answers; that it failed, if it did."""
+    try:
+        return await handler(request)
+    except Exception as error:
+        said = {"method": request.method, "path": request.path}
+        log.exception("Failed to answer %(method)s %(path)s", said)
+        return broken(type(error).__name__)
 
 
 def _text(code: int, text: str) -> Response:

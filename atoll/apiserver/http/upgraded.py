@@ -7,26 +7,22 @@ read from while too many wait. Which protocol it is, is not known here.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 WAITING_BYTES_MAX = 256 * 1024
 
 
+@dataclass(slots=True, eq=False)
 class Upgraded:
     """An `exchange.Duplex` over the transport of a connection."""
 
-    def __init__(
-        self,
-        transport: asyncio.Transport,
-        send: Callable[[bytes], None],
-        paused: Callable[[], asyncio.Future[None] | None],
-    ) -> None:
-        self._transport = transport
-        self._send = send
-        self._paused = paused
-        self._waiting: deque[bytes] = deque()
-        self._waiting_bytes = 0
-        self._arrived = asyncio.Event()
-        self._ended = False
+    transport: asyncio.Transport
+    send: Callable[[bytes], None]
+    paused: Callable[[], asyncio.Future[None] | None]
+    _waiting: deque[bytes] = field(default_factory=deque)
+    _waiting_bytes: int = 0
+    _arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    _ended: bool = False
 
     def feed(self, data: bytes) -> None:
         """The client has sent this."""
@@ -34,7 +30,7 @@ class Upgraded:
         self._waiting_bytes += len(data)
         self._arrived.set()
         if self._waiting_bytes > WAITING_BYTES_MAX:
-            self._transport.pause_reading()
+            self.transport.pause_reading()
 
     def end(self) -> None:
         """The client sends no more."""
@@ -50,11 +46,11 @@ class Upgraded:
         data = b"".join(self._waiting)
         self._waiting.clear()
         self._waiting_bytes = 0
-        if not self._transport.is_closing():
-            self._transport.resume_reading()
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
         return data
 
     async def write(self, data: bytes) -> None:
-        self._send(data)
-        if (paused := self._paused()) is not None:
+        self.send(data)
+        if (paused := self.paused()) is not None:
             await paused

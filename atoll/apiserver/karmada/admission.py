@@ -51,10 +51,7 @@ class Rules:
             return
         if old is not None and _judged(new) == _judged(old):
             return
-        found = problems(new, old)
-        if found:
-            errors = [invalid_field(one.field, one.value, one.problem) for one in found]
-            raise invalid(resource.kind, resource.group, seen.name, errors)
+        refuse(seen, problems(new, old))
 
     def keep_protected(self, seen: Admission) -> None:
         """The validating hook that lets nobody delete what is labelled as protected."""
@@ -66,6 +63,13 @@ class Rules:
         if seen.resource.collection == _DEFINITIONS and seen.name in self.collections:
             why = f"{seen.name} is served by this server itself; there is nothing to install"
             raise forbidden(seen.resource.plural, seen.resource.group, seen.name, why)
+
+
+def refuse(seen: Admission, found: Iterable[Invalid]) -> None:
+    """ApiError 422 with everything that is wrong, if anything is."""
+    errors = [invalid_field(one.field, one.value, one.problem) for one in found]
+    if errors:
+        raise invalid(seen.resource.kind, seen.resource.group, seen.name, errors)
 
 
 def refuse_protected(old: Object, plural: str, group: str, name: str) -> None:
@@ -80,9 +84,7 @@ def _judged(obj: Object) -> Object:
     """The part of an object that the rules look at."""
     meta = obj["metadata"]
     head = {key: meta.get(key) for key in _METADATA}
-    return {
-        **{key: value for key, value in obj.items() if key not in ("metadata", "status")}
-    } | head
+    return {key: value for key, value in obj.items() if key not in ("metadata", "status")} | head
 
 
 KIND = "ResourceInterpreterCustomization"
@@ -112,10 +114,7 @@ class Customizations:
         if old is not None and new.get("spec") == old.get("spec"):
             return
         others = [each for each in seen.others() if each["metadata"]["name"] != seen.name]
-        found = [*_conflicts(new, others), *self._failures(new)]
-        if found:
-            errors = [invalid_field(one.field, one.value, one.problem) for one in found]
-            raise invalid(resource.kind, resource.group, seen.name, errors)
+        refuse(seen, [*_conflicts(new, others), *self._failures(new)])
 
     def _failures(self, new: Object) -> Iterator[Invalid]:
         for script in scripts(new):

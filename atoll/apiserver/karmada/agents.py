@@ -7,10 +7,9 @@ may edit a namespace (`edit`, `admin`) may say where its workloads go. Data.
 
 from collections.abc import Sequence
 
-from atoll.apiserver.access.default_roles import AUTO_UPDATE, GROUP, READ, WRITE
+from atoll.apiserver.access.default_roles import GROUP, READ, WRITE, cluster_role
 from atoll.wire import Object
 
-RBAC = "rbac.authorization.k8s.io"
 TOKEN_GROUP = "system:bootstrappers:karmada:default-cluster-token"
 AGENTS = "system:karmada:agents"
 AGENT = "system:karmada:agent:"
@@ -26,14 +25,14 @@ _GENERATOR = "system:karmada:agent-rbac-generator"
 
 def _role(name: str, *rules: Object) -> tuple[str, Object]:
     meta = {"name": name, "labels": dict(_LABELS)}
-    return f"clusterroles.{RBAC}", {"metadata": meta, "rules": list(rules)}
+    return f"clusterroles.{GROUP}", {"metadata": meta, "rules": list(rules)}
 
 
 def _binding(name: str, role: str, kind: str, subject: str) -> tuple[str, Object]:
-    return f"clusterrolebindings.{RBAC}", {
+    return f"clusterrolebindings.{GROUP}", {
         "metadata": {"name": name, "labels": dict(_LABELS)},
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
-        "subjects": [{"apiGroup": RBAC, "kind": kind, "name": subject}],
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": GROUP, "kind": kind, "name": subject}],
     }
 
 
@@ -51,13 +50,13 @@ _READ_INFO = {
 }
 
 AGENT_ROLES: tuple[tuple[str, Object], ...] = (
-    (f"roles.{RBAC}", {"metadata": _PUBLIC, "rules": [_READ_INFO]}),
+    (f"roles.{GROUP}", {"metadata": _PUBLIC, "rules": [_READ_INFO]}),
     (
-        f"rolebindings.{RBAC}",
+        f"rolebindings.{GROUP}",
         {
             "metadata": _PUBLIC,
-            "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": _INFO},
-            "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "system:anonymous"}],
+            "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": _INFO},
+            "subjects": [{"apiGroup": GROUP, "kind": "User", "name": "system:anonymous"}],
         },
     ),
     _binding("system:karmada:agent-bootstrap", "system:node-bootstrapper", "Group", TOKEN_GROUP),
@@ -84,16 +83,11 @@ _WITHOUT_STATUS = ("policy.karmada.io",)
 
 
 def _people_role(name: str, into: str, verbs: Sequence[str]) -> tuple[str, Object]:
-    labels = {
-        "kubernetes.io/bootstrapping": "rbac-defaults",
-        f"{GROUP}/aggregate-to-{into}": "true",
-    }
-    meta = {"name": name, "labels": labels, "annotations": {AUTO_UPDATE: "true"}}
     rules = [
         {"verbs": list(verbs), "apiGroups": [group], "resources": _resources(group, plurals)}
         for group, plurals in _KINDS.items()
     ]
-    return f"clusterroles.{GROUP}", {"metadata": meta, "rules": rules}
+    return cluster_role(name, *rules, into=into)
 
 
 def _resources(group: str, plurals: Sequence[str]) -> list[str]:

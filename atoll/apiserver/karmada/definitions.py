@@ -35,18 +35,24 @@ _CARRIES_ADDITIONS = {
     ("ResourceBinding", "v1alpha2"),
     ("ClusterResourceBinding", "v1alpha2"),
 }
-_HEAD = {
+HEAD = {
     "apiVersion": {"type": "string"},
     "kind": {"type": "string"},
     "metadata": {"type": "object"},
 }
+"""What every object has, of whatever kind it is."""
 
 
 @cache
 def definitions() -> tuple[Object, ...]:
     """The definition of every kind. Shared: not to be changed."""
     read = orjson.loads(Path(__file__).with_name("kinds.json").read_bytes())
-    return tuple(_definition(kind, read["shapes"]) for kind in read["kinds"])
+    return tuple(
+        definition_of(
+            kind, [_version(kind["kind"], each, read["shapes"]) for each in kind["versions"]]
+        )
+        for kind in read["kinds"]
+    )
 
 
 def for_kubernetes(definition: Object) -> Object:
@@ -60,7 +66,8 @@ def for_kubernetes(definition: Object) -> Object:
     return {**definition, "spec": {**spec, "versions": versions}}
 
 
-def _definition(kind: Object, shapes: Object) -> Object:
+def definition_of(kind: Object, versions: list[Object]) -> Object:
+    """The definition of a kind, given its names and its versions."""
     names = {
         "kind": kind["kind"],
         "listKind": f"{kind['kind']}List",
@@ -77,7 +84,7 @@ def _definition(kind: Object, shapes: Object) -> Object:
             "names": names,
             "scope": kind["scope"],
             "conversion": {"strategy": "None"},
-            "versions": [_version(kind["kind"], each, shapes) for each in kind["versions"]],
+            "versions": versions,
         },
     }
 
@@ -97,7 +104,7 @@ def _version(kind: str, version: Object, shapes: Object) -> Object:
             "openAPIV3Schema": {
                 "description": _ABOUT[kind],
                 **schema,
-                "properties": {**_HEAD, **properties},
+                "properties": {**HEAD, **properties},
             }
         },
     }

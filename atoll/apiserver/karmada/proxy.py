@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
+from atoll.apiserver.access.front_proxy import sent_on, told_back
 from atoll.apiserver.admission import Kinds
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.resource import Branch, Errand
@@ -94,9 +95,6 @@ def _said_from(cluster: str, item: dict[str, Any]) -> dict[str, Any]:
 CLUSTERS = "clusters.cluster.karmada.io"
 _RBAC = "rbac.authorization.k8s.io"
 METHODS = ("create", "delete", "get", "patch", "update")
-# Whose hop they describe ends here; the caller's credentials are for the plane alone.
-_NOT_SENT = frozenset(["authorization", "host", "content-length", "transfer-encoding"])
-_NOT_TOLD = frozenset(["audit-id", "cache-control", "date"])
 
 
 class Registry(Protocol):
@@ -194,8 +192,7 @@ class ClusterProxy:
             response = await transport.send(replace(request, headers=headers))
         except Unreachable as error:
             raise unavailable(f"cluster {name} cannot be reached: {error}") from error
-        told = {key: value for key, value in response.headers.items() if key not in _NOT_TOLD}
-        return replace(response, headers=told)
+        return told_back(response)
 
     async def _way(self, cluster: Object) -> Transport:
         name = cluster["metadata"]["name"]
@@ -247,9 +244,5 @@ class ClusterProxy:
 def _forwarded(errand: Errand) -> Request:
     """The request as the member shall see it, but for who sends it."""
     request = errand.request
-    headers = {
-        name: value
-        for name, value in request.headers.items()
-        if name not in _NOT_SENT and not name.startswith("impersonate-")
-    }
+    headers = sent_on(request.headers)
     return Request(request.method, f"/{errand.beyond}", request.query, headers, request.body)

@@ -1,13 +1,6 @@
 """IP addresses and networks as text: what is one, what is one in its proper form, and why not."""
 
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from atoll.apiserver.fields.error import Errors, faulty
 
@@ -23,10 +16,6 @@ def address_of(written: str) -> IPv4Address | IPv6Address | None:
     except ValueError:
         return None
     return None if "%" in written else found
-
-
-def is_address(written: str) -> bool:
-    return address_of(written) is not None
 
 
 def _without_zeros(written: str) -> str:

@@ -13,11 +13,7 @@ from atoll.apiserver.kinds.reading import Object, at, each, fill, given, grown, 
 from atoll.apiserver.kinds.rules import chosen, needed, port_errors
 from atoll.apiserver.objects.conditions import condition
 from atoll.apiserver.resource import Column, Strategy
-from atoll.dialects.kubernetes.names import (
-    path_segment_faults,
-    rfc1035_faults,
-    subdomain_faults,
-)
+from atoll.dialects.kubernetes.names import path_segment_faults, rfc1035_faults, subdomain_faults
 
 GROUP = "apiregistration.k8s.io"
 
@@ -89,12 +85,10 @@ def _begin(service: Object) -> None:
     """What is served here is available from the start."""
     status = grown(service, "status")
     if given(service, "spec", "service") is None:
-        local = condition(
-            "Available", "Local", "Local APIServices are always available", holds=True
-        )
-        status["conditions"] = [
-            {**local, "lastTransitionTime": at(service, "metadata", "creationTimestamp")}
-        ]
+        told = "Local APIServices are always available"
+        local = condition("Available", "Local", told, holds=True)
+        since = at(service, "metadata", "creationTimestamp")
+        status["conditions"] = [{**local, "lastTransitionTime": since}]
 
 
 def _place(service: Object) -> str:

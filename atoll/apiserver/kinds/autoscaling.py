@@ -6,14 +6,7 @@ Version 1 is another form of the same objects: see `autoscaling_v1`.
 from functools import partial
 from typing import Any
 
-from atoll.apiserver.fields.error import (
-    Errors,
-    forbidden,
-    invalid,
-    named,
-    not_supported,
-    required,
-)
+from atoll.apiserver.fields.error import Errors, forbidden, invalid, named, not_supported, required
 from atoll.apiserver.kinds.reading import Object, fill, given, grown, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     Check,

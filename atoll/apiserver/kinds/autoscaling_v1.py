@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from atoll.apiserver.fields.error import Errors
 from atoll.apiserver.kinds.autoscaling import (
     CPU_PERCENT,
     autoscaler_errors,
@@ -175,8 +174,7 @@ def _carried(notes: Object, key: str) -> Any:
 
 
 def _listed(notes: Object, key: str) -> list[Object]:
-    found = _carried(notes, key)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    return parts(_carried(notes, key))
 
 
 def _is_cpu(metric: Object) -> bool:
@@ -280,13 +278,9 @@ def _default(autoscaler: Object) -> None:
         fill(spec, targetCPUUtilizationPercentage=CPU_PERCENT)
 
 
-def _errors(autoscaler: Object) -> Errors:
-    return autoscaler_errors(to_v2(autoscaler))
-
-
 HORIZONTAL_POD_AUTOSCALER = Strategy(
     has_status=True,
     default=_default,
-    errors=_errors,
+    errors=lambda autoscaler: autoscaler_errors(to_v2(autoscaler)),
     status_errors=autoscaler_status_errors,
 )

@@ -1,12 +1,6 @@
 """The kinds of batch/v1: how Jobs and CronJobs are written."""
 
-from atoll.apiserver.fields.error import (
-    OMITTED,
-    Errors,
-    duplicate,
-    invalid,
-    required,
-)
+from atoll.apiserver.fields.error import OMITTED, Errors, duplicate, invalid, required
 from atoll.apiserver.kinds.labels import selector_errors, selector_of
 from atoll.apiserver.kinds.podrules import RESTART_POLICIES
 from atoll.apiserver.kinds.pods import template_errors
@@ -26,6 +20,7 @@ from atoll.apiserver.kinds.reading import (
 from atoll.apiserver.kinds.rules import (
     MISMATCH,
     chosen,
+    in_go,
     not_negative,
     one_of,
     prefixed_path_errors,
@@ -40,6 +35,10 @@ _NAME_LABEL = "batch.kubernetes.io/job-name"
 _MAX_INT32 = 2147483647
 _CRONJOB_NAME_MAX = 52  # the controller appends eleven characters for each job
 _INDEXED_MAX = 100_000
+_NUMBERS = (
+    *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit"),
+    *("ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes"),
+)
 _FAILURE_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _CODE_OPERATORS = ("In", "NotIn")
 
@@ -116,17 +115,7 @@ def _selector_errors(job: Object, selector: Object) -> Errors:
 
 
 def job_spec_errors(spec: Object, path: str) -> Errors:
-    yield from not_negative(
-        spec,
-        path,
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-        "backoffLimitPerIndex",
-        "maxFailedIndexes",
-    )
+    yield from not_negative(spec, path, *_NUMBERS)
     manager = spec.get("managedBy")
     if isinstance(manager, str):
         yield from prefixed_path_errors(manager, f"{path}.managedBy")
@@ -169,10 +158,7 @@ def _policy_errors(spec: Object, path: str) -> Errors:
     success = spec.get("successPolicy")
     if success is not None and spec.get("completionMode") != "Indexed":
         shown = [
-            {
-                "SucceededIndexes": rule.get("succeededIndexes"),
-                "SucceededCount": rule.get("succeededCount"),
-            }
+            {in_go(key): rule.get(key) for key in ("succeededIndexes", "succeededCount")}
             for rule in parts(spec, "successPolicy", "rules")
         ]
         yield invalid(f"{path}.successPolicy", {"Rules": shown}, "requires indexed completion mode")

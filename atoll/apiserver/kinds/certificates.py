@@ -27,29 +27,11 @@ if TYPE_CHECKING:
 GROUP = "certificates.k8s.io"
 APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
 USAGES = (
-    "any",
-    "cert sign",
-    "client auth",
-    "code signing",
-    "content commitment",
-    "crl sign",
-    "data encipherment",
-    "decipher only",
-    "digital signature",
-    "email protection",
-    "encipher only",
-    "ipsec end system",
-    "ipsec tunnel",
-    "ipsec user",
-    "key agreement",
-    "key encipherment",
-    "microsoft sgc",
-    "netscape sgc",
-    "ocsp signing",
-    "s/mime",
-    "server auth",
-    "signing",
-    "timestamping",
+    *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign"),
+    *("data encipherment", "decipher only", "digital signature", "email protection"),
+    *("encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement"),
+    *("key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth"),
+    *("signing", "timestamping"),
 )
 _SHORTEST_S = 600
 _STATUSES = ("False", "True", "Unknown")
@@ -63,9 +45,8 @@ def request_of(csr: Object) -> "CertificateRequest | None":
     raw = _decoded(text(csr, "spec", "request"))
     if not raw.lstrip().startswith(_BEGIN):
         return None
-    from atoll.apiserver.kinds.certificate_requests import (
-        read_request,  # large, and seldom asked for
-    )
+    # Large, and seldom asked for.
+    from atoll.apiserver.kinds.certificate_requests import read_request
 
     return read_request(raw)
 

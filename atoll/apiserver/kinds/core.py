@@ -83,10 +83,6 @@ def _data_size(data: Object, binary: Object) -> int:
     return texts + sum(len(str(value)) * 3 // 4 for value in binary.values())
 
 
-def _configmap_update_errors(new: Object, old: Object) -> Errors:
-    return frozen_data(new, old, "data", "binaryData")
-
-
 def _node_errors(node: Object) -> Errors:
     for taint, where in each(parts(node, "spec", "taints"), "metadata.taints"):
         key = text(taint, "key")
@@ -106,7 +102,10 @@ NAMESPACE = Strategy(
     prepare_update=_keep_holders,
     begin_delete=_end_namespace,
 )
-CONFIG_MAP = Strategy(errors=_configmap_errors, update_errors=_configmap_update_errors)
+CONFIG_MAP = Strategy(
+    errors=_configmap_errors,
+    update_errors=lambda new, old: frozen_data(new, old, "data", "binaryData"),
+)
 SERVICE_ACCOUNT = Strategy(returns_deleted=True, posts={"token": TOKEN_REQUEST})
 NODE = Strategy(
     has_status=True,
@@ -189,13 +188,9 @@ def _json_errors(data: Object, key: str) -> Errors:
     return []
 
 
-def _secret_update_errors(new: Object, old: Object) -> Errors:
-    return [*unchanged(new, old, "type"), *frozen_data(new, old, "data")]
-
-
 SECRET = Strategy(
     selectable={"type": ("type",)},
     default=_default_secret,
     errors=_secret_errors,
-    update_errors=_secret_update_errors,
+    update_errors=lambda new, old: [*unchanged(new, old, "type"), *frozen_data(new, old, "data")],
 )

@@ -216,7 +216,5 @@ VOLUME_ATTACHMENT = Strategy(
     update_errors=fixed(["spec"]),
 )
 VOLUME_ATTRIBUTES_CLASS = Strategy(
-    returns_deleted=True,
-    errors=_attributes_errors,
-    update_errors=_attributes_update_errors,
+    returns_deleted=True, errors=_attributes_errors, update_errors=_attributes_update_errors
 )

@@ -87,10 +87,6 @@ def _selectors_errors(holder: Object, where: str) -> Errors:
     ]
 
 
-def _class_errors(device_class: Object) -> Errors:
-    return _selectors_errors(part(device_class, "spec"), "spec")
-
-
 def _slice_errors(piece: Object) -> Errors:
     spec = part(piece, "spec")
     yield from driver_name_errors(text(spec, "driver"), "spec.driver")
@@ -131,7 +127,11 @@ def _pool_errors(pool: Object) -> Errors:
         yield invalid(f"{where}.generation", generation, "must be greater than or equal to zero")
 
 
-DEVICE_CLASS = Strategy(tracks_generation=True, returns_deleted=True, errors=_class_errors)
+DEVICE_CLASS = Strategy(
+    tracks_generation=True,
+    returns_deleted=True,
+    errors=lambda device_class: _selectors_errors(part(device_class, "spec"), "spec"),
+)
 RESOURCE_CLAIM = Strategy(
     has_status=True,
     returns_deleted=True,

@@ -47,10 +47,6 @@ def _versioned(event: Object, version: str) -> Object:
     return {"apiVersion": version} if "apiVersion" in event else {}
 
 
-def _default_core(event: Object) -> None:
-    _null_times(event, "eventTime", "firstTimestamp", "lastTimestamp")
-
-
 def _default_new(event: Object) -> None:
     _null_times(event, "eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp")
     event.setdefault("deprecatedSource", {})
@@ -60,10 +56,6 @@ def _null_times(event: Object, *keys: str) -> None:
     """Times that are not set are written as null."""
     for key in keys:
         event.setdefault(key, None)
-
-
-def _core_errors(event: Object) -> Errors:
-    return _about_errors(event, "involvedObject")
 
 
 def _about_errors(event: Object, key: str) -> list[FieldError]:
@@ -111,8 +103,8 @@ CORE_EVENT = Strategy(
         "source": ("source", "component"),
     },
     selectable_else={"source": ("reportingComponent",)},
-    default=_default_core,
-    errors=_core_errors,
+    default=lambda event: _null_times(event, "eventTime", "firstTimestamp", "lastTimestamp"),
+    errors=lambda event: _about_errors(event, "involvedObject"),
 )
 NEW_EVENT = Strategy(
     creates_on_update=True,

@@ -29,29 +29,15 @@ from atoll.apiserver.kinds.reading import (
     text,
 )
 from atoll.apiserver.kinds.rules import if_given, in_each, in_range, needed, unique
-from atoll.apiserver.resource import Strategy
+from atoll.apiserver.resource import VERBS, Strategy
 from atoll.dialects.kubernetes.names import label_faults, subdomain_faults
 
 _PRECEDENCE, _PRECEDENCE_MAX = 1000, 10_000
 _METHODS = ("ByNamespace", "ByUser")
 _LEVELS, _RESPONSES = ("Exempt", "Limited"), ("Queue", "Reject")
 _SUBJECTS = {"Group": "group", "ServiceAccount": "serviceAccount", "User": "user"}
-_VERBS = (
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "proxy",
-    "update",
-    "watch",
-)
+_VERBS = tuple(sorted([*VERBS, "proxy"]))
 _QUEUES_MAX, _HASH_BITS = 10_000_000, 60
-
-
-def _default_schema(schema: Object) -> None:
-    fill_zero(grown(schema, "spec"), matchingPrecedence=_PRECEDENCE)
 
 
 def _schema_errors(schema: Object) -> Errors:
@@ -281,7 +267,7 @@ def _queuing_errors(queuing: Object, where: str) -> Errors:
 FLOW_SCHEMA = Strategy(
     tracks_generation=True,
     has_status=True,
-    default=_default_schema,
+    default=lambda schema: fill_zero(grown(schema, "spec"), matchingPrecedence=_PRECEDENCE),
     errors=_schema_errors,
     status_errors=_conditions_errors,
 )

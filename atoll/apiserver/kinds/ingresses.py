@@ -11,7 +11,7 @@ from atoll.apiserver.fields.error import (
     required,
     too_long,
 )
-from atoll.apiserver.kinds.addresses import is_address
+from atoll.apiserver.kinds.addresses import address_of
 from atoll.apiserver.kinds.reading import Object, fill, given, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     api_group_errors,
@@ -51,7 +51,7 @@ def _ingress_errors(ingress: Object) -> Errors:
 def _rule_errors(rule: Object, where: str) -> Errors:
     host = text(rule, "host")
     if host:
-        if is_address(host):
+        if address_of(host) is not None:
             yield invalid(f"{where}.host", host, "must be a DNS name, not an IP address")
         yield from _host_errors(host, f"{where}.host")
     yield from if_given(rule, where, "http", _paths_errors)
@@ -146,11 +146,7 @@ def _parameters_errors(parameters: Object, where: str) -> Errors:
         yield from faulty(place, namespace, label_faults(str(namespace)))
 
 
-INGRESS = Strategy(
-    tracks_generation=True,
-    has_status=True,
-    errors=_ingress_errors,
-)
+INGRESS = Strategy(tracks_generation=True, has_status=True, errors=_ingress_errors)
 INGRESS_CLASS = Strategy(
     tracks_generation=True,
     default=_default_class,

@@ -146,18 +146,10 @@ def _range_update_errors(new: Object, old: Object) -> Errors:
     ]
 
 
-NETWORK_POLICY = Strategy(
-    tracks_generation=True,
-    default=_default_policy,
-    errors=_policy_errors,
-)
+NETWORK_POLICY = Strategy(tracks_generation=True, default=_default_policy, errors=_policy_errors)
 IP_ADDRESS = Strategy(
     name_errors=canonical_address_faults,
     errors=_address_errors,
     update_errors=fixed(["spec", "parentRef"]),
 )
-SERVICE_CIDR = Strategy(
-    has_status=True,
-    errors=_range_errors,
-    update_errors=_range_update_errors,
-)
+SERVICE_CIDR = Strategy(has_status=True, errors=_range_errors, update_errors=_range_update_errors)

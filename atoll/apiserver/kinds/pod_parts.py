@@ -18,13 +18,8 @@ _SIZED = ("resources", "resizePolicy")
 _SIDES = ("requests", "limits")
 _RESIZABLE = frozenset(["cpu", "memory"])
 _NOT_OF_GUESTS = (
-    "ports",
-    "resources",
-    "livenessProbe",
-    "readinessProbe",
-    "startupProbe",
-    "lifecycle",
-    "resizePolicy",
+    *("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe"),
+    *("lifecycle", "resizePolicy"),
 )
 
 

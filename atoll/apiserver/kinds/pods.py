@@ -4,26 +4,16 @@ from atoll.apiserver.fields.error import Errors, forbidden, invalid, required
 from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.pod_parts import guest_errors, resize_errors, resized, with_guests
-from atoll.apiserver.kinds.podrules import (
-    pod_spec_errors,
-    pod_update_errors,
-    restart_policy_errors,
-)
+from atoll.apiserver.kinds.podrules import pod_spec_errors, pod_update_errors, restart_policy_errors
 from atoll.apiserver.kinds.podspec import default_pod_spec, default_template
 from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
 from atoll.apiserver.kinds.rules import MISMATCH, not_negative
 from atoll.apiserver.resource import Scale, Strategy
 
-_SELECTABLE = {
-    "spec.nodeName": ("spec", "nodeName"),
-    "spec.restartPolicy": ("spec", "restartPolicy"),
-    "spec.schedulerName": ("spec", "schedulerName"),
-    "spec.serviceAccountName": ("spec", "serviceAccountName"),
-    "spec.hostNetwork": ("spec", "hostNetwork"),
-    "status.phase": ("status", "phase"),
-    "status.podIP": ("status", "podIP"),
-    "status.nominatedNodeName": ("status", "nominatedNodeName"),
-}
+_SELECTABLE = (
+    *("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
+    *("spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName"),
+)
 
 
 def default_pod(pod: Object) -> None:
@@ -49,10 +39,6 @@ def _default_host_ports(container: Object) -> None:
     for port in parts(container, "ports"):
         if not port.get("hostPort") and port.get("containerPort"):
             port["hostPort"] = port["containerPort"]
-
-
-def pod_errors(pod: Object) -> Errors:
-    return pod_spec_errors(part(pod, "spec"), "spec")
 
 
 def template_errors(template: Object, path: str) -> Errors:
@@ -103,9 +89,9 @@ POD = Strategy(
     has_status=True,
     returns_deleted=True,
     deletes_gracefully=True,
-    selectable=_SELECTABLE,
+    selectable={path: tuple(path.split(".")) for path in _SELECTABLE},
     default=default_pod,
-    errors=pod_errors,
+    errors=lambda pod: pod_spec_errors(part(pod, "spec"), "spec"),
     update_errors=pod_update_errors,
     parts={"resize": resized, "ephemeralcontainers": with_guests},
     part_errors={"resize": resize_errors, "ephemeralcontainers": guest_errors},

@@ -75,18 +75,9 @@ def _profile_errors(profile: Object, where: str, sort: str) -> Errors:
 def _go(context: Object) -> Object:
     """A context as Kubernetes shows it in messages: by the names inside the program."""
     names = (
-        "capabilities",
-        "privileged",
-        "seLinuxOptions",
-        "windowsOptions",
-        "runAsUser",
-        "runAsGroup",
-        "runAsNonRoot",
-        "readOnlyRootFilesystem",
-        "allowPrivilegeEscalation",
-        "procMount",
-        "seccompProfile",
-        "appArmorProfile",
+        *("capabilities", "privileged", "seLinuxOptions", "windowsOptions", "runAsUser"),
+        *("runAsGroup", "runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation"),
+        *("procMount", "seccompProfile", "appArmorProfile"),
     )
     own = {"seLinuxOptions": "SELinuxOptions"}
     return {own.get(name, in_go(name)): context.get(name) for name in names}

@@ -10,18 +10,9 @@ from atoll.model.quantity import parse
 _QUOTA_PREFIXES = ("requests.", "limits.", "count/")
 _QUOTA_NAMES = frozenset(
     [
-        "cpu",
-        "memory",
-        "ephemeral-storage",
-        "pods",
-        "services",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
+        *("cpu", "memory", "ephemeral-storage", "pods", "services", "replicationcontrollers"),
+        *("resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"),
+        *("services.nodeports", "services.loadbalancers"),
     ]
 )
 _NOT_A_QUOTA = (
@@ -184,8 +175,5 @@ def _limit_errors(limit: Object, where: str) -> Errors:
 
 LIMIT_RANGE = Strategy(creates_on_update=True, default=_default_limits, errors=_limits_errors)
 RESOURCE_QUOTA = Strategy(
-    has_status=True,
-    returns_deleted=True,
-    errors=_quota_errors,
-    update_errors=_quota_update_errors,
+    has_status=True, returns_deleted=True, errors=_quota_errors, update_errors=_quota_update_errors
 )

@@ -26,10 +26,6 @@ _POLICIES = ("PreemptLowerPriority", "Never")
 SYSTEM = {"system-cluster-critical": 2 * HIGHEST, "system-node-critical": 2 * HIGHEST + 1000}
 
 
-def _default_priority(priority: Object) -> None:
-    fill(priority, preemptionPolicy="PreemptLowerPriority")
-
-
 def _priority_errors(priority: Object) -> Errors:
     name, value = text(priority, "metadata", "name"), number(priority, "value")
     if name.startswith("system-"):
@@ -52,7 +48,7 @@ def _priority_update_errors(new: Object, old: Object) -> Errors:
 
 PRIORITY_CLASS = Strategy(
     tracks_generation=True,
-    default=_default_priority,
+    default=lambda priority: fill(priority, preemptionPolicy="PreemptLowerPriority"),
     errors=_priority_errors,
     update_errors=_priority_update_errors,
 )
@@ -80,16 +76,12 @@ def _go(spec: Object) -> Object:
     return {in_go(name): spec.get(name) for name in names}
 
 
-def _status_errors(budget: Object) -> Errors:
-    return not_negative(part(budget, "status"), "status", *_COUNTS)
-
-
 POD_DISRUPTION_BUDGET = Strategy(
     tracks_generation=True,
     has_status=True,
     unconditional_update=False,
     errors=_budget_errors,
-    status_errors=_status_errors,
+    status_errors=lambda budget: not_negative(part(budget, "status"), "status", *_COUNTS),
 )
 
 

@@ -23,15 +23,9 @@ _BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
 _VOLUME_MODES = ("Block", "Filesystem")
 _NOT_SOURCES = frozenset(
     [
-        "accessModes",
-        "capacity",
-        "claimRef",
-        "mountOptions",
-        "nodeAffinity",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "volumeAttributesClassName",
-        "volumeMode",
+        *("accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity"),
+        *("persistentVolumeReclaimPolicy", "storageClassName"),
+        *("volumeAttributesClassName", "volumeMode"),
     ]
 )
 
@@ -116,10 +110,6 @@ def _lasting(spec: Object, before: Object) -> Object:
     return kept
 
 
-def _default_class(storage: Object) -> None:
-    fill(storage, reclaimPolicy="Delete", volumeBindingMode="Immediate")
-
-
 def _class_errors(storage: Object) -> Errors:
     yield from provisioner_errors(text(storage, "provisioner"), "provisioner")
     if "" in part(storage, "parameters"):
@@ -145,7 +135,7 @@ PERSISTENT_VOLUME_CLAIM = Strategy(
 )
 STORAGE_CLASS = Strategy(
     returns_deleted=True,
-    default=_default_class,
+    default=lambda storage: fill(storage, reclaimPolicy="Delete", volumeBindingMode="Immediate"),
     errors=_class_errors,
     update_errors=fixed(["parameters"], ["provisioner"], ["reclaimPolicy"], ["volumeBindingMode"]),
 )

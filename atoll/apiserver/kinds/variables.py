@@ -23,31 +23,16 @@ _NAME_WHY = (
 )
 _FIELDS = frozenset(
     [
-        "metadata.name",
-        "metadata.namespace",
-        "metadata.uid",
-        "metadata.labels",
-        "metadata.annotations",
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.serviceAccountName",
-        "spec.schedulerName",
-        "spec.hostIP",
-        "status.phase",
-        "status.hostIP",
-        "status.hostIPs",
-        "status.podIP",
-        "status.podIPs",
+        *("metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels"),
+        *("metadata.annotations", "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName"),
+        *("spec.schedulerName", "spec.hostIP", "status.phase", "status.hostIP", "status.hostIPs"),
+        *("status.podIP", "status.podIPs"),
     ]
 )
 _SUBSCRIPTED = re.compile(r"metadata\.(annotations|labels)\['.*'\]")
 _AMOUNTS = (
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
+    *("limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu"),
+    *("requests.ephemeral-storage", "requests.memory"),
 )
 _PAGES = ("limits.hugepages-", "requests.hugepages-")
 

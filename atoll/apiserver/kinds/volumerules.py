@@ -12,14 +12,8 @@ from atoll.model.quantity import parse
 _MODE_WHY = "must be a number between 0 and 0777 (octal), both inclusive"
 _NO_DEVICE = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
 _HOST_TYPES = (
-    "",
-    "BlockDevice",
-    "CharDevice",
-    "Directory",
-    "DirectoryOrCreate",
-    "File",
-    "FileOrCreate",
-    "Socket",
+    *("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File"),
+    *("FileOrCreate", "Socket"),
 )
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 

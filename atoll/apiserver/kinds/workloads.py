@@ -201,13 +201,8 @@ def _with_claims(spec: Object) -> Object:
 
 _RETENTION = "persistentVolumeClaimRetentionPolicy"
 _STATEFULSET_CHANGEABLE = (
-    "replicas",
-    "ordinals",
-    "template",
-    "updateStrategy",
-    "revisionHistoryLimit",
-    "persistentVolumeClaimRetentionPolicy",
-    "minReadySeconds",
+    *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
+    *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),
 )
 
 
@@ -317,7 +312,4 @@ DAEMON_SET = Strategy(
     prepare_create=_number_template,
     prepare_update=_renumber_template,
 )
-CONTROLLER_REVISION = Strategy(
-    errors=_revision_errors,
-    update_errors=fixed(["data"]),
-)
+CONTROLLER_REVISION = Strategy(errors=_revision_errors, update_errors=fixed(["data"]))

@@ -16,6 +16,13 @@ def since(fresh: Object, known: list[Object], now: str) -> Object:
     return {**fresh, "lastTransitionTime": now}
 
 
+def with_condition(status: Object, fresh: Object, now: str) -> Object:
+    """A status with this condition, behind those of other types."""
+    known = status.get("conditions") or []
+    others = [one for one in known if one.get("type") != fresh["type"]]
+    return {**status, "conditions": [*others, since(fresh, known, now)]}
+
+
 def is_true(obj: Object, kind: str) -> bool:
     """Whether the object's status says that this condition holds."""
     known = (obj.get("status") or {}).get("conditions") or []

@@ -24,13 +24,8 @@ GENERATED_PREFIX_MAX = 58  # five more characters make 63
 GENERATED_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 _SERVER_OWNED = (
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "selfLink",
-    "generation",
-    "resourceVersion",
+    *("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"),
+    *("generation", "resourceVersion"),
 )
 _UNCHANGING = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _STANDARD_FINALIZERS = frozenset(["orphan", "foregroundDeletion", "kubernetes"])
@@ -200,9 +195,7 @@ def _size(annotations: Object) -> int:
 
 _OWNERS_SAY = {
     "apiVersion": "version must not be empty",
-    "kind": "must not be empty",
-    "name": "must not be empty",
-    "uid": "must not be empty",
+    **dict.fromkeys(("kind", "name", "uid"), "must not be empty"),
 }
 
 

@@ -7,6 +7,7 @@ do not fit are what kube-apiserver makes of them: 500 without a reason.
 """
 
 from collections.abc import Hashable
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -322,13 +323,9 @@ def arrange(merged: List, patch_order: List, live_order: List, merge_key: str) -
             of_patch.append((in_patch[key], item))
         else:
             of_live.append((in_live.get(key, len(live_order)), item))
-    patched = [item for _, item in sorted(of_patch, key=_first)]
-    kept = [item for _, item in sorted(of_live, key=_first)]
+    patched = [item for _, item in sorted(of_patch, key=itemgetter(0))]
+    kept = [item for _, item in sorted(of_live, key=itemgetter(0))]
     return _interleave(kept, patched, in_live, merge_key)
-
-
-def _first(pair: tuple[int, Any]) -> int:
-    return pair[0]
 
 
 def _interleave(kept: List, patched: List, in_live: dict[Hashable, int], merge_key: str) -> List:

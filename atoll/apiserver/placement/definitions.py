@@ -8,6 +8,7 @@ what `make crds` prints for a real one come from here; what the objects mean is 
 from functools import cache
 from typing import Any
 
+from atoll.apiserver.karmada.definitions import HEAD, definition_of
 from atoll.apiserver.schemas.described import (
     Schema,
     by_name,
@@ -24,11 +25,6 @@ from atoll.dialects.prices import GROUP
 from atoll.wire import Object
 
 VERSION = "v1alpha1"
-_HEAD = {
-    "apiVersion": {"type": "string"},
-    "kind": {"type": "string"},
-    "metadata": {"type": "object"},
-}
 _PRICE = "Such as 0.031: a decimal number of up to nine places, not negative."
 _REPLICAS = "How many replicas; 0 where the object has none."
 
@@ -51,30 +47,17 @@ def own_definitions() -> tuple[Object, ...]:
 def _definition(
     named: tuple[str, str, str, list[str]], schema: Schema, columns: list[Object], more: Object
 ) -> Object:
-    plural, kind, scope, short = named
-    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
-    complete = {**schema, "properties": {**_HEAD, **schema["properties"]}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "names": {**names, "shortNames": short, "categories": ["atoll-io"]},
-            "scope": scope,
-            "conversion": {"strategy": "None"},
-            "versions": [
-                {
-                    "name": VERSION,
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": complete},
-                    "additionalPrinterColumns": columns,
-                    **more,
-                }
-            ],
-        },
+    told = dict(zip(("plural", "kind", "scope", "shortNames"), named, strict=True))
+    complete = {**schema, "properties": {**HEAD, **schema["properties"]}}
+    version = {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": complete},
+        "additionalPrinterColumns": columns,
+        **more,
     }
+    return definition_of({"group": GROUP, "categories": ["atoll-io"], **told}, [version])
 
 
 def _column(name: str, path: str, kind: str = "string", **more: Any) -> Object:

@@ -12,23 +12,19 @@ from types import ModuleType
 from atoll.apiserver.admission import Admission, Hooks, Kinds, Only
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.custom import resources_of
-from atoll.apiserver.fields.error import invalid as invalid_field
 from atoll.apiserver.housekeeping.definitions import COLLECTION as DEFINITIONS
-from atoll.apiserver.karmada.admission import Rules
+from atoll.apiserver.karmada.admission import Rules, refuse
 from atoll.apiserver.karmada.agents import AGENT, AGENTS
 from atoll.apiserver.karmada.kinds import karmada_kinds
 from atoll.apiserver.placement.definitions import own_definitions
 from atoll.apiserver.resource import Object, Reading, Resource, unconverted
-from atoll.apiserver.status import forbidden, invalid
+from atoll.apiserver.status import forbidden
 from atoll.dialects import prices
 from atoll.effects import Effects
 from atoll.errors import Invalid
 
 _BINDINGS = "work.karmada.io"
-_EXPLAINED = {
-    "Explanation": "resourcebindings",
-    "ClusterExplanation": "clusterresourcebindings",
-}
+_EXPLAINED = {"Explanation": "resourcebindings", "ClusterExplanation": "clusterresourcebindings"}
 _PUBLISHED = "ClusterNodes"
 _PLURALS = {"ResourceBinding": "resourcebindings"}
 _HIDDEN = "another binding"
@@ -112,10 +108,7 @@ def _check(seen: Admission) -> None:
         return
     if resource.kind == _PUBLISHED and AGENTS in seen.identity.groups:
         _keep_to_its_own(seen)
-    problems = _problems(resource.kind, new)
-    errors = [invalid_field(one.field, one.value, one.problem) for one in problems]
-    if errors:
-        raise invalid(resource.kind, resource.group, seen.name, errors)
+    refuse(seen, _problems(resource.kind, new))
 
 
 def _keep_to_its_own(seen: Admission) -> None:

@@ -15,9 +15,8 @@ from atoll.apiserver.conditions.declared import Scope
 from atoll.apiserver.conditions.evaluated import Expression, expression
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import Object, given, items, part, parts, text
-from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
-from atoll.apiserver.webhooks.webhook import Rule, rule_of
+from atoll.apiserver.webhooks.webhook import Rule, rule_of, selects
 from atoll.model.selector import Selector
 
 
@@ -37,9 +36,7 @@ class Constraints:
 
     def wants(self, admission: Admission, versions: Sequence[Resource]) -> Resource | None:
         """The version in which the write is looked at; None if it is not."""
-        seen = (admission.object, admission.old)
-        labels = [metadata(obj).get("labels") or {} for obj in seen if obj is not None]
-        if self.objects and not any(map(self.objects.matches, labels)):
+        if not selects(self.objects, admission):
             return None
         looked_at = versions if self.is_equivalent else versions[:1]
         if _named(self.excluded, admission, looked_at) is not None:

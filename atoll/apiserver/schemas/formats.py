@@ -4,7 +4,6 @@ Kubernetes checks these and ignores all others. Names are compared without dashe
 """
 
 import base64
-import binascii
 import ipaddress
 import unicodedata
 from collections.abc import Callable
@@ -48,23 +47,24 @@ _scheme = re2.compile("[a-zA-Z][a-zA-Z0-9+.-]*:")
 _email = re2.compile(r"(?:[^<>]*<)?[^\s<>@]+@[^\s<>@]+>?")
 
 
-def _is_date(text: str) -> bool:
-    try:
-        return len(text) == 10 and date.fromisoformat(text) is not None
-    except ValueError:
-        return False
+def _read_by(read: Callable[[str], bool]) -> Callable[[str], bool]:
+    """A check by one who raises ValueError at a text that cannot be read."""
+
+    def check(text: str) -> bool:
+        try:
+            return read(text)
+        except ValueError:
+            return False
+
+    return check
+
+
+_is_date = _read_by(lambda text: len(text) == 10 and date.fromisoformat(text) is not None)
 
 
 @lru_cache(maxsize=1024)
 def _is_date_time(text: str) -> bool:
     return _date_time.fullmatch(text) is not None and _is_date(text[:10])
-
-
-def _is_byte(text: str) -> bool:
-    try:
-        return bool(base64.b64decode(text, validate=True))
-    except (binascii.Error, ValueError):
-        return False
 
 
 def _is_ipv4(text: str) -> bool:
@@ -74,18 +74,8 @@ def _is_ipv4(text: str) -> bool:
     return len(parts) == len(numbers) == 4 and max(numbers) <= 255
 
 
-def _is_ipv6(text: str) -> bool:
-    try:
-        return ipaddress.IPv6Address(text).scope_id is None
-    except ValueError:
-        return False
-
-
 def _is_cidr(text: str) -> bool:
-    try:
-        return text.count("/") == 1 and ipaddress.ip_network(text, strict=False) is not None
-    except ValueError:
-        return False
+    return text.count("/") == 1 and ipaddress.ip_network(text, strict=False) is not None
 
 
 def _is_uri(text: str) -> bool:
@@ -134,14 +124,6 @@ def _is_isbn13(text: str) -> bool:
     return sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(digits)) % 10 == 0
 
 
-def _is_credit_card(text: str) -> bool:
-    return _credit_card.fullmatch("".join(filter(str.isdigit, text))) is not None
-
-
-def _is_duration(text: str) -> bool:
-    return bool(_go_duration.fullmatch(text) or _scala_duration.fullmatch(text))
-
-
 def _matches(pattern: "re2._Regexp[str]") -> Callable[[str], bool]:
     return lambda text: pattern.fullmatch(text) is not None
 
@@ -152,8 +134,8 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "email": _matches(_email),
     "hostname": _is_hostname,
     "ipv4": _is_ipv4,
-    "ipv6": _is_ipv6,
-    "cidr": _is_cidr,
+    "ipv6": _read_by(lambda text: ipaddress.IPv6Address(text).scope_id is None),
+    "cidr": _read_by(_is_cidr),
     "mac": _matches(_mac),
     "uuid": _matches(_uuid),
     "uuid3": _matches(_uuid3),
@@ -162,14 +144,14 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "isbn": lambda text: _is_isbn10(text) or _is_isbn13(text),
     "isbn10": _is_isbn10,
     "isbn13": _is_isbn13,
-    "creditcard": _is_credit_card,
+    "creditcard": lambda text: bool(_credit_card.fullmatch("".join(filter(str.isdigit, text)))),
     "ssn": _matches(_ssn),
     "hexcolor": _matches(_hex_color),
     "rgbcolor": _matches(_rgb_color),
-    "byte": _is_byte,
+    "byte": _read_by(lambda text: bool(base64.b64decode(text, validate=True))),
     "password": lambda _: True,
     "date": _is_date,
-    "duration": _is_duration,
+    "duration": lambda t: bool(_go_duration.fullmatch(t) or _scala_duration.fullmatch(t)),
     "datetime": _is_date_time,
     "k8sshortname": lambda text: not label_faults(text),
     "k8slongname": lambda text: not subdomain_faults(text),

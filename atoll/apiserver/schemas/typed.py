@@ -10,18 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from atoll.apiserver.schemas import facts
+from atoll.apiserver.schemas import facts, scalars
 from atoll.apiserver.schemas.json_values import Repeating, settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType, go_type
-from atoll.apiserver.schemas.scalars import (
-    NotAQuantity,
-    NotATime,
-    NotBase64,
-    canonical_base64,
-    canonical_micro_time,
-    canonical_quantity,
-    canonical_time,
-)
 from atoll.apiserver.schemas.schema import Schema
 from atoll.wire import Object
 
@@ -171,7 +162,7 @@ def _map_reader(schema: Schema) -> Reader:
     assert element is not None, "a map says what its values are"
     # A map of amounts is a ResourceList, and those are kept in thousandths.
     is_resources = element.format == "quantity"
-    read_value = _read_resource if is_resources else _reader(element)
+    read_value = _amount_reader(power_min=-3) if is_resources else _reader(element)
 
     def read(value: Any, complaints: list[Complaint]) -> Object:
         if not isinstance(value, dict):
@@ -266,49 +257,39 @@ def _read_bytes(value: Any, _: list[Complaint]) -> str:
     if not isinstance(value, str):
         raise WrongType(value, "[]uint8")
     try:
-        return canonical_base64(value)
-    except NotBase64 as reason:
+        return scalars.canonical_base64(value)
+    except scalars.NotBase64 as reason:
         raise Mismatch(str(reason), f"error decoding from json: {reason}") from None
 
 
-def _read_time(value: Any, _: list[Complaint]) -> str:
-    return _moment(value, canonical_time)
+def _time_reader(canonical: Callable[[str], str]) -> Reader:
+    def read(value: Any, _: list[Complaint]) -> str:
+        if value.__class__ is not str:
+            raise WrongType(value, "string", by_hand=True)
+        try:
+            return canonical(value)
+        except scalars.NotATime as reason:
+            raise Mismatch(str(reason)) from None
+
+    return read
 
 
-def _read_micro_time(value: Any, _: list[Complaint]) -> str:
-    return _moment(value, canonical_micro_time)
+def _amount_reader(power_min: int) -> Reader:
+    def read(value: Any, _: list[Complaint]) -> str:
+        text = value if isinstance(value, str) else str(value).lower()
+        try:
+            return scalars.canonical_quantity(text, power_min)
+        except scalars.NotAQuantity as reason:
+            raise Mismatch(str(reason)) from None
 
-
-def _moment(value: Any, canonical: Callable[[str], str]) -> str:
-    if value.__class__ is not str:
-        raise WrongType(value, "string", by_hand=True)
-    try:
-        return canonical(value)
-    except NotATime as reason:
-        raise Mismatch(str(reason)) from None
-
-
-def _read_quantity(value: Any, _: list[Complaint]) -> str:
-    return _amount(value, power_min=-9)
-
-
-def _read_resource(value: Any, _: list[Complaint]) -> str:
-    return _amount(value, power_min=-3)
-
-
-def _amount(value: Any, power_min: int) -> str:
-    text = value if isinstance(value, str) else str(value).lower()
-    try:
-        return canonical_quantity(text, power_min)
-    except NotAQuantity as reason:
-        raise Mismatch(str(reason)) from None
+    return read
 
 
 _STRING_FORMATS: dict[str, Reader] = {
     "byte": _read_bytes,
-    "date-time": _read_time,
-    "micro-time": _read_micro_time,
-    "quantity": _read_quantity,
+    "date-time": _time_reader(scalars.canonical_time),
+    "micro-time": _time_reader(scalars.canonical_micro_time),
+    "quantity": _amount_reader(power_min=-9),
 }
 _PLAIN: dict[str, Reader] = {
     "string": _read_string,

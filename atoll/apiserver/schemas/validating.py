@@ -87,7 +87,10 @@ def _by_type(rules: Rules) -> list[Check | None]:
         _list_check(rules),
         _object_check(rules),
         _enum_check(rules),
-        *_alternative_checks(rules),
+        _any_check(rules.any_of),
+        _one_check(rules.one_of),
+        *map(compile_check, rules.all_of),
+        _none_check(rules.none_of),
     ]
 
 
@@ -209,15 +212,6 @@ def _object_check(rules: Rules) -> Check | None:
         return (low is None or len(value) >= low) and (high is None or len(value) <= high)
 
     return check
-
-
-def _alternative_checks(rules: Rules) -> list[Check | None]:
-    return [
-        _any_check(rules.any_of),
-        _one_check(rules.one_of),
-        *map(compile_check, rules.all_of),
-        _none_check(rules.none_of),
-    ]
 
 
 def _any_check(alternatives: tuple[Rules, ...]) -> Check | None:

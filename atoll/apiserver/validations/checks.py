@@ -125,19 +125,16 @@ def _check_rules(walk: _Walk, part: Part, at: _Value) -> None:
             _check_rule(walk, part, rule, at, variables)
 
 
-def _with_optional(variables: Object) -> Object:
-    old = variables.get("oldSelf")
-    there = "oldSelf" in variables
-    return {**variables, "oldSelf": Optional(True, old) if there else NOTHING}
-
-
 def _blame(walk: _Walk, part: Part, where: str, detail: str) -> None:
     walk.errors.append(fields.invalid(where, part.schema.get("type", ""), detail))
 
 
 def _check_rule(walk: _Walk, part: Part, rule: Rule, at: _Value, variables: Object) -> None:
     assert rule.program is not None, "it was asked before"
-    given = _with_optional(variables) if rule.takes_missing_old else variables
+    given = variables
+    if rule.takes_missing_old:
+        old = Optional(True, variables["oldSelf"]) if "oldSelf" in variables else NOTHING
+        given = {**variables, "oldSelf": old}
     try:
         kept, walk.left = rule.program.evaluate(given, walk.left)
     except OverBudget as fault:

@@ -11,21 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from atoll.apiserver.cel import kinds
 from atoll.apiserver.cel.faults import Failed
-from atoll.apiserver.cel.kinds import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    Field,
-    Type,
-    list_of,
-    map_of,
-)
 from atoll.apiserver.cel.library.times import read_duration, read_timestamp
 from atoll.apiserver.cel.names import is_reserved
 from atoll.apiserver.cel.values import KeyedList
@@ -35,7 +22,12 @@ from atoll.wire import Object
 _escaped = re.compile(r"__|[-./]")
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _escapable = re.compile(r"[A-Za-z_.\-/][A-Za-z0-9_.\-/]*")
-_STRINGS = {"byte": BYTES, "duration": DURATION, "date": TIMESTAMP, "date-time": TIMESTAMP}
+_STRINGS = {
+    "byte": kinds.BYTES,
+    "duration": kinds.DURATION,
+    "date": kinds.TIMESTAMP,
+    "date-time": kinds.TIMESTAMP,
+}
 _META = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "generateName": {"type": "string"}},
@@ -52,44 +44,44 @@ def escaped(name: str) -> str | None:
     return _escaped.sub(lambda found: _ESCAPES[found.group()], name)
 
 
-def expression_type(schema: Object, name: str, *, whole: bool = False) -> Type | None:
+def expression_type(schema: Object, name: str, *, whole: bool = False) -> kinds.Type | None:
     """The type of a value; `name` is what messages call it, `whole` says it is a whole object."""
     if schema.get("x-kubernetes-int-or-string") is True:
-        return DYN
+        return kinds.DYN
     match schema.get("type"):
         case "array":
             items = schema.get("items")
             item = _inner(items, f"{name}.@idx") if isinstance(items, dict) else None
-            return None if item is None else list_of(item)
+            return None if item is None else kinds.list_of(item)
         case "object":
             return _object(schema, name, whole=whole)
         case "string":
-            return _STRINGS.get(schema.get("format", ""), STRING)
+            return _STRINGS.get(schema.get("format", ""), kinds.STRING)
         case "boolean":
-            return BOOL
+            return kinds.BOOL
         case "number":
-            return DOUBLE
+            return kinds.DOUBLE
         case "integer":
-            return INT
+            return kinds.INT
     return _object(schema, name, whole=True) if whole else None
 
 
-def _inner(schema: Object, name: str) -> Type | None:
+def _inner(schema: Object, name: str) -> kinds.Type | None:
     embedded = schema.get("x-kubernetes-embedded-resource") is True
     return expression_type(schema, name, whole=embedded)
 
 
-def _object(schema: Object, name: str, *, whole: bool) -> Type | None:
+def _object(schema: Object, name: str, *, whole: bool) -> kinds.Type | None:
     rest = schema.get("additionalProperties")
     if isinstance(rest, dict) and not whole:
         values = _inner(rest, f"{name}.@elem")
-        return None if values is None else map_of(STRING, values)
-    found: dict[str, Field] = {}
+        return None if values is None else kinds.map_of(kinds.STRING, values)
+    found: dict[str, kinds.Field] = {}
     for key, child in _properties(schema, whole=whole).items():
         kind, written = _inner(child, f"{name}.{key}"), escaped(key)
         if kind is not None and written is not None:
-            found[written] = Field(kind, key)
-    return Type(name, fields=found)
+            found[written] = kinds.Field(kind, key)
+    return kinds.Type(name, fields=found)
 
 
 def _properties(schema: Object, *, whole: bool) -> Object:

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 from atoll.apiserver.admission import Admission, Settle
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.kinds.reading import Object, part, parts, text
-from atoll.apiserver.objects.conditions import since
+from atoll.apiserver.kinds.reading import Object, part, text
+from atoll.apiserver.objects.conditions import with_condition
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import write_options
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import bad_request, conflict, done, not_found, plain_500
 from atoll.apiserver.verbs.call import Api, Call, object_key
 from atoll.apiserver.verbs.intake import read_object
-from atoll.apiserver.verbs.updating import check_uid
+from atoll.apiserver.verbs.updating import check_meant
 from atoll.apiserver.verbs.writing import Save, Verdict, write
 
 PODS = ("", "v1", "pods")
@@ -35,8 +35,8 @@ async def bind(api: Api, call: Call) -> Object:
             settle()
         if old is None:
             raise not_found(pods.plural, pods.group, name)
-        check_uid(pods, binding, old)
-        _check_revision(pods, binding, old)
+        check_meant(pods, binding, old, "uid")
+        check_meant(pods, binding, old, "resourceVersion")
         if why := _why_not(old):
             raise conflict("pods/binding", "", name, why)
         return Save(_bound(old, binding, api.timestamp()))
@@ -71,16 +71,6 @@ def served(api: Api, group: str, version: str, plural: str) -> Resource:
     return found
 
 
-def _check_revision(pods: Resource, binding: Object, pod: Object) -> None:
-    given, there = metadata(binding).get("resourceVersion"), metadata(pod)["resourceVersion"]
-    if given and given != there:
-        why = (
-            f"Precondition failed: ResourceVersion in precondition: {given}, ResourceVersion in"
-            f" object meta: {there}"
-        )
-        raise conflict(pods.plural, pods.group, metadata(pod)["name"], why)
-
-
 def _check_target(target: Object) -> None:
     errors = []
     if text(target, "kind") not in ("", "Node"):
@@ -108,13 +98,10 @@ def _bound(pod: Object, binding: Object, now: str) -> Object:
         given = metadata(binding).get(key)
         if given:
             meta[key] = {**(meta.get(key) or {}), **given}
-    known = parts(status, "conditions")
-    fresh = since({"type": "PodScheduled", "status": "True"}, known, now)
-    rest = [one for one in known if one.get("type") != "PodScheduled"]
     status.pop("nominatedNodeName", None)
     return {
         **pod,
         "metadata": meta,
         "spec": {**part(pod, "spec"), "nodeName": binding["target"]["name"]},
-        "status": {**status, "conditions": [*rest, fresh]},
+        "status": with_condition(status, {"type": "PodScheduled", "status": "True"}, now),
     }

@@ -86,25 +86,18 @@ def _said(options: DeleteOptions) -> Object:
 
 
 def _check_preconditions(resource: Resource, options: DeleteOptions, old: Object) -> None:
-    meta = metadata(old)
-    wanted = options.precondition_uid
-    if wanted is not None and wanted != meta["uid"]:
-        raise _precondition_failed(resource, meta["name"], "UID", wanted, meta["uid"])
-    wanted = options.precondition_revision
-    if wanted is not None and wanted != meta["resourceVersion"]:
-        there = meta["resourceVersion"]
-        raise _precondition_failed(resource, meta["name"], "ResourceVersion", wanted, there)
-
-
-def _precondition_failed(
-    resource: Resource, name: str, what: str, wanted: str, there: str
-) -> ApiError:
-    after = "deleted and then recreated" if what == "UID" else "modified"
-    why = (
-        f"the {what} in the precondition ({wanted}) does not match the {what} in record ({there})."
-        f" The object might have been {after}"
+    meta, version = metadata(old), options.precondition_revision
+    asked = (
+        ("UID", options.precondition_uid, meta["uid"], "deleted and then recreated"),
+        ("ResourceVersion", version, meta["resourceVersion"], "modified"),
     )
-    return conflict(resource.kind, resource.group, name, why)
+    for what, wanted, there, after in asked:
+        if wanted is not None and wanted != there:
+            why = (
+                f"the {what} in the precondition ({wanted}) does not match the {what} in record"
+                f" ({there}). The object might have been {after}"
+            )
+            raise conflict(resource.kind, resource.group, meta["name"], why)
 
 
 async def delete_collection(api: Api, call: Call) -> list[Object]:

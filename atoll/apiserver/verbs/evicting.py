@@ -11,10 +11,9 @@ import orjson
 from atoll.apiserver.authentication import ITSELF
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import Object, number, part, text
-from atoll.apiserver.objects.conditions import condition, is_true, since
+from atoll.apiserver.objects.conditions import condition, is_true, with_condition
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, WriteOptions, delete_options, write_options
-from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request, done, forbidden, not_found, plain_500
 from atoll.apiserver.verbs.binding import PODS, admitted, served
 from atoll.apiserver.verbs.call import Api, Call, object_key
@@ -69,7 +68,8 @@ def _may_always_go(pod: Object) -> bool:
 async def _spend(api: Api, call: Call, pod: Object, options: DeleteOptions) -> None:
     """Take this pod off what its budget allows; ApiError if it allows nothing."""
     budgets = served(api, *BUDGETS)
-    found = [one for one in _budgets(api, budgets, call.namespace) if _is_of(one, pod)]
+    records = api.store.page(budgets.collection, f"{call.namespace}/").records
+    found = [one for record in records if _is_of(one := orjson.loads(record.value), pod)]
     if len(found) > 1:
         why = (
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does"
@@ -90,11 +90,6 @@ async def _spend(api: Api, call: Call, pod: Object, options: DeleteOptions) -> N
 
     key = object_key(budgets, call.namespace, name)
     await write_admitted(api, budgets, key, decide, dry_run=options.dry_run)
-
-
-def _budgets(api: Api, budgets: Resource, namespace: str) -> list[Object]:
-    records = api.store.page(budgets.collection, f"{namespace}/").records
-    return [orjson.loads(record.value) for record in records]
 
 
 def _is_of(budget: Object, pod: Object) -> bool:
@@ -128,11 +123,9 @@ def spent(budget: Object, pod: str, now: str) -> Object:
         raise _too_many(_why_none(name, status))
     fresh = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": {**disrupted, pod: now}}
     if allowed == 1:
-        known = fresh.get("conditions") or []
         none = condition("DisruptionAllowed", "InsufficientPods", "", holds=False)
         none["observedGeneration"] = number(status, "observedGeneration")
-        rest = [one for one in known if one.get("type") != "DisruptionAllowed"]
-        fresh["conditions"] = [*rest, since(none, known, now)]
+        fresh = with_condition(fresh, none, now)
     return {**budget, "status": fresh}
 
 
@@ -168,11 +161,8 @@ async def _mark(api: Api, call: Call, options: DeleteOptions) -> None:
     async def decide(old: Object | None) -> Verdict:
         if old is None:
             raise not_found(pods.plural, pods.group, call.name)
-        status = part(old, "status")
-        known = status.get("conditions") or []
-        rest = [one for one in known if one.get("type") != _TARGET["type"]]
-        told = [*rest, since(_TARGET, known, api.timestamp())]
-        return await formed_update(form, {**old, "status": {**status, "conditions": told}}, old)
+        status = with_condition(part(old, "status"), _TARGET, api.timestamp())
+        return await formed_update(form, {**old, "status": status}, old)
 
     if options.precondition_uid or options.precondition_revision:
         return  # those who name a version would not find it any more

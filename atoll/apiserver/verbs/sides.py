@@ -13,12 +13,8 @@ _ALWAYS = frozenset(["status", "apiVersion", "kind"])
 # Of these kinds, metadata cannot be changed through /status, or not all of it.
 _KEEP_METADATA = frozenset(
     [
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "apiregistration.k8s.io",
-        "flowcontrol.apiserver.k8s.io",
-        "resource.k8s.io",
-        "storage.k8s.io",
+        *("admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"),
+        *("flowcontrol.apiserver.k8s.io", "resource.k8s.io", "storage.k8s.io"),
     ]
 )
 _KINDS_KEEP_METADATA = frozenset([("networking.k8s.io", "ServiceCIDR")])

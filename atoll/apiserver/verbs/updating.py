@@ -38,7 +38,8 @@ async def update(api: Api, call: Call) -> Written:
             return await formed_update(form, proposed, old)
         if call.subresource or not call.resource.strategy.creates_on_update:
             raise not_found(call.resource.plural, call.resource.group, call.name)
-        check_uid(call.resource, proposed, {"metadata": {"name": call.name, "uid": ""}})
+        nobody = {"metadata": {"name": call.name, "uid": ""}}
+        check_meant(call.resource, proposed, nobody, "uid")
         return await formed_new(form, proposed, uid=api.effects.chance.uuid("uid"))
 
     return await write_admitted(api, call.resource, call.key(), decide, dry_run=options.dry_run)
@@ -62,7 +63,7 @@ def check_same_name(call: Call, name: str) -> None:
 def check_current(resource: Resource, proposed: Object, old: Object) -> None:
     """ApiError 409 if the proposal was made for another version or another object of that name."""
     name = metadata(old)["name"]
-    check_uid(resource, proposed, old)
+    check_meant(resource, proposed, old, "uid")
     given = metadata(proposed).get("resourceVersion") or ""
     if parse_revision(given) == 0:
         if resource.strategy.unconditional_update:
@@ -73,11 +74,16 @@ def check_current(resource: Resource, proposed: Object, old: Object) -> None:
         raise conflict(resource.plural, resource.group, name, MODIFIED)
 
 
-def check_uid(resource: Resource, proposed: Object, old: Object) -> None:
-    """ApiError 409 if the proposal was made for another object of that name."""
-    given, there = metadata(proposed).get("uid"), metadata(old)["uid"]
+_CALLED = {"uid": "UID", "resourceVersion": "ResourceVersion"}
+
+
+def check_meant(resource: Resource, proposed: Object, old: Object, key: str) -> None:
+    """ApiError 409 if the proposal was made for an object whose uid or version is another."""
+    given, there, what = metadata(proposed).get(key), metadata(old)[key], _CALLED[key]
     if given and given != there:
-        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {there}"
+        why = (
+            f"Precondition failed: {what} in precondition: {given}, {what} in object meta: {there}"
+        )
         raise conflict(resource.plural, resource.group, metadata(old)["name"], why)
 
 

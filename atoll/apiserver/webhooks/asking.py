@@ -6,6 +6,7 @@ after them; those who only allow or refuse are asked all at once.
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -178,21 +179,16 @@ class Webhooks:
     def _applies(self, webhook: Webhook, seen: Seen) -> bool:
         """Whether the conditions hold under which a webhook wants to be asked."""
         # Conditions are there, so the language was loaded when they were compiled.
-        from atoll.apiserver.conditions.evaluated import (
-            Asked,
-            Unanswered,
-            applies,
-            authorizer_of,
-            names_of,
-        )
+        from atoll.apiserver.conditions import evaluated
 
         admission, request = seen.admission, request_of(seen, "", "v1")["request"]
-        authorizer = authorizer_of(admission, self._authorize)
-        asked = Asked(names_of(request, seen.object, seen.old, authorizer))
+        authorizer = evaluated.authorizer_of(admission, self._authorize)
+        names = evaluated.names_of(request, seen.object, seen.old, authorizer)
+        asked = evaluated.Asked(names)
         asked.names["namespaceObject"] = None
         try:
-            return applies(webhook.conditions, asked)
-        except Unanswered as fault:
+            return evaluated.applies(webhook.conditions, asked)
+        except evaluated.Unanswered as fault:
             if webhook.fails_open:
                 return False
             resource = admission.resource
@@ -223,18 +219,16 @@ def _operations(verdict: Verdict) -> list[Any]:
     return operations
 
 
+@dataclass(slots=True)
 class _Asking:
     """Asking those who may change one object, in two rounds at most."""
 
-    def __init__(
-        self, webhooks: Webhooks, api: Api, meant: list[tuple[Webhook, Resource]], fit: Fit
-    ) -> None:
-        self._webhooks = webhooks
-        self._api = api
-        self._meant = meant
-        self._fit = fit
-        self._asked: set[Webhook] = set()  # and would be again, if need be
-        self._due: set[Webhook] = set()
+    webhooks: Webhooks
+    api: Api
+    meant: list[tuple[Webhook, Resource]]
+    fit: Fit
+    _asked: set[Webhook] = field(default_factory=set)  # and would be again, if need be
+    _due: set[Webhook] = field(default_factory=set)
 
     async def mutated(self, admission: Admission) -> Object:
         before = admission.object
@@ -242,19 +236,19 @@ class _Asking:
         obj = await self._round(admission, lambda _: True)
         if obj is before:
             return before
-        fitted = self._fit(obj)
+        fitted = self.fit(obj)
         if fitted != obj:
             self._note_change()
         admission = with_object(admission, fitted)
         obj = await self._round(admission, self._due.__contains__)
-        return fitted if obj is fitted else self._fit(obj)
+        return fitted if obj is fitted else self.fit(obj)
 
     async def _round(self, admission: Admission, is_due: Callable[[Webhook], bool]) -> Object:
         assert admission.object is not None
-        for webhook, resource in self._meant:
-            if not is_due(webhook) or not self._webhooks.selects(webhook, admission):
+        for webhook, resource in self.meant:
+            if not is_due(webhook) or not self.webhooks.selects(webhook, admission):
                 continue
-            seen = await seen_by(self._api, admission, resource, mutating=True)
+            seen = await seen_by(self.api, admission, resource, mutating=True)
             obj = await self._changed(webhook, seen)
             if obj is not None:
                 self._note_change()
@@ -271,11 +265,11 @@ class _Asking:
 
     async def _changed(self, webhook: Webhook, seen: Seen) -> Object | None:
         """The object as this webhook wants it; None if it leaves it as it is."""
-        operations = await self._webhooks.operations(webhook, seen)
+        operations = await self.webhooks.operations(webhook, seen)
         if not operations:
             return None
         try:
-            obj = await patched(self._api, seen, operations)
+            obj = await patched(self.api, seen, operations)
         except Unfit as error:
             raise internal_error(str(error)) from error
         return None if obj == seen.admission.object else obj

@@ -13,14 +13,9 @@ from atoll.apiserver.kinds.reading import Object, items, part, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.json_values import settle_numbers
-from atoll.apiserver.status import ApiError, plain_500
+from atoll.apiserver.status import plain_500
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
-from atoll.apiserver.webhooks.reviews import (
-    BadAnswer,
-    check_uid,
-    read_answer,
-    spoken_version,
-)
+from atoll.apiserver.webhooks.reviews import BadAnswer, check_uid, read_answer, spoken_version
 from atoll.effects import Chance
 
 TIMEOUT_S = 30
@@ -126,11 +121,7 @@ def _restored(before: Object, after: Object, prefix: str) -> Object:
         if free is None:
             continue
         if not isinstance(free, dict) or not all(isinstance(each, str) for each in free.values()):
-            raise _no_texts(prefix, key)
+            raise plain_500(f"{prefix} metadata: metadata.{key} must be texts by their names")
         if free:
             meta[key] = free
     return meta
-
-
-def _no_texts(prefix: str, key: str) -> ApiError:
-    return plain_500(f"{prefix} metadata: metadata.{key} must be texts by their names")

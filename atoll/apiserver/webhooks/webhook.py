@@ -108,14 +108,13 @@ class Webhook:
         return None
 
     def selects_object(self, admission: Admission) -> bool:
-        if not self.objects:
-            return True
-        seen = (admission.object, admission.old)
-        return any(
-            self.objects.matches(metadata(obj).get("labels") or {})
-            for obj in seen
-            if obj is not None
-        )
+        return selects(self.objects, admission)
+
+
+def selects(objects: Selector, admission: Admission) -> bool:
+    """Whether the labels of what is written, or of what it replaces, are those that are meant."""
+    seen = [obj for obj in (admission.object, admission.old) if obj is not None]
+    return not objects or any(objects.matches(metadata(obj).get("labels") or {}) for obj in seen)
 
 
 def webhooks_of(configurations: Iterable[Object]) -> list[Webhook]:

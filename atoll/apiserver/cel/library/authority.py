@@ -42,31 +42,25 @@ Decide = Callable[[Question], Decision]
 @named("kubernetes.authorization.Authorizer")
 @dataclass(frozen=True, slots=True, eq=False)
 class Authorizer:
-    """Who answers such questions."""
+    """Who answers such questions, and what is known of the one that is being asked."""
 
     decide: Decide
     asked: Question = Question()
 
 
 @named("kubernetes.authorization.PathCheck")
-@dataclass(frozen=True, slots=True, eq=False)
-class PathCheck:
-    decide: Decide
-    asked: Question
+class PathCheck(Authorizer):
+    """A question about a path."""
 
 
 @named("kubernetes.authorization.GroupCheck")
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupCheck:
-    decide: Decide
-    asked: Question
+class GroupCheck(Authorizer):
+    """A question about a group."""
 
 
 @named("kubernetes.authorization.ResourceCheck")
-@dataclass(frozen=True, slots=True, eq=False)
-class ResourceCheck:
-    decide: Decide
-    asked: Question
+class ResourceCheck(Authorizer):
+    """A question about a resource."""
 
 
 def _path(_: Frame, by: Authorizer, path: str) -> PathCheck:

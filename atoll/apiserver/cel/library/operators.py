@@ -6,15 +6,7 @@ from typing import Any
 
 from atoll.apiserver.cel.declaring import Table
 from atoll.apiserver.cel.faults import Failed
-from atoll.apiserver.cel.library.times import (
-    duration_text,
-    read_duration,
-    read_timestamp,
-    shifted,
-    span,
-    timestamp_at,
-    timestamp_text,
-)
+from atoll.apiserver.cel.library import times
 from atoll.apiserver.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -36,6 +28,7 @@ from atoll.apiserver.cel.values import (
 from atoll.apiserver.fields.error import shown_number
 
 _NANOS = 1_000_000_000
+_SIZED = ("string", "bytes", "list(A)", "map(A, B)")
 _COMPARABLE = ("bool", "int", "uint", "double", "string", "bytes", "timestamp", "duration")
 
 
@@ -202,15 +195,15 @@ TABLE: Table = {
     "_+_(string, string) -> string": _joined,
     "_+_(bytes, bytes) -> bytes": _joined,
     "_+_(list(A), list(A)) -> list(A)": merged,
-    "_+_(timestamp, duration) -> timestamp": lambda _, a, b: shifted(a, b.nanos),
-    "_+_(duration, timestamp) -> timestamp": lambda _, a, b: shifted(b, a.nanos),
-    "_+_(duration, duration) -> duration": lambda _, a, b: span(a.nanos + b.nanos),
+    "_+_(timestamp, duration) -> timestamp": lambda _, a, b: times.shifted(a, b.nanos),
+    "_+_(duration, timestamp) -> timestamp": lambda _, a, b: times.shifted(b, a.nanos),
+    "_+_(duration, duration) -> duration": lambda _, a, b: times.span(a.nanos + b.nanos),
     "_-_(int, int) -> int": lambda _, a, b: int_or_fail(a - b),
     "_-_(uint, uint) -> uint": lambda _, a, b: uint_or_fail(a - b),
     "_-_(double, double) -> double": lambda _, a, b: a - b,
-    "_-_(timestamp, timestamp) -> duration": lambda _, a, b: span(a.nanos - b.nanos),
-    "_-_(timestamp, duration) -> timestamp": lambda _, a, b: shifted(a, -b.nanos),
-    "_-_(duration, duration) -> duration": lambda _, a, b: span(a.nanos - b.nanos),
+    "_-_(timestamp, timestamp) -> duration": lambda _, a, b: times.span(a.nanos - b.nanos),
+    "_-_(timestamp, duration) -> timestamp": lambda _, a, b: times.shifted(a, -b.nanos),
+    "_-_(duration, duration) -> duration": lambda _, a, b: times.span(a.nanos - b.nanos),
     "_*_(int, int) -> int": lambda _, a, b: int_or_fail(a * b),
     "_*_(uint, uint) -> uint": lambda _, a, b: uint_or_fail(a * b),
     "_*_(double, double) -> double": lambda _, a, b: a * b,
@@ -230,48 +223,35 @@ TABLE: Table = {
     "@in(A, list(A)) -> bool": lambda frame, a, b: contains(frame, b, a),
     "@in(A, map(A, B)) -> bool": lambda _, a, b: _has_key(b, key_of(a)),
     **_ordered(),
-    "size(string) -> int": _length,
-    "size(bytes) -> int": _length,
-    "size(list(A)) -> int": _length,
-    "size(map(A, B)) -> int": _length,
-    "string.size() -> int": _length,
-    "bytes.size() -> int": _length,
-    "list(A).size() -> int": _length,
-    "map(A, B).size() -> int": _length,
+    **{f"size({kind}) -> int": _length for kind in _SIZED},
+    **{f"{kind}.size() -> int": _length for kind in _SIZED},
+    **{f"{kind}({kind}) -> {kind}": lambda _, a: a for kind in _COMPARABLE},
     "type(A) -> type(A)": lambda _, a: TypeValue(type_name(a)),
     "dyn(A) -> dyn": lambda _, a: a,
-    "bool(bool) -> bool": lambda _, a: a,
     "bool(string) -> bool": _read_bool,
-    "int(int) -> int": lambda _, a: a,
     "int(uint) -> int": lambda _, a: int_or_fail(int(a)),
     "int(double) -> int": _whole,
     "int(string) -> int": lambda _, a: _digits(a, "int"),
     "int(timestamp) -> int": lambda _, a: a.nanos // _NANOS,
     "int(duration) -> int": lambda _, a: a.nanos,
-    "uint(uint) -> uint": lambda _, a: a,
     "uint(int) -> uint": lambda _, a: uint_or_fail(a),
     "uint(double) -> uint": _unsigned,
     "uint(string) -> uint": lambda _, a: UInt(_digits(a, "uint")),
-    "double(double) -> double": lambda _, a: a,
     "double(int) -> double": lambda _, a: float(a),
     "double(uint) -> double": lambda _, a: float(a),
     "double(string) -> double": _read_float,
-    "string(string) -> string": lambda _, a: a,
     "string(bool) -> string": lambda _, a: "true" if a else "false",
     "string(int) -> string": lambda _, a: str(a),
     "string(uint) -> string": lambda _, a: str(int(a)),
     "string(double) -> string": lambda _, a: double_text(a),
     "string(bytes) -> string": _decoded,
-    "string(timestamp) -> string": lambda _, a: timestamp_text(a),
-    "string(duration) -> string": lambda _, a: duration_text(a),
-    "bytes(bytes) -> bytes": lambda _, a: a,
+    "string(timestamp) -> string": lambda _, a: times.timestamp_text(a),
+    "string(duration) -> string": lambda _, a: times.duration_text(a),
     "bytes(string) -> bytes": lambda _, a: a.encode(),
-    "timestamp(timestamp) -> timestamp": lambda _, a: a,
-    "timestamp(string) -> timestamp": lambda _, a: read_timestamp(a),
-    "timestamp(int) -> timestamp": lambda _, a: timestamp_at(a * _NANOS),
-    "duration(duration) -> duration": lambda _, a: a,
-    "duration(string) -> duration": lambda _, a: read_duration(a),
-    "duration(int) -> duration": lambda _, a: span(a),
+    "timestamp(string) -> timestamp": lambda _, a: times.read_timestamp(a),
+    "timestamp(int) -> timestamp": lambda _, a: times.timestamp_at(a * _NANOS),
+    "duration(string) -> duration": lambda _, a: times.read_duration(a),
+    "duration(int) -> duration": lambda _, a: times.span(a),
 }
 
 

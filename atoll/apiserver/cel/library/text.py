@@ -129,11 +129,6 @@ def _formatted(frame: Frame, text: str, items: list[Any]) -> str:
     return formatted(frame, text, items)
 
 
-def _escaped_key(text: str) -> str:
-    """A key as a part of a path in a JSON patch."""
-    return text.replace("~", "~0").replace("/", "~1")
-
-
 # What Unicode calls white space, as Go does.
 _SPACE = " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
 _SPACES = _SPACE + "\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -162,7 +157,9 @@ TABLE: Table = {
     "list(string).join(string) -> string": _join,
     "string.format(list(dyn)) -> string": _formatted,
     "strings.quote(string) -> string": _paid(quoted),
-    "jsonpatch.escapeKey(string) -> string": _paid(_escaped_key),
+    "jsonpatch.escapeKey(string) -> string": _paid(
+        lambda key: key.replace("~", "~0").replace("/", "~1")
+    ),
     "string.find(string) -> string": _find,
     "string.findAll(string) -> list(string)": _find_all,
     "string.findAll(string, int) -> list(string)": _find_all,

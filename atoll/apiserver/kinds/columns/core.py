@@ -285,10 +285,8 @@ POLICY_BINDING = (
 
 
 def _dangling(schema: Object) -> str:
-    for condition in parts(schema, "status", "conditions"):
-        if condition.get("type") == "Dangling":
-            return text(condition, "status")
-    return "?"
+    conditions = parts(schema, "status", "conditions")
+    return next((text(c, "status") for c in conditions if c.get("type") == "Dangling"), "?")
 
 
 def _limit(name: str, *path: str) -> Column:
@@ -326,10 +324,8 @@ PRIORITY_LEVEL_CONFIGURATION = (
 
 
 def _healthy(component: Object) -> Object:
-    for condition in parts(component, "conditions"):
-        if condition.get("type") == "Healthy":
-            return condition
-    return {}
+    conditions = parts(component, "conditions")
+    return next((one for one in conditions if one.get("type") == "Healthy"), {})
 
 
 def _health(component: Object) -> str:

@@ -41,12 +41,8 @@ def _controller(revision: Object) -> str:
     for owner in parts(revision, "metadata", "ownerReferences"):
         if owner.get("controller"):
             group, slash, _ = text(owner, "apiVersion").rpartition("/")
-            kind = text(owner, "kind").lower()
-            return (
-                f"{kind}.{group}/{text(owner, 'name')}"
-                if slash
-                else f"{kind}/{text(owner, 'name')}"
-            )
+            kind, name = text(owner, "kind").lower(), text(owner, "name")
+            return f"{kind}.{group}/{name}" if slash else f"{kind}/{name}"
     return NONE
 
 
@@ -61,14 +57,8 @@ def _job_status(job: Object) -> str:
             return condition
     if at(job, "metadata", "deletionTimestamp"):
         return "Terminating"
-    for condition, shown in (
-        ("Suspended", "Suspended"),
-        ("FailureTarget", "FailureTarget"),
-        ("SuccessCriteriaMet", "SuccessCriteriaMet"),
-    ):
-        if condition in held:
-            return shown
-    return "Running"
+    going = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
+    return next((condition for condition in going if condition in held), "Running")
 
 
 def _completions(job: Object) -> str:
@@ -149,15 +139,8 @@ CRON_JOB = (
     Column("Last Schedule", _last_schedule),
     AGE,
     *containers_of("spec", "jobTemplate", *TEMPLATE),
-    wide(
-        "Selector",
-        lambda obj: _SELECTOR.cell(part(obj, "spec", "jobTemplate")),
-    ),
+    wide("Selector", lambda obj: _SELECTOR.cell(part(obj, "spec", "jobTemplate"))),
 )
-
-
-def _statuses(pod: Object, kind: str) -> list[Object]:
-    return parts(pod, "status", kind)
 
 
 def _sidecars(pod: Object) -> set[str]:
@@ -171,11 +154,11 @@ def _pod_ready(pod: Object) -> str:
     total = len(parts(pod, "spec", "containers")) + len(sidecars)
     ready = sum(
         bool(status.get("ready")) and isinstance(at(status, "state", "running"), dict)
-        for status in _statuses(pod, "containerStatuses")
+        for status in parts(pod, "status", "containerStatuses")
     )
     ready += sum(
         bool(status.get("ready"))
-        for status in _statuses(pod, "initContainerStatuses")
+        for status in parts(pod, "status", "initContainerStatuses")
         if text(status, "name") in sidecars and status.get("started")
     )
     return f"{ready}/{total}"
@@ -184,7 +167,7 @@ def _pod_ready(pod: Object) -> str:
 def _initialising(pod: Object) -> str:
     """What keeps the pod from starting: the first init container that is not through."""
     sidecars = _sidecars(pod)
-    statuses = _statuses(pod, "initContainerStatuses")
+    statuses = parts(pod, "status", "initContainerStatuses")
     total = len(parts(pod, "spec", "initContainers"))
     for done, status in enumerate(statuses):
         ended = at(status, "state", "terminated")
@@ -209,7 +192,7 @@ def _ended_by(ended: Object) -> str:
 def _running(pod: Object, reason: str) -> str:
     """How the containers are doing, the first of them last: it has the word."""
     runs = False
-    for status in reversed(_statuses(pod, "containerStatuses")):
+    for status in reversed(parts(pod, "status", "containerStatuses")):
         waits = text(status, "state", "waiting", "reason")
         ended = at(status, "state", "terminated")
         if waits:
@@ -246,10 +229,10 @@ def _status(pod: Object) -> str:
 def _restarts(pod: Object) -> str | Callable[[datetime], str]:
     """How often containers were restarted, and when the last one was."""
     sidecars = _sidecars(pod)
-    every = _statuses(pod, "initContainerStatuses")
+    every = parts(pod, "status", "initContainerStatuses")
     if not _initialising(pod):
         lasting = [s for s in every if text(s, "name") in sidecars]
-        every = lasting + _statuses(pod, "containerStatuses")
+        every = lasting + parts(pod, "status", "containerStatuses")
     total = sum(number(status, "restartCount") for status in every)
     times: list[Any] = [at(s, "lastState", "terminated", "finishedAt") for s in every]
     last = max((t for t in times if isinstance(t, str)), default=None)
