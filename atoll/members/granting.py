@@ -8,7 +8,7 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -230,9 +230,9 @@ def try_out(member: PlainClient, credentials: Credentials, bundle: str) -> None:
         skip_verification=member.endpoint.skip_verification,
         proxy=member.endpoint.proxy,
     )
-    trial = PlainClient(endpoint)
     try:
-        trial.request("GET", "/version")
+        with closing(PlainClient(endpoint)) as trial:
+            trial.request("GET", "/version")
     except Unreachable as error:
         if member.endpoint.server_name is None:
             raise
@@ -240,5 +240,3 @@ def try_out(member: PlainClient, credentials: Credentials, bundle: str) -> None:
             f"{member.endpoint} is known by the tls-server-name {member.endpoint.server_name} only,"
             " for which a Cluster has no place; join it by an address that its certificate names"
         ) from error
-    finally:
-        trial.close()
