@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -149,9 +149,8 @@ def install(
 
 def reached(files: str, context: str | None, opened: ExitStack) -> PlainClient:
     """A way to the server of a kubeconfig, for as long as the stack is open."""
-    client = PlainClient(read_kubeconfigs(files).endpoint(context, os.environ))
-    opened.callback(client.close)
-    return client
+    endpoint = read_kubeconfigs(files).endpoint(context, os.environ)
+    return opened.enter_context(closing(PlainClient(endpoint)))
 
 
 def plane_reached(said: dict[str, Any], opened: ExitStack) -> PlainClient | None:
