@@ -88,10 +88,6 @@ def given_away(binding: Object) -> dict[str, dict[str, int]]:
     return {GIVEN_AWAY: clusters} if clusters else {}
 
 
-def uid_of(binding: Object) -> str:
-    return str((binding.get("metadata") or {}).get("uid", ""))
-
-
 def _part(given: Any) -> Part | None:
     if not isinstance(given, Mapping):
         return None
