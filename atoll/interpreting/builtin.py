@@ -90,6 +90,5 @@ NATIVE: Layer = {
     AUTOSCALER: Interpretation(aggregate=aggregating.autoscaler, reflect=reflecting.chosen()),
     SERVICE_IMPORT: Interpretation(dependencies=depending.of_service_import),
 }
-NATIVE_ONLY = Interpreters((NATIVE,))
 THIRD_PARTY: Layer = ARGO | FLINK | FLUX | KRUISE | KUBEFLOW | KYVERNO | RAY | SPARK | VOLCANO
 BUILT_IN = Interpreters((THIRD_PARTY, NATIVE))

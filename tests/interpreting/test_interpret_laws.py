@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from interpreting_builders import make, make_workload
+from interpreting_builders import NATIVE_ONLY, make, make_workload
 
 from atoll.dialects.kubernetes.pods import demand
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE, NATIVE_ONLY
+from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.kinds import CRON_JOB, DEPLOYMENT, JOB, REPLICA_SET, SERVICE, STATEFUL_SET
 from atoll.interpreting.operations import Item
 from atoll.interpreting.pruning import prune

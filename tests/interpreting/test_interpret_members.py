@@ -1,10 +1,9 @@
 """What is kept of a member's object, reported of it, and told of its health."""
 
 import pytest
-from interpreting_builders import make, make_workload
+from interpreting_builders import NATIVE_ONLY, make, make_workload
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE_ONLY
 from atoll.interpreting.kinds import (
     AUTOSCALER,
     BUDGET,

@@ -1,10 +1,10 @@
 """How many replicas a template asks for, what each needs, and templates with another number."""
 
 import pytest
-from interpreting_builders import make, make_workload
+from interpreting_builders import NATIVE_ONLY, make, make_workload
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE, NATIVE_ONLY
+from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.kinds import (
     DAEMON_SET,
     DEPLOYMENT,

@@ -1,10 +1,9 @@
 """How what members report adds up to the status of a template."""
 
 import pytest
-from interpreting_builders import make, make_items
+from interpreting_builders import NATIVE_ONLY, make, make_items
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE_ONLY
 from atoll.interpreting.kinds import (
     AUTOSCALER,
     BUDGET,

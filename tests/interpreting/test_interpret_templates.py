@@ -1,10 +1,9 @@
 """What a template depends on, and what of it goes into a Work."""
 
 import pytest
-from interpreting_builders import make, make_workload
+from interpreting_builders import NATIVE_ONLY, make, make_workload
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE_ONLY
 from atoll.interpreting.kinds import (
     CLAIM,
     CRON_JOB,

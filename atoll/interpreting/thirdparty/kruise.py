@@ -7,7 +7,7 @@ from atoll.dialects.wire import Wire, count, elements, part, parts, text
 from atoll.interpreting import healthy
 from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.depending import needing
-from atoll.interpreting.fields import inner, replaced
+from atoll.interpreting.fields import holds, inner, replaced
 from atoll.interpreting.kinds import named
 from atoll.interpreting.operations import Dependency, Interpretation, Item, Replicas
 from atoll.interpreting.thirdparty.pods import (
@@ -20,7 +20,6 @@ from atoll.interpreting.thirdparty.pods import (
 from atoll.interpreting.thirdparty.statuses import (
     Tally,
     clusters_where,
-    holds,
     latest,
     picking,
 )
