@@ -218,6 +218,19 @@ def bundle_of(authority: str, given: bytes | None) -> str:
     return base64.b64encode(b"\n".join([*parts, b""])).decode() if parts else ""
 
 
+def secrets_of(
+    cluster: str, space: str, granted: tuple[Credentials, Credentials], bundle: str
+) -> tuple[Wire, Wire]:
+    """The Secrets in the plane with what was granted: of the impersonator, and its own."""
+    impersonator, own = granted
+    theirs = named("v1", "Secret", f"{cluster}-impersonator", space)
+    ours = named("v1", "Secret", cluster, space)
+    return (
+        {**theirs, "data": {"token": impersonator.token}},
+        {**ours, "data": {"caBundle": bundle, "token": own.token}},
+    )
+
+
 def try_out(member: PlainClient, credentials: Credentials, bundle: str) -> None:
     """Whether the member can be reached as the plane will: Unreachable if not.
 
