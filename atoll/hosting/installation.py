@@ -300,7 +300,4 @@ def _service_monitor(wanted: Installation) -> Object:
         "namespaceSelector": {"matchNames": [wanted.namespace]},
         "endpoints": [endpoint],
     }
-    return {
-        **_object("monitoring.coreos.com/v1", "ServiceMonitor", wanted.namespace),
-        "spec": spec,
-    }
+    return {**_object("monitoring.coreos.com/v1", "ServiceMonitor", wanted.namespace), "spec": spec}

@@ -36,14 +36,13 @@ from atoll.hosting.installation import (
 )
 from atoll.hosting.place import OUTSIDE, Place
 from atoll.hosting.registering import API_SERVICES, Registration, definitions, registrations
-from atoll.hosting.translating import KEPT
+from atoll.hosting.registry import RECORDS
 from atoll.members.agent_home import DEPLOYMENTS
 from atoll.members.objects import ACCOUNTS, NAMESPACES, SECRETS
 from atoll.members.patience import Pause, tries
 from atoll.members.unjoining import WORKS, clear_namespace
 from atoll.members.unregistering import LEASES
 
-RECORDS = Collection(KEPT.api_version, KEPT.kind, KEPT.plural, namespaced=False)
 LEASE = "atoll-controllers"
 
 _MANAGERS = frozenset(["atoll", "atoll-cli"])
