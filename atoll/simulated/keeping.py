@@ -244,9 +244,11 @@ class Keeper:
         elif key[0] == PODS:
             await self.hosts.keep(key[1])
         elif key[0] == volumes.VOLUMES:
-            await self._drop_volume(key[1])
+            await self._drop(volumes.VOLUMES, volumes.volume_name(key[1]))
         elif key[0] == services.ENDPOINTS:
-            await self._drop_endpoints(key[1])
+            # What was told of the pods behind a service goes with it.
+            if self.stored(services.COLLECTION, key[1]) is None:
+                await self._drop(*key)
         else:
             await self._keep_object(key)
 
@@ -366,19 +368,10 @@ class Keeper:
                     return int(port["containerPort"])
         return 0
 
-    async def _drop_endpoints(self, name: str) -> None:
-        """What was told of the pods behind a service goes with it."""
-        found = self.stored(services.ENDPOINTS, name)
-        if found is not None and self.stored(services.COLLECTION, name) is None:
-            uid = found["metadata"]["uid"]
-            await self.hand.carry_out([End((services.ENDPOINTS, name), uid)])
-
-    async def _drop_volume(self, claim_uid: str) -> None:
-        name = volumes.volume_name(claim_uid)
-        found = self.stored(volumes.VOLUMES, name)
+    async def _drop(self, collection: str, name: str) -> None:
+        found = self.stored(collection, name)
         if found is not None:
-            uid = found["metadata"]["uid"]
-            await self.hand.carry_out([End((volumes.VOLUMES, name), uid)])
+            await self.hand.carry_out([End((collection, name), found["metadata"]["uid"])])
 
 
 def _is_stray(pod: Pod | None) -> bool:
