@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from atoll.client.api import Wire
-from atoll.client.mirror import Key, Mirror
+from atoll.client.mirror import Key, Mirror, key_of
 from atoll.model.named import Named
 
 T = TypeVar("T")
@@ -48,21 +48,16 @@ class Informer(Generic[T]):
 
     def value(self, wire: Wire) -> T:
         """The value of an object of this collection that somebody is told of."""
-        for held in (self._values.get(_key(wire)), self._former):
+        for held in (self._values.get(key_of(wire)), self._former):
             if held is not None and held[0] is wire:
                 return held[1]
         return self._decode(wire, None)
 
     def _learn(self, before: Wire | None, after: Wire | None) -> None:
-        key = _key(after or before or {})
+        key = key_of(after or before or {})
         former = self._values.pop(key, None) if after is None else self._values.get(key)
         self._former = former
         if after is not None:
             self._values[key] = after, self._decode(after, None if former is None else former[1])
         for sorter, shelves in self._shelves.items():
             shelves.put(key, () if after is None else sorter(self._values[key][1]))
-
-
-def _key(wire: Wire) -> Key:
-    metadata = wire["metadata"]
-    return metadata.get("namespace", ""), metadata["name"]
