@@ -15,12 +15,7 @@ from typing import Any
 from atoll.config import ALL_PLUGINS
 from atoll.errors import UsageError
 from atoll.scheduling.features import PLANE_USUAL, Features
-from atoll.scheduling.guarding import (
-    GuardedDivision,
-    GuardedFilter,
-    GuardedScore,
-    GuardedSelection,
-)
+from atoll.scheduling.guarding import GuardedDivision, GuardedFilter, GuardedScore, GuardedSelection
 from atoll.scheduling.one_cluster import FilterOneByOne, ScoreOneByOne
 from atoll.scheduling.plugin import Division, Filter, Plugins, Score
 from atoll.scheduling.plugins import DEFAULT

@@ -27,14 +27,7 @@ from atoll.client.kubeconfig import read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient, Wire
 from atoll.config import ALL_PLUGINS
 from atoll.hosting import deploying, elsewhere
-from atoll.hosting.installation import (
-    NAME,
-    NAMESPACE,
-    PLANE_SECRET,
-    Installation,
-    Plane,
-    Resources,
-)
+from atoll.hosting.installation import NAME, NAMESPACE, PLANE_SECRET, Installation, Plane, Resources
 from atoll.hosting.place import Place
 from atoll.members.objects import speaking_to
 

@@ -12,13 +12,7 @@ import click
 
 from atoll.cli.amounts import hourly
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.cli.known import (
-    BINDINGS,
-    EXPLANATIONS,
-    PRICES,
-    WIDE_BINDINGS,
-    WIDE_EXPLANATIONS,
-)
+from atoll.cli.known import BINDINGS, EXPLANATIONS, PRICES, WIDE_BINDINGS, WIDE_EXPLANATIONS
 from atoll.cli.output import (
     DATA,
     JSON,

@@ -14,13 +14,7 @@ from typing import Any
 from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient, Wire
 from atoll.errors import UsageError
-from atoll.hosting.installation import (
-    LABELS,
-    NAME,
-    Installation,
-    objects_of,
-    objects_on_plane,
-)
+from atoll.hosting.installation import LABELS, NAME, Installation, objects_of, objects_on_plane
 from atoll.hosting.registering import roles
 from atoll.hosting.rights import RIGHTS, RIGHTS_ELSEWHERE
 from atoll.members.agent_home import DEPLOYMENTS

@@ -17,13 +17,7 @@ from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.errors import UsageError
-from atoll.members.agent_home import (
-    Housing,
-    agent_kubeconfig,
-    check_home,
-    described_home,
-    settle,
-)
+from atoll.members.agent_home import Housing, agent_kubeconfig, check_home, described_home, settle
 from atoll.members.agent_rights import agent_user, described, rights, spaces
 from atoll.members.certifying import NAME_MAX, ask_for, certify
 from atoll.members.objects import (
