@@ -259,22 +259,18 @@ def _resized(
     parts: dict[str, Object] = {}
     if size is not None and size != _replicas(one):
         parts["spec"] = {"replicas": size}
+    notes, wanted = one["metadata"].get("annotations") or {}, _handed_on(deployment)
     if one is newest:
         wait_s = deployment["spec"].get("minReadySeconds") or 0
         if wait_s != (one["spec"].get("minReadySeconds") or 0):
             parts["spec"] = {**parts.get("spec", {}), "minReadySeconds": wait_s}
-        notes = one["metadata"].get("annotations") or {}
-        wanted = _handed_on(deployment)
         latest = max(map(_number, sets))
         if _number(one) < latest:
             wanted[REVISION] = str(latest + 1)
-        if any(notes.get(key) != value for key, value in wanted.items()):
-            parts["annotations"] = wanted
-    elif _replicas(one):
-        notes, wanted = one["metadata"].get("annotations") or {}, _handed_on(deployment)
-        counts = {key: wanted[key] for key in (_DESIRED, _MOST)}
-        if any(notes.get(key) != value for key, value in counts.items()):
-            parts["annotations"] = counts
+    else:
+        wanted = {key: wanted[key] for key in (_DESIRED, _MOST) if _replicas(one)}
+    if any(notes.get(key) != value for key, value in wanted.items()):
+        parts["annotations"] = wanted
     if not parts:
         return []
     return [Change(key_of(replicas.COLLECTION, one), one["metadata"]["uid"], parts)]
