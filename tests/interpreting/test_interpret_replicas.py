@@ -42,7 +42,6 @@ def test_a_workload_asks_for_replicas(template, count):
 def test_what_is_no_workload_has_no_replicas_and_is_not_revised(kind):
     template = make(kind, spec={"replicas": 3})
     assert NATIVE_ONLY.replicas(template) is None
-    assert NATIVE_ONLY.requirements(template) is None
     assert NATIVE_ONLY.revise(template, 7) is template
 
 
@@ -59,7 +58,7 @@ def test_a_binding_stores_what_a_replica_needs_as_the_pod_says_it():
         "priorityClassName": "high",
     }
     found = NATIVE_ONLY.replicas(make_workload(DEPLOYMENT, pod, replicas=2))
-    assert found.requirements == NATIVE_ONLY.requirements(make_workload(STATEFUL_SET, pod))
+    assert found.requirements == NATIVE_ONLY.replicas(make_workload(STATEFUL_SET, pod)).requirements
     assert found.requirements == {
         "nodeClaim": {
             "nodeSelector": {"disk": "ssd"},
@@ -82,8 +81,8 @@ def test_a_pod_that_asks_for_nothing_has_no_requirements():
 def test_an_affinity_that_no_node_meets_is_passed_on():
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {}}
     pod = {"affinity": {"nodeAffinity": required}}
-    found = NATIVE_ONLY.requirements(make_workload(DEPLOYMENT, pod))
-    assert found == {"nodeClaim": {"hardNodeAffinity": {}}}
+    found = NATIVE_ONLY.replicas(make_workload(DEPLOYMENT, pod))
+    assert found.requirements == {"nodeClaim": {"hardNodeAffinity": {}}}
 
 
 @pytest.mark.parametrize(
