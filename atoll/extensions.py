@@ -15,14 +15,9 @@ from typing import Any
 from atoll.config import ALL_PLUGINS
 from atoll.errors import UsageError
 from atoll.scheduling.features import PLANE_USUAL, Features
-from atoll.scheduling.guarding import (
-    GuardedDivision,
-    GuardedFilter,
-    GuardedScore,
-    GuardedSelection,
-)
+from atoll.scheduling.guarding import GuardedDivision, GuardedFilter, GuardedScore, GuardedSelection
 from atoll.scheduling.one_cluster import FilterOneByOne, ScoreOneByOne
-from atoll.scheduling.plugin import Division, Filter, Plugins, Score, Selection
+from atoll.scheduling.plugin import Division, Filter, Plugins, Score
 from atoll.scheduling.plugins import DEFAULT
 from atoll.scheduling.setting import Setting
 
@@ -85,7 +80,7 @@ def load(found: Iterable[EntryPoint]) -> Plugins:
     return Plugins(
         tuple(_filter(*each) for each in made if each[0].group == FILTERS),
         tuple(_score(*each) for each in made if each[0].group == SCORES),
-        tuple(_selection(*each) for each in made if each[0].group == SELECTIONS),
+        tuple(GuardedSelection(entry.name, it) for entry, it in made if entry.group == SELECTIONS),
         tuple(_division(*each) for each in made if each[0].group == DIVISIONS),
     )
 
@@ -128,10 +123,6 @@ def _filter(entry: EntryPoint, made: Any) -> Filter:
 def _score(entry: EntryPoint, made: Any) -> Score:
     kind = ScoreOneByOne if hasattr(made, "score") else GuardedScore
     return kind(entry.name, made)
-
-
-def _selection(entry: EntryPoint, made: Any) -> Selection:
-    return GuardedSelection(entry.name, made)
 
 
 def _division(entry: EntryPoint, made: Any) -> Division:

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from atoll.client.plain import PlainClient, Wire
 from atoll.client.refusals import Refused
 from atoll.dialects.karmada import names
-from atoll.members.granting import bundle_of, grant
+from atoll.members.granting import bundle_of, grant, secrets_of
 from atoll.members.objects import (
     CLUSTERS,
     SECRETS,
     cluster_of,
     clusters_of,
     identity,
-    named,
     own_secrets,
     plane_identity,
     put,
@@ -89,20 +88,10 @@ def _report(plane: PlainClient, member: PlainClient, told: Announcement) -> list
     with speaking_to(member):
         known_as = plane_identity(plane)
         granted = grant(member, told.name, told.namespace, known_as, _TOKEN_WAIT_S)
-    impersonator, own = granted
-    data = {
-        CREDENTIALS: {
-            "caBundle": bundle_of(own.authority, member.endpoint.ca),
-            "token": own.token,
-        },
-        IMPERSONATOR: {"token": impersonator.token},
-    }
-    called = {CREDENTIALS: told.name, IMPERSONATOR: f"{told.name}-impersonator"}
-    secrets = [
-        {**named("v1", "Secret", called[what], told.namespace), "data": data[what]}
-        for what in REPORTED
-        if what in told.reported
-    ]
+    bundle = bundle_of(granted[1].authority, member.endpoint.ca)
+    theirs, ours = secrets_of(told.name, told.namespace, granted, bundle)
+    found = {CREDENTIALS: ours, IMPERSONATOR: theirs}
+    secrets = [found[what] for what in REPORTED if what in told.reported]
     for secret in secrets:
         put(plane, SECRETS, secret, ("data",))
     return secrets

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from atoll.client.api import ApiClient, Missing, Refused, Wire
+from atoll.client.api import ApiClient, Refused, Wire
 from atoll.client.collection import Collection
 from atoll.client.transport import Transport, Unreachable
 from atoll.config import USUAL_TIMES, Times
@@ -64,14 +64,10 @@ class Heartbeat:
 
     async def renew(self) -> None:
         """Say once that the cluster lives."""
-        path = LEASES.path(names.CLUSTER_NAMESPACE, self.cluster)
-        try:
-            known = await self.plane.get(path)
-        except Missing:
-            metadata = {"name": self.cluster, "namespace": names.CLUSTER_NAMESPACE}
-            await self.plane.create(LEASES, self._renewed({"metadata": metadata}))
-        else:
-            await self.plane.replace(LEASES, self._renewed(known))
+        known = await self.plane.find(LEASES.path(names.CLUSTER_NAMESPACE, self.cluster))
+        metadata = {"name": self.cluster, "namespace": names.CLUSTER_NAMESPACE}
+        write = self.plane.create if known is None else self.plane.replace
+        await write(LEASES, self._renewed(known or {"metadata": metadata}))
 
     def _renewed(self, lease: Wire) -> Wire:
         spec = {
@@ -139,9 +135,8 @@ class Publishing:
 
     async def _write(self, wire: Wire) -> None:
         api = self._hub.plane.api
-        try:
-            known = await api.get(PUBLISHED.path("", self._cluster))
-        except Missing:
+        known = await api.find(PUBLISHED.path("", self._cluster))
+        if known is None:
             await api.create(PUBLISHED, wire)
             return
         version = known["metadata"]["resourceVersion"]

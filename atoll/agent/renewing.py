@@ -28,15 +28,7 @@ from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 from atoll.members.agent_home import KUBECONFIG
 from atoll.members.agent_rights import agent_user
-from atoll.members.certifying import (
-    REQUESTS,
-    STEP_S,
-    WAIT_S,
-    Asked,
-    ask_for,
-    issued,
-    not_approved,
-)
+from atoll.members.certifying import REQUESTS, STEP_S, WAIT_S, Asked, ask_for, issued, not_approved
 from atoll.members.objects import SECRETS
 
 log = logging.getLogger("atoll.agent")

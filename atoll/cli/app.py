@@ -14,70 +14,53 @@ from atoll import __version__
 from atoll.cli.failing import INTERRUPTED, exit_code
 from atoll.cli.printing import tell, tell_error
 
-# In the order in which a user meets them.
+# In the order in which a user meets them: the module of each, and what is said of it in a list, so
+# that a list of all needs none of them.
 COMMANDS = {
-    "up": "atoll.cli.up",
-    "status": "atoll.cli.status",
-    "down": "atoll.cli.down",
-    "top": "atoll.cli.top",
-    "demo": "atoll.cli.demo",
-    "get": "atoll.cli.get",
-    "why": "atoll.cli.why",
-    "rebalance": "atoll.cli.rebalance",
-    "join": "atoll.cli.join",
-    "unjoin": "atoll.cli.leaving",
-    "token": "atoll.cli.token",
-    "register": "atoll.cli.register",
-    "agent": "atoll.cli.agent",
-    "unregister": "atoll.cli.leaving",
-    "cordon": "atoll.cli.taint",
-    "uncordon": "atoll.cli.taint",
-    "taint": "atoll.cli.taint",
-    "install": "atoll.cli.install",
-    "uninstall": "atoll.cli.uninstall",
-    "kubeconfig": "atoll.cli.kubeconfig",
-    "fleet": "atoll.cli.fleet",
-    "chaos": "atoll.cli.chaos",
-    "backup": "atoll.cli.backup",
-    "restore": "atoll.cli.backup",
-    "estimator": "atoll.cli.estimator",
-    "interpret": "atoll.cli.interpret",
-    "completion": "atoll.cli.completion",
-    "run": "atoll.cli.run",
-    "version": "atoll.cli.version",
-}
-
-# What is said of them in a list, so that a list of all needs none of them.
-ABOUT = {
-    "up": "Start the server, or find it running, and say how to use it.",
-    "status": "Say if the instance is running; exit code 1 if it is not.",
-    "down": "Stop the server; data is kept, unless --purge is given.",
-    "top": "Show how full clusters are, or what workloads take.",
-    "demo": "Apply a small example, shown as YAML, and see where it goes.",
-    "get": "Show objects of the plane, or of members with -C or -s.",
-    "why": "Say why an object is where it is, and not elsewhere.",
-    "rebalance": "Propose what is worth placing anew, and do so with --apply.",
-    "join": "Make a cluster a member of the plane.",
-    "unjoin": "Have the plane forget a cluster.",
-    "token": "Make, list or delete tokens with which clusters register.",
-    "register": "Register a cluster that pulls, whose agent comes to the plane.",
-    "agent": "Look after a cluster that pulls, until stopped.",
-    "unregister": "Have the plane forget a cluster that pulls.",
-    "cordon": "Let nothing new be placed on clusters; what is there stays.",
-    "uncordon": "Let clusters be used again that were cordoned.",
-    "taint": "Set or remove taints of clusters.",
-    "install": "Install the control plane in a cluster, or bring it up to date.",
-    "uninstall": "Take the control plane off a cluster.",
-    "kubeconfig": "Show where the kubeconfig is, or what is in it.",
-    "fleet": "Show the fleets of simulated clusters, or check one of your own.",
-    "chaos": "Let simulated clusters fail, and heal them.",
-    "backup": "Copy all objects to a file, while the server runs or not.",
-    "restore": "Put a backup in the place of the instance's objects.",
-    "estimator": "Answer for one cluster how much fits into it, by gRPC.",
-    "interpret": "Run or check scripts of customizations on objects from files.",
-    "completion": "Print the completion script of a shell.",
-    "run": "Be a plane on a Kubernetes cluster, its host, until stopped.",
-    "version": "Show the version.",
+    "up": ("atoll.cli.up", "Start the server, or find it running, and say how to use it."),
+    "status": ("atoll.cli.status", "Say if the instance is running; exit code 1 if it is not."),
+    "down": ("atoll.cli.down", "Stop the server; data is kept, unless --purge is given."),
+    "top": ("atoll.cli.top", "Show how full clusters are, or what workloads take."),
+    "demo": ("atoll.cli.demo", "Apply a small example, shown as YAML, and see where it goes."),
+    "get": ("atoll.cli.get", "Show objects of the plane, or of members with -C or -s."),
+    "why": ("atoll.cli.why", "Say why an object is where it is, and not elsewhere."),
+    "rebalance": (
+        "atoll.cli.rebalance",
+        "Propose what is worth placing anew, and do so with --apply.",
+    ),
+    "join": ("atoll.cli.join", "Make a cluster a member of the plane."),
+    "unjoin": ("atoll.cli.leaving", "Have the plane forget a cluster."),
+    "token": ("atoll.cli.token", "Make, list or delete tokens with which clusters register."),
+    "register": (
+        "atoll.cli.register",
+        "Register a cluster that pulls, whose agent comes to the plane.",
+    ),
+    "agent": ("atoll.cli.agent", "Look after a cluster that pulls, until stopped."),
+    "unregister": ("atoll.cli.leaving", "Have the plane forget a cluster that pulls."),
+    "cordon": ("atoll.cli.taint", "Let nothing new be placed on clusters; what is there stays."),
+    "uncordon": ("atoll.cli.taint", "Let clusters be used again that were cordoned."),
+    "taint": ("atoll.cli.taint", "Set or remove taints of clusters."),
+    "install": (
+        "atoll.cli.install",
+        "Install the control plane in a cluster, or bring it up to date.",
+    ),
+    "uninstall": ("atoll.cli.uninstall", "Take the control plane off a cluster."),
+    "kubeconfig": ("atoll.cli.kubeconfig", "Show where the kubeconfig is, or what is in it."),
+    "fleet": (
+        "atoll.cli.fleet",
+        "Show the fleets of simulated clusters, or check one of your own.",
+    ),
+    "chaos": ("atoll.cli.chaos", "Let simulated clusters fail, and heal them."),
+    "backup": ("atoll.cli.backup", "Copy all objects to a file, while the server runs or not."),
+    "restore": ("atoll.cli.backup", "Put a backup in the place of the instance's objects."),
+    "estimator": ("atoll.cli.estimator", "Answer for one cluster how much fits into it, by gRPC."),
+    "interpret": (
+        "atoll.cli.interpret",
+        "Run or check scripts of customizations on objects from files.",
+    ),
+    "completion": ("atoll.cli.completion", "Print the completion script of a shell."),
+    "run": ("atoll.cli.run", "Be a plane on a Kubernetes cluster, its host, until stopped."),
+    "version": ("atoll.cli.version", "Show the version."),
 }
 
 
@@ -87,23 +70,18 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self._about(ctx, name)) for name in COMMANDS])
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = [name for name in COMMANDS if name.startswith(incomplete)]
-        found = [CompletionItem(name, help=self._about(ctx, name)) for name in names]
+        found = [CompletionItem(name, help=COMMANDS[name][1]) for name in names]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
-
-    def _about(self, ctx: click.Context, name: str) -> str:
-        if name in ABOUT:
-            return ABOUT[name]
-        command = self.get_command(ctx, name)
-        return command.get_short_help_str() if command else ""
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        found: click.Command = getattr(importlib.import_module(COMMANDS[name]), name)
+        module = importlib.import_module(COMMANDS[name][0])
+        found: click.Command = getattr(module, name)
         return found
 
 

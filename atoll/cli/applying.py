@@ -6,16 +6,13 @@ configured. What the objects mean is not known here.
 
 import time
 from collections.abc import Callable, Iterator
-from urllib.parse import urlencode
 
 from atoll.cli.discovering import Kinds, Resource
 from atoll.cli.failing import TIMEOUT, CommandFailed
 from atoll.client.plain import PlainClient
-from atoll.client.refusals import Missing, refusal
+from atoll.client.refusals import Missing
 from atoll.model.action import Object
 
-_MANAGER = "atoll-cli"
-_APPLY = {"content-type": "application/apply-patch+yaml"}
 _LOOK_EVERY_S = 0.1
 
 
@@ -29,15 +26,9 @@ def documents(written: str) -> list[Object]:
 
 def apply(client: PlainClient, kinds: Kinds, objects: list[Object]) -> Iterator[str]:
     """Apply objects one after the other, and tell of each what became of it."""
-    import json
-
-    query = urlencode({"fieldManager": _MANAGER, "force": "true"})
     for each in objects:
         resource, path = _found(kinds, each)
-        answer = client.request("PATCH", path, query, json.dumps(each).encode(), _APPLY)
-        if answer.status >= 300:
-            raise refusal(answer.status, answer.body)
-        done = "created" if answer.status == 201 else "configured"
+        done = "created" if client.apply(path, each).status == 201 else "configured"
         yield f"{resource.title}/{each['metadata']['name']} {done}"
 
 

@@ -5,32 +5,27 @@ every member is well; only what was done to nodes stays.
 """
 
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import closing
+from typing import Any
 
 import click
 
 from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.failing import CommandFailed, command
 from atoll.cli.instance import running
-from atoll.cli.options import Span
+from atoll.cli.known import CLUSTERS
+from atoll.cli.options import Span, together
 from atoll.cli.output import show_data, show_table
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import administrator, find_plane
 from atoll.cli.tables import Column
 from atoll.client.plain import PlainClient
-from atoll.client.refusals import Missing, Refused
+from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.config import Config
 
-F = TypeVar("F", bound=Callable[..., object])
-
 LASTING = ("kill", "slow", "flap", "fill")
-CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
-
-
-def _cluster(function: F) -> F:
-    return click.argument("cluster", metavar="CLUSTER")(data_dir_option(function))
+_cluster = together(click.argument("cluster", metavar="CLUSTER"), data_dir_option)
 
 
 @click.group(help="Let simulated clusters fail, and heal them. Real ones are left alone.")
@@ -142,13 +137,9 @@ def _state(told: dict[str, Any]) -> str:
 
 def _not_simulated(data_dir: str | None, cluster: str, known: list[str]) -> CommandFailed:
     simulated = f"simulated are {', '.join(known)}"
-    plane = find_plane(None, None, data_dir)
-    try:
-        plane.client.get(f"{CLUSTERS}/{cluster}")
-    except Missing:
-        return CommandFailed(f'there is no cluster "{cluster}"', simulated)
-    finally:
-        plane.client.close()
+    with closing(find_plane(None, None, data_dir).client) as client:
+        if client.find(CLUSTERS.path(name=cluster)) is None:
+            return CommandFailed(f'there is no cluster "{cluster}"', simulated)
     return CommandFailed(f'"{cluster}" is a real cluster, which is left alone', simulated)
 
 
@@ -163,16 +154,14 @@ def _request(config: Config, method: str, path: str, **how: object) -> dict[str,
         why = "this instance has no simulated clusters"
         attempt = "atoll up --fleet hybrid --data-dir DIR, for one that has"
         raise CommandFailed("nothing can be harmed here", why, attempt) from error
-    client = PlainClient(administrator(config.faults, url))
+    body = json.dumps(how).encode() if method == "POST" else None
     try:
-        body = json.dumps(how).encode() if method == "POST" else None
-        answer: dict[str, Any] = client.request(method, f"/faults{path}", body=body).json()
-        return answer
+        with closing(PlainClient(administrator(config.faults, url))) as client:
+            answer: dict[str, Any] = client.request(method, f"/faults{path}", body=body).json()
+            return answer
     except Refused as error:
         raise CommandFailed(str(error)) from error
     except Unreachable as error:
         why = "their process may be starting again"
         attempt = command(config, "status")
         raise CommandFailed("the simulated clusters do not answer", why, attempt) from error
-    finally:
-        client.close()

@@ -1,8 +1,6 @@
 """The options that say which instance a command is about."""
 
 import os
-from collections.abc import Callable
-from typing import TypeVar
 
 import click
 
@@ -10,16 +8,12 @@ from atoll.config import ALL_PLUGINS, Config, read_config
 from atoll.errors import Invalid, UsageError
 from atoll.scheduling.features import Features
 
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def data_dir_option(function: F) -> F:
-    return click.option(
-        "--data-dir",
-        metavar="DIR",
-        help="Where the instance keeps its data [default: $ATOLL_DATA_DIR, "
-        "else $XDG_STATE_HOME/atoll/default, else ~/.local/state/atoll/default].",
-    )(function)
+data_dir_option = click.option(
+    "--data-dir",
+    metavar="DIR",
+    help="Where the instance keeps its data [default: $ATOLL_DATA_DIR, "
+    "else $XDG_STATE_HOME/atoll/default, else ~/.local/state/atoll/default].",
+)
 
 
 def chosen(

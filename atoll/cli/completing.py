@@ -5,7 +5,7 @@ cannot be found out at once is not offered.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import click
 
@@ -54,10 +54,9 @@ def _names(client: PlainClient, collection: Collection, namespace: str) -> list[
 def _asked(context: click.Context, ask: Callable[[PlainClient], list[str]]) -> list[str]:
     """The answer of the plane that is meant so far; nothing if there is none."""
     named = (context.params.get(key) for key in ("kubeconfig", "karmada_context", "data_dir"))
-    with suppress(AtollError, OSError, ValueError, KeyError):
-        client = PlainClient(find_plane(*named).client.endpoint, _PATIENCE_S)
-        try:
-            return ask(client)
-        finally:
-            client.close()
+    with (
+        suppress(AtollError, OSError, ValueError, KeyError),
+        closing(PlainClient(find_plane(*named).client.endpoint, _PATIENCE_S)) as client,
+    ):
+        return ask(client)
     return []

@@ -21,7 +21,7 @@ from atoll.cli.failing import CommandFailed
 from atoll.cli.known import BINDINGS, CLUSTERS, EXPLANATIONS
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
-from atoll.cli.timeline import Sight, happened
+from atoll.cli.timeline import Sight, happened, ready_of
 from atoll.dialects.karmada.names import binding_name
 from atoll.members.objects import clusters_of
 from atoll.model.action import Object
@@ -136,7 +136,7 @@ class Telling:
         """The plane has clusters that the story can be told with; CommandFailed if not."""
         found = clusters_of(self.plane.client)
         own = [each for each in found if (each.get("spec") or {}).get("provider") == "onprem"]
-        ready = [each for each in found if _is_ready(each)]
+        ready = [each for each in found if ready_of(each) == "True"]
         attempt = "atoll up --fleet hybrid --data-dir DIR, for a plane with simulated clusters"
         if len(ready) < 2:
             raise CommandFailed(f"{len(ready)} clusters are ready, and it takes two", "", attempt)
@@ -276,11 +276,11 @@ class Telling:
 
     def _ordinals(self) -> list[tuple[str, int, int]]:
         works = self.kinds.find("works.work.karmada.io").collection
-        found = []
+        meant, found = (self.story.kind, self.story.name), []
         for target in (self._binding().get("spec") or {}).get("clusters") or ():
             for work in self.plane.client.list(works, f"karmada-es-{target['name']}"):
                 for each in (work["spec"].get("workload") or {}).get("manifests") or ():
-                    if each["kind"] == self.story.kind and _name(each) == self.story.name:
+                    if (each["kind"], each["metadata"]["name"]) == meant:
                         spec = each["spec"]
                         first = (spec.get("ordinals") or {}).get("start", 0)
                         found.append((target["name"], first, spec["replicas"]))
@@ -289,12 +289,3 @@ class Telling:
 
 def _targets(decision: Object) -> dict[str, int]:
     return {each["name"]: each["replicas"] for each in decision.get("targets") or ()}
-
-
-def _is_ready(cluster: Object) -> bool:
-    conditions = (cluster.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-
-
-def _name(manifest: Object) -> str:
-    return str(manifest["metadata"]["name"])

@@ -10,13 +10,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.client.collection import Collection
+from atoll.client.collection import AGGREGATED, Collection
 from atoll.client.plain import PlainClient
-
-_AGGREGATED = ",".join(
-    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-    for version in ("v2", "v2beta1")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ class Kinds:
         return cls(
             resource
             for root in ("/api", "/apis")
-            for group in client.request("GET", root, headers={"accept": _AGGREGATED})
+            for group in client.request("GET", root, headers={"accept": AGGREGATED})
             .json()
             .get("items", ())
             for resource in _of_group(group)

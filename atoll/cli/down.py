@@ -50,38 +50,36 @@ def _stop(config: Config, note: Note, timeout_s: float, *, force: bool) -> None:
         )
     started = time.monotonic()
     _signal(note.pid, signal.SIGTERM)
-    patience_s = min(timeout_s, FORCE_AFTER_S) if force else timeout_s
-    if not _ends_within(lambda: running(config), patience_s) and force:
-        tell(f"Process {note.pid} does not stop; killing it")
-        _signal(note.pid, signal.SIGKILL)
-        _ends_within(lambda: running(config), FORCE_AFTER_S)
-    if running(config) is not None:
-        raise CommandFailed(
-            f"process {note.pid} has not stopped within {timeout_s:g} s",
-            "it may still be writing",
-            command(config, "down --force"),
-            code=TIMEOUT,
-        )
+
+    def server() -> int | None:
+        return None if running(config) is None else note.pid
+
+    if not _ends(server, "", timeout_s, force=force):
+        what = f"process {note.pid} has not stopped within {timeout_s:g} s"
+        attempt = command(config, "down --force")
+        raise CommandFailed(what, "it may still be writing", attempt, code=TIMEOUT)
     tell(f"Stopped in {time.monotonic() - started:.1f} s")
 
 
 def _see_fleet_end(config: Config, timeout_s: float, *, force: bool) -> None:
     """Wait for the process of the simulated members: it ends by itself when the server has."""
-    patience_s = min(timeout_s, FORCE_AFTER_S) if force else timeout_s
-    if _ends_within(lambda: fleet_process(config), patience_s):
-        return
-    pid = fleet_process(config)
-    if pid and force:
-        tell(f"Process {pid} of the simulated members does not stop; killing it")
-        _signal(pid, signal.SIGKILL)
-        if _ends_within(lambda: fleet_process(config), FORCE_AFTER_S):
-            return
-    raise CommandFailed(
-        f"the simulated members have not stopped within {timeout_s:g} s",
-        "they may still be writing",
-        command(config, "down --force"),
-        code=TIMEOUT,
-    )
+    members = " of the simulated members"
+    if not _ends(lambda: fleet_process(config), members, timeout_s, force=force):
+        what = f"the simulated members have not stopped within {timeout_s:g} s"
+        attempt = command(config, "down --force")
+        raise CommandFailed(what, "they may still be writing", attempt, code=TIMEOUT)
+
+
+def _ends(look: Callable[[], int | None], of: str, timeout_s: float, *, force: bool) -> bool:
+    """Whether a process ends in time; one that does not is killed, if that is wished."""
+    if _ends_within(look, min(timeout_s, FORCE_AFTER_S) if force else timeout_s):
+        return True
+    pid = look()
+    if not (pid and force):
+        return False
+    tell(f"Process {pid}{of} does not stop; killing it")
+    _signal(pid, signal.SIGKILL)
+    return _ends_within(look, FORCE_AFTER_S)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

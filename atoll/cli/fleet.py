@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import click
 
+from atoll.cli.amounts import count_of
 from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.notifying import notifying
 from atoll.cli.options import log_options
@@ -75,11 +76,7 @@ def serve(
 
 def _size(found: Fleet) -> str:
     clusters, nodes = len(found.clusters), found.node_count
-    return f"{_counted(clusters, 'cluster')} with {_counted(nodes, 'node')}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return f"{count_of(clusters, 'cluster')} with {count_of(nodes, 'node')}"
 
 
 def _row(one: Description) -> tuple[str, ...]:

@@ -112,12 +112,9 @@ def _show_tables(found: Sequence[Found], rows: Rows, within: str) -> None:
         for line in rows.lines(each.rows, each.resource.collection, prefix):
             show(line)
     if not there and not any(each.failures for each in found):
-        inside = f" in {within} namespace" if within and any(map(_is_namespaced, found)) else ""
+        is_namespaced = any(each.resource.collection.namespaced for each in found)
+        inside = f" in {within} namespace" if within and is_namespaced else ""
         tell(f"No resources found{inside}.")
-
-
-def _is_namespaced(found: Found) -> bool:
-    return found.resource.collection.namespaced
 
 
 def _tell_failures(found: Sequence[Found], *, ignore_not_found: bool) -> int:

@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -27,14 +27,7 @@ from atoll.client.kubeconfig import read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient, Wire
 from atoll.config import ALL_PLUGINS
 from atoll.hosting import deploying, elsewhere
-from atoll.hosting.installation import (
-    NAME,
-    NAMESPACE,
-    PLANE_SECRET,
-    Installation,
-    Plane,
-    Resources,
-)
+from atoll.hosting.installation import NAME, NAMESPACE, PLANE_SECRET, Installation, Plane, Resources
 from atoll.hosting.place import Place
 from atoll.members.objects import speaking_to
 
@@ -149,9 +142,8 @@ def install(
 
 def reached(files: str, context: str | None, opened: ExitStack) -> PlainClient:
     """A way to the server of a kubeconfig, for as long as the stack is open."""
-    client = PlainClient(read_kubeconfigs(files).endpoint(context, os.environ))
-    opened.callback(client.close)
-    return client
+    endpoint = read_kubeconfigs(files).endpoint(context, os.environ)
+    return opened.enter_context(closing(PlainClient(endpoint)))
 
 
 def plane_reached(said: dict[str, Any], opened: ExitStack) -> PlainClient | None:

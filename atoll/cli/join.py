@@ -1,6 +1,8 @@
 """`atoll join`: make a cluster a member of the plane, or every cluster of a kubeconfig."""
 
 import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import click
@@ -79,13 +81,11 @@ def join(
         raise CommandFailed("--all-contexts goes without a name and a context", code=USAGE)
     if not all_contexts and not name:
         raise CommandFailed("which name shall it have?", "", "atoll join NAME", code=USAGE)
-    try:
+    with closing(plane.client):
         if all_contexts:
             return _join_all(plane, kubeconfig, description, is_trial=dry_run)
         _join_one(plane, kubeconfig, cluster_context, description, is_trial=dry_run)
         return 0
-    finally:
-        plane.client.close()
 
 
 def _acting(plane: Plane, acting: Impersonation) -> Plane:
@@ -93,6 +93,17 @@ def _acting(plane: Plane, acting: Impersonation) -> Plane:
         what = "--karmada-as-group and --karmada-as-uid need a --karmada-as"
         raise CommandFailed(what, code=USAGE)
     return replace(plane, client=PlainClient(replace(plane.client.endpoint, acting_as=acting)))
+
+
+@contextmanager
+def _reached(
+    kubeconfig: Kubeconfig, context: str | None, description: Description
+) -> Iterator[tuple[PlainClient, Description]]:
+    """The way to the cluster of a context, and its description with the plane's way to it."""
+    # A proxy in this shell's environment is not the plane's way.
+    described = replace(description, proxy=kubeconfig.endpoint(context).proxy or "")
+    with closing(PlainClient(kubeconfig.endpoint(context, os.environ))) as member:
+        yield member, described
 
 
 def _join_one(
@@ -103,18 +114,12 @@ def _join_one(
     *,
     is_trial: bool,
 ) -> None:
-    # A proxy in this shell's environment is not the plane's way.
-    proxy = kubeconfig.endpoint(context).proxy or ""
-    described = replace(description, proxy=proxy)
-    member = PlainClient(kubeconfig.endpoint(context, os.environ))
-    try:
+    with _reached(kubeconfig, context, description) as (member, described):
         if is_trial:
             _say_plan(plane, member, described)
             return
         for note in joining.join(plane.client, member, described):
             tell(f" ! {note}")
-    finally:
-        member.close()
     show(f"cluster({description.name}) is joined successfully")
 
 
@@ -157,16 +162,10 @@ def _settle(
         return prospect.problem or prospect.settled, not prospect.problem
     if is_trial:
         return "would join", True
-    named = replace(
-        description,
-        name=prospect.name,
-        proxy=kubeconfig.endpoint(prospect.context).proxy or "",
-    )
-    member = PlainClient(kubeconfig.endpoint(prospect.context, os.environ))
-    try:
-        notes = joining.join(plane.client, member, named)
-    except (Refused, Unreachable, UsageError) as error:
-        return str(error), False
-    finally:
-        member.close()
+    named = replace(description, name=prospect.name)
+    with _reached(kubeconfig, prospect.context, named) as (member, described):
+        try:
+            notes = joining.join(plane.client, member, described)
+        except (Refused, Unreachable, UsageError) as error:
+            return str(error), False
     return "; ".join(["joined", *notes]), True

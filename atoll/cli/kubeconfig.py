@@ -1,8 +1,6 @@
 """`atoll kubeconfig`: how other tools reach the instance."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
@@ -11,13 +9,9 @@ from atoll.cli.failing import CommandFailed, command
 from atoll.cli.printing import show
 from atoll.config import Config
 
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def _cluster_option(function: F) -> F:
-    return click.option(
-        "--cluster", metavar="NAME", help="Of this simulated member, instead of the plane."
-    )(function)
+_cluster_option = click.option(
+    "--cluster", metavar="NAME", help="Of this simulated member, instead of the plane."
+)
 
 
 @click.group(help="Show where the kubeconfig is, or what is in it.")

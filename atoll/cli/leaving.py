@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import click
@@ -137,11 +137,8 @@ def _way_to(files: str | None, context: str | None, name: str = "") -> Iterator[
         return
     kubeconfig = read_kubeconfigs(files)
     named = context or (name if name in kubeconfig.contexts else None)
-    member = PlainClient(kubeconfig.endpoint(named, os.environ))
-    try:
+    with closing(PlainClient(kubeconfig.endpoint(named, os.environ))) as member:
         yield member
-    finally:
-        member.close()
 
 
 def _tell(parting: Parting, plane: Plane, command: str, name: str) -> None:

@@ -24,14 +24,8 @@ DATA = (JSON, YAML)
 
 def output_option(*forms: str) -> Callable[[F], F]:
     """The option -o with these forms beside the usual table."""
-
-    def option(function: F) -> F:
-        what = f"As {', '.join(forms[:-1])} or {forms[-1]} instead of the usual text."
-        return click.option("-o", "--output", type=click.Choice(forms), default=None, help=what)(
-            function
-        )
-
-    return option
+    what = f"As {', '.join(forms[:-1])} or {forms[-1]} instead of the usual text."
+    return click.option("-o", "--output", type=click.Choice(forms), default=None, help=what)
 
 
 def show_data(answer: object, output: str) -> None:

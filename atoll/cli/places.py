@@ -4,11 +4,10 @@
 under which its API is found on the plane's own server. Nothing is written to members this way.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import TypeVar
 
 import click
 
@@ -17,8 +16,6 @@ from atoll.cli.known import CLUSTERS
 from atoll.cli.reaching import Plane
 from atoll.members.objects import clusters_of
 from atoll.model.action import Object
-
-F = TypeVar("F", bound=Callable[..., object])
 
 CONTROL = "(control)"
 PLANE, MEMBERS, ALL = "karmada", "members", "all"
@@ -37,22 +34,27 @@ class Place:
         return bool(self.prefix)
 
 
-def clusters_option(function: F) -> F:
-    return click.option(
-        *("-C", "--clusters", "chosen"),
-        metavar="NAMES",
-        shell_complete=_complete,
-        help="In these members: names or patterns such as idc-*, or a label or field such as "
-        "region=cn-east, separated by commas; implies -s members.",
-    )(function)
+def _complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Names of clusters that go on as typed; after a comma, those not yet named."""
+    from atoll.cli.completing import cluster_names
+
+    before, comma, last = incomplete.rpartition(",")
+    names = (name for name in cluster_names(context) if name not in before.split(","))
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
 
 
-def scope_option(function: F) -> F:
-    return click.option(
-        *("-s", "--operation-scope", "scope"),
-        type=click.Choice([PLANE, "control", MEMBERS, ALL]),
-        help="Look at the plane (karmada, or control), at members, or at all [default: the plane].",
-    )(function)
+clusters_option = click.option(
+    *("-C", "--clusters", "chosen"),
+    metavar="NAMES",
+    shell_complete=_complete,
+    help="In these members: names or patterns such as idc-*, or a label or field such as "
+    "region=cn-east, separated by commas; implies -s members.",
+)
+scope_option = click.option(
+    *("-s", "--operation-scope", "scope"),
+    type=click.Choice([PLANE, "control", MEMBERS, ALL]),
+    help="Look at the plane (karmada, or control), at members, or at all [default: the plane].",
+)
 
 
 def places(plane: Plane, chosen: str | None, scope: str | None) -> list[Place]:
@@ -109,12 +111,3 @@ def _field(cluster: Object, key: str) -> Iterator[str]:
 
 def _name(cluster: Object) -> str:
     return str(cluster["metadata"]["name"])
-
-
-def _complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Names of clusters that go on as typed; after a comma, those not yet named."""
-    from atoll.cli.completing import cluster_names
-
-    before, comma, last = incomplete.rpartition(",")
-    names = (name for name in cluster_names(context) if name not in before.split(","))
-    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]

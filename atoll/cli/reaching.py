@@ -9,6 +9,7 @@ import functools
 import os
 import shlex
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ import click
 from atoll.cli.choosing import chosen, data_dir_option
 from atoll.cli.failing import CommandFailed, command
 from atoll.cli.instance import running
+from atoll.cli.options import together
 from atoll.client.endpoint import Endpoint
 from atoll.client.plain import PlainClient
 from atoll.config import Config
@@ -46,30 +48,26 @@ def plane_options(function: Callable[..., Any]) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         plane = find_plane(kubeconfig, karmada_context, data_dir)
-        try:
+        with closing(plane.client):
             return function(*args, plane=plane, **rest)
-        finally:
-            plane.client.close()
 
-    options = (
-        click.option(
-            "--kubeconfig",
-            metavar="FILE",
-            help="Speak to the plane of this kubeconfig "
-            "[default: the running instance, else $KUBECONFIG].",
-        ),
-        click.option(
-            "--karmada-context",
-            "--context",
-            "karmada_context",
-            metavar="NAME",
-            help="Of the kubeconfig, this context [default: its current one].",
-        ),
-        data_dir_option,
-    )
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return wrapped
+    return _plane_options(wrapped)
+
+
+_plane_options = together(
+    click.option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="Speak to the plane of this kubeconfig "
+        "[default: the running instance, else $KUBECONFIG].",
+    ),
+    click.option(
+        *("--karmada-context", "--context", "karmada_context"),
+        metavar="NAME",
+        help="Of the kubeconfig, this context [default: its current one].",
+    ),
+    data_dir_option,
+)
 
 
 def find_plane(kubeconfig: str | None, context: str | None, data_dir: str | None) -> Plane:

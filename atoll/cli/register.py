@@ -3,6 +3,7 @@
 import os
 import shlex
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -125,13 +126,11 @@ def register(
         said["cluster_namespace"],
         said["cert_expiration_seconds"],
     )
-    try:
+    with closing(member):
         if dry_run:
             _say_plan(invitation, member, registration)
             return
         text = registering.register(invitation, member, registration, time.sleep)
-    finally:
-        member.close()
     show(f"cluster({name}) is registered")
     if not registration.housing.image:
         path = _written(agent_kubeconfig, name, text)

@@ -9,6 +9,7 @@ import json
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -62,8 +63,7 @@ def named_quests(
     first = words[0]
     if any("/" in word for word in words):
         if not all("/" in word for word in words):
-            what = "give TYPE and names, or TYPE/NAME each"
-            raise CommandFailed(what, code=USAGE)
+            raise CommandFailed("give TYPE and names, or TYPE/NAME each", code=USAGE)
         return [
             Quest(kinds.find(kind), (name,), namespace, asked)
             for kind, _, name in (word.partition("/") for word in words)
@@ -103,11 +103,8 @@ def _all_at_once(
     from concurrent.futures import ThreadPoolExecutor
 
     def ask(place: Place) -> Found:
-        own = PlainClient(client.endpoint)
-        try:
+        with closing(PlainClient(client.endpoint)) as own:
             return _answer(own, quest, place, whole=whole)
-        finally:
-            own.close()
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(ask, places))

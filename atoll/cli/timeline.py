@@ -27,7 +27,7 @@ class Sight:
         spec = binding.get("spec") or {}
         status = template.get("status") or {}
         return cls(
-            ready={_name(each): _ready(each) for each in clusters},
+            ready={_name(each): ready_of(each) for each in clusters},
             taints={_name(each): frozenset(_taints(each)) for each in clusters},
             targets={each["name"]: each.get("replicas", 0) for each in spec.get("clusters") or ()},
             evicted={
@@ -78,7 +78,8 @@ def _name(cluster: Object) -> str:
     return str(cluster["metadata"]["name"])
 
 
-def _ready(cluster: Object) -> str:
+def ready_of(cluster: Object) -> str:
+    """Whether a cluster is ready, as it is told of it."""
     conditions = (cluster.get("status") or {}).get("conditions") or ()
     return next((str(each["status"]) for each in conditions if each["type"] == "Ready"), "Unknown")
 

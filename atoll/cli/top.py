@@ -12,13 +12,7 @@ import click
 
 from atoll.cli.amounts import hourly
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.cli.known import (
-    BINDINGS,
-    EXPLANATIONS,
-    PRICES,
-    WIDE_BINDINGS,
-    WIDE_EXPLANATIONS,
-)
+from atoll.cli.known import BINDINGS, EXPLANATIONS, PRICES, WIDE_BINDINGS, WIDE_EXPLANATIONS
 from atoll.cli.output import (
     DATA,
     JSON,
@@ -133,7 +127,7 @@ def _show_clusters(plane: Plane, size: dict[str, str], output: str | None) -> No
         return
     length = _BAR if output == WIDE or (terminal_width() or _ROOMY) >= _ROOMY else _BAR // 2
     show_table(_CLUSTER_COLUMNS, [_cluster_row(each, length) for each in told], output)
-    meant = " / ".join(_written(key, value) for key, value in size.items())
+    meant = " / ".join(f"{value} CPU" if key == "cpu" else value for key, value in size.items())
     if not by:
         tell("* this server does not tell what would fit")
         return
@@ -334,7 +328,3 @@ def _short(number: Decimal | None) -> str:
 
 def _bytes(number: Decimal | None) -> str:
     return "-" if number is None else f"{_short(number / _GIB)}Gi"
-
-
-def _written(resource: str, value: str) -> str:
-    return f"{value} CPU" if resource == "cpu" else value

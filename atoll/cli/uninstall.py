@@ -19,6 +19,7 @@ from atoll.hosting import removing
 from atoll.hosting.elsewhere import check
 from atoll.hosting.installation import NAMESPACE
 from atoll.members.objects import speaking_to
+from atoll.members.unjoining import deliveries
 
 _HELP = """Take the control plane off its host.
 
@@ -84,7 +85,7 @@ def _confirm(found: removing.Inventory, *, is_purge: bool, is_sure: bool) -> Non
         raise CommandFailed(what, "", f"atoll unregister {found.with_agents[0]}")
     if not found.clusters and not found.works:
         return
-    counted = f"{count_of(found.clusters, 'cluster')} and {_deliveries(found.works)}"
+    counted = f"{count_of(found.clusters, 'cluster')} and {deliveries(found.works)}"
     if is_purge:
         tell(f"The plane has {counted}. They are deleted from it, with every policy, for good.")
         tell("The clusters keep what was delivered, and nobody looks after it any more.")
@@ -99,10 +100,6 @@ def _confirm(found: removing.Inventory, *, is_purge: bool, is_sure: bool) -> Non
             "nothing was removed", "there is no terminal to ask on", "--yes", code=USAGE
         )
     click.confirm("Go on?", abort=True, err=True)
-
-
-def _deliveries(count: int) -> str:
-    return "1 delivery" if count == 1 else f"{count} deliveries"
 
 
 def _uninstall(

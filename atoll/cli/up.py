@@ -136,31 +136,19 @@ def _say_running(config: Config, note: Note) -> None:
         show(f"atoll is still starting · data in {config.data_dir}")
         show(f"See how it goes: {command(config, 'status')}")
         return
+    runs, stop = f"atoll is already running at {note.url}", command(config, "down")
     if config.port not in (None, 0) and not note.url.endswith(f":{config.port}"):
-        raise CommandFailed(
-            f"atoll is already running at {note.url}",
-            f"so it cannot be started on port {config.port}",
-            command(config, "down"),
-        )
+        raise CommandFailed(runs, f"so it cannot be started on port {config.port}", stop)
     if config.fleet is not None and not _has_fleet(config, config.fleet):
-        raise CommandFailed(
-            f"atoll is already running at {note.url}",
-            f'without the fleet "{config.fleet}"',
-            command(config, "down"),
-        )
+        raise CommandFailed(runs, f'without the fleet "{config.fleet}"', stop)
     # What OpenTelemetry's variables say is the same for the one that runs.
     asked = config if config.tracing.is_said else replace(config, tracing=NO_TRACING)
     usual = Config(config.data_dir, config.host, config.port, config.is_default, config.fleet)
     if asked != usual:
-        raise CommandFailed(
-            f"atoll is already running at {note.url}",
-            "so its feature gates, plug-ins, times, estimators, log, traces, audit, limits and"
-            " gates cannot be changed",
-            command(config, "down"),
-        )
-    where = f"at {note.url} (process {note.pid})"
-    show(f"atoll is already running {where} · data in {config.data_dir}")
-    show(f"Stop it: {command(config, 'down')}")
+        why = "so its feature gates, plug-ins, times, estimators, log, traces, audit, limits and"
+        raise CommandFailed(runs, f"{why} gates cannot be changed", stop)
+    show(f"{runs} (process {note.pid}) · data in {config.data_dir}")
+    show(f"Stop it: {stop}")
 
 
 def _has_fleet(config: Config, asked: str) -> bool:

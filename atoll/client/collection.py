@@ -5,6 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+AGGREGATED = ",".join(
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    for version in ("v2", "v2beta1")
+)
+"""The form in which a server tells all of its resources in two answers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Collection:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from atoll.client.api import Wire
-from atoll.client.mirror import Key, Mirror
+from atoll.client.mirror import Key, Mirror, key_of
+from atoll.model.named import Named
 
 T = TypeVar("T")
 Decode = Callable[[Wire, T | None], T]
@@ -24,7 +25,7 @@ class Informer(Generic[T]):
         self._values: dict[Key, tuple[Wire, T]] = {}
         self._former: tuple[Wire, T] | None = None
         """What the last change replaced or removed."""
-        self._shelves: dict[Callable[[T], Iterable[Hashable]], _Shelves[T]] = {}
+        self._shelves: dict[Callable[[T], Iterable[Hashable]], Named[Key, Hashable]] = {}
         for wire in mirror:
             self._learn(None, wire)
         mirror.listen(self._learn)
@@ -40,53 +41,23 @@ class Informer(Generic[T]):
         """The values that a sorter files under this; filed once, and kept so."""
         shelves = self._shelves.get(sorter)
         if shelves is None:
-            shelves = self._shelves[sorter] = _Shelves(sorter)
+            shelves = self._shelves[sorter] = Named()
             for key, (_, value) in self._values.items():
-                shelves.put(key, None, value)
-        return shelves.of(filed)
+                shelves.put(key, sorter(value))
+        return [self._values[key][1] for key in shelves.naming(filed)]
 
     def value(self, wire: Wire) -> T:
         """The value of an object of this collection that somebody is told of."""
-        for held in (self._values.get(_key(wire)), self._former):
+        for held in (self._values.get(key_of(wire)), self._former):
             if held is not None and held[0] is wire:
                 return held[1]
         return self._decode(wire, None)
 
     def _learn(self, before: Wire | None, after: Wire | None) -> None:
-        key = _key(after or before or {})
+        key = key_of(after or before or {})
         former = self._values.pop(key, None) if after is None else self._values.get(key)
         self._former = former
-        known = None if former is None else former[1]
-        value = None
         if after is not None:
-            value = self._decode(after, known)
-            self._values[key] = after, value
-        for shelves in self._shelves.values():
-            shelves.put(key, known, value)
-
-
-class _Shelves(Generic[T]):
-    """Values by what a sorter files them under."""
-
-    def __init__(self, sorter: Callable[[T], Iterable[Hashable]]) -> None:
-        self._sorter = sorter
-        self._filed: dict[Hashable, dict[Key, T]] = {}
-
-    def of(self, filed: Hashable) -> list[T]:
-        return list(self._filed.get(filed, {}).values())
-
-    def put(self, key: Key, before: T | None, after: T | None) -> None:
-        """File a value instead of another."""
-        for filed in self._sorter(before) if before is not None else ():
-            shelf = self._filed.get(filed, {})
-            shelf.pop(key, None)
-            if not shelf:
-                self._filed.pop(filed, None)
-        if after is not None:
-            for filed in self._sorter(after):
-                self._filed.setdefault(filed, {})[key] = after
-
-
-def _key(wire: Wire) -> Key:
-    metadata = wire["metadata"]
-    return metadata.get("namespace", ""), metadata["name"]
+            self._values[key] = after, self._decode(after, None if former is None else former[1])
+        for sorter, shelves in self._shelves.items():
+            shelves.put(key, () if after is None else sorter(self._values[key][1]))

@@ -7,10 +7,11 @@ object. A server that gets an object back without it keeps what it knew.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from atoll.client.api import ApiClient, Change, Collection, Head, Refused, Wire
 from atoll.client.transport import Unreachable
+from atoll.model.named import Named
 from atoll.runtime.children import report_failure
 from atoll.runtime.stalls import doing
 
@@ -35,7 +36,7 @@ class Mirror:
         self._reached = 0
         self._gone: set[str] = set()
         """The uids of what is known to be gone although the watch has yet to tell of it."""
-        self._shelves: dict[Sorter, dict[Hashable, dict[Key, Wire]]] = {}
+        self._shelves: dict[Sorter, Named[Key, Hashable]] = {}
         self._ahead: tuple[int, float] | None = None
         """A version that was written, and when: the watch has yet to come to it."""
         self._lag_s = 0.0
@@ -63,19 +64,19 @@ class Mirror:
 
     def by(self, sorter: Sorter, value: Hashable) -> list[Wire]:
         """The objects that a sorter files under a value; filed once, and kept so."""
-        return list(self._shelf(sorter, value).values())
+        return [self._objects[key] for key in self._filed(sorter).naming(value)]
 
     def count(self, sorter: Sorter, value: Hashable) -> int:
         """How many objects a sorter files under a value."""
-        return len(self._shelf(sorter, value))
+        return self._filed(sorter).count(value)
 
-    def _shelf(self, sorter: Sorter, value: Hashable) -> Mapping[Key, Wire]:
+    def _filed(self, sorter: Sorter) -> Named[Key, Hashable]:
         shelves = self._shelves.get(sorter)
         if shelves is None:
-            shelves = self._shelves[sorter] = {}
-            for wire in self:
-                _file(shelves, sorter, None, wire)
-        return shelves.get(value, {})
+            shelves = self._shelves[sorter] = Named()
+            for key, wire in self._objects.items():
+                shelves.put(key, sorter(wire))
+        return shelves
 
     def within(self, namespace: str) -> list[Wire]:
         """The objects of one namespace."""
@@ -93,12 +94,12 @@ class Mirror:
         version = _version(wire)
         if self._ahead is None and version > self._reached:
             self._ahead = version, _clock()
-        if _key(wire) in self._objects or version > self._reached:
+        if key_of(wire) in self._objects or version > self._reached:
             self._take(wire)
 
     def forget(self, known: Wire) -> None:
         """An object is known to be gone; what the watch still tells of its life is no news."""
-        there = self._objects.get(_key(known))
+        there = self._objects.get(key_of(known))
         if there is not None and _uid(there) == _uid(known):
             self._gone.add(_uid(known))
             self._drop(there)
@@ -131,12 +132,12 @@ class Mirror:
             # All pages are of one version. Others have their turn between them.
             self._reach(int(page.version))
             rest = page.rest
-            present.update(map(_key, page.items))
+            present.update(map(key_of, page.items))
             for item in page.items:
                 self._take(item)
         for wire in self:
             # What was learnt from a write since then is not in the list, and is not gone either.
-            if _key(wire) not in present and _version(wire) <= self._reached:
+            if key_of(wire) not in present and _version(wire) <= self._reached:
                 self._drop(wire)
         self._gone -= gone
         self.ready.set()
@@ -162,7 +163,7 @@ class Mirror:
             self._take(change.decoded())
 
     def _take(self, wire: Wire) -> None:
-        known = self._objects.get(_key(wire))
+        known = self._objects.get(key_of(wire))
         is_newer = known is None or _version(known) < _version(wire)
         if is_newer and _uid(wire) not in self._gone:
             self._put(known, wire)
@@ -175,17 +176,17 @@ class Mirror:
             self._drop(known)
 
     def _drop(self, gone: Wire) -> None:
-        del self._objects[_key(gone)]
+        del self._objects[key_of(gone)]
         self._tell(gone, None)
 
     def _put(self, before: Wire | None, after: Wire) -> None:
         after["metadata"].pop("managedFields", None)
-        self._objects[_key(after)] = after
+        self._objects[key_of(after)] = after
         self._tell(before, after)
 
     def _tell(self, before: Wire | None, after: Wire | None) -> None:
         for sorter, shelves in self._shelves.items():
-            _file(shelves, sorter, before, after)
+            shelves.put(key_of(after or before or {}), () if after is None else sorter(after))
         tell_each(self._listeners, before, after)
 
 
@@ -196,22 +197,7 @@ def tell_each(listeners: Iterable[Listener], before: Wire | None, after: Wire | 
             listener(before, after)
         except Exception as error:  # noqa: BLE001 - one bad object must not end the following
             wire = after or before or {}
-            report_failure(f"{wire.get('kind')} {'/'.join(_key(wire))}", error)
-
-
-def _file(
-    shelves: dict[Hashable, dict[Key, Wire]],
-    sorter: Sorter,
-    before: Wire | None,
-    after: Wire | None,
-) -> None:
-    for value in sorter(before) if before is not None else ():
-        shelf = shelves.get(value, {})
-        shelf.pop(_key(before or {}), None)
-        if not shelf:
-            shelves.pop(value, None)
-    for value in sorter(after) if after is not None else ():
-        shelves.setdefault(value, {})[_key(after or {})] = after or {}
+            report_failure(f"{wire.get('kind')} {'/'.join(key_of(wire))}", error)
 
 
 def _clock() -> float:
@@ -222,7 +208,8 @@ def _namespace(wire: Wire) -> tuple[str]:
     return (wire["metadata"].get("namespace", ""),)
 
 
-def _key(wire: Wire) -> Key:
+def key_of(wire: Wire) -> Key:
+    """The namespace and the name of an object."""
     metadata = wire["metadata"]
     return metadata.get("namespace", ""), metadata["name"]
 

@@ -27,6 +27,8 @@ from atoll.exchange import Headers
 Wire = dict[str, Any]
 
 MERGE = "application/merge-patch+json"
+_APPLY = {"content-type": "application/apply-patch+yaml"}
+_MANAGER = "atoll-cli"
 _PAGE = 500
 _USUAL = {"accept": "application/json", "user-agent": f"atoll/{__version__}"}
 _PATIENCE_S = 30.0
@@ -169,6 +171,15 @@ class PlainClient:
     def patch(self, path: str, changes: Any, kind: str = MERGE, query: str = "") -> Wire:
         """Change part of an object, by a merge patch unless `kind` says otherwise."""
         return self._write("PATCH", path, changes, query, kind)
+
+    def apply(self, path: str, wire: Mapping[str, Any], *, is_trial: bool = False) -> Answer:
+        """Have an object say this, whoever else has said otherwise; Refused if it may not."""
+        asked = {"fieldManager": _MANAGER, "force": "true"}
+        query = urlencode(asked | ({"dryRun": "All"} if is_trial else {}))
+        answer = self.request("PATCH", path, query, json.dumps(wire).encode(), _APPLY)
+        if answer.status >= 300:
+            raise refusal(answer.status, answer.body)
+        return answer
 
     def delete(self, path: str, uid: str | None = None) -> Wire:
         """Delete an object in the background, if it still has this uid; give what is answered."""

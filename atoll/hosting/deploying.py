@@ -6,24 +6,15 @@ written: a server that runs no pods, and an installation that somebody else look
 another API server than the host's is made ready in `elsewhere`.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient, Wire
-from atoll.client.refusals import refusal
 from atoll.errors import UsageError
-from atoll.hosting.installation import (
-    LABELS,
-    NAME,
-    Installation,
-    objects_of,
-    objects_on_plane,
-)
+from atoll.hosting.installation import LABELS, NAME, Installation, objects_of, objects_on_plane
 from atoll.hosting.registering import roles
 from atoll.hosting.rights import RIGHTS, RIGHTS_ELSEWHERE
 from atoll.members.agent_home import DEPLOYMENTS
@@ -51,8 +42,6 @@ COLLECTIONS = {
 }
 OURS = {"labelSelector": ",".join(f"{key}={value}" for key, value in LABELS.items())}
 
-_MANAGER = "atoll-cli"
-_APPLY = {"content-type": "application/apply-patch+yaml"}
 _OLDEST_MINOR = 30  # webhooks with conditions
 _HELM = "meta.helm.sh/release-name"
 
@@ -72,11 +61,8 @@ def title_of(wire: Wire) -> str:
     """An object as kubectl would name it."""
     group, slash, _ = wire["apiVersion"].partition("/")
     kind = wire["kind"].lower()
-    return (
-        f"{kind}.{group}/{wire['metadata']['name']}"
-        if slash
-        else (f"{kind}/{wire['metadata']['name']}")
-    )
+    what = f"{kind}.{group}" if slash else kind
+    return f"{what}/{wire['metadata']['name']}"
 
 
 def everything(wanted: Installation) -> list[Wire]:
@@ -188,13 +174,8 @@ def is_ours(wire: Wire) -> bool:
 
 
 def _apply(host: PlainClient, wire: Wire, *, is_trial: bool) -> Change:
-    path = _path_of(wire)
-    before = host.find(path)
-    asked = {"fieldManager": _MANAGER, "force": "true"} | ({"dryRun": "All"} if is_trial else {})
-    body = json.dumps(wire).encode()
-    answer = host.request("PATCH", path, urlencode(asked), body, _APPLY)
-    if answer.status >= 300:
-        raise refusal(answer.status, answer.body)
+    before = host.find(_path_of(wire))
+    answer = host.apply(_path_of(wire), wire, is_trial=is_trial)
     if before is None:
         return Change(title_of(wire), "created")
     same = _content(before) == _content(answer.json())

@@ -90,20 +90,14 @@ async def _put_anyhow(host: Transport, meant: Request) -> Response:
     wire = orjson.loads(meant.body)
     path = meant.path.removesuffix("/status")
     for _ in range(_ATTEMPTS):
-        found = await whole(
-            await host.send(Request("GET", path, "", {"accept": "application/json"}))
-        )
+        ask = Request("GET", path, "", {"accept": "application/json"})
+        found = await whole(await host.send(ask))
         if found.status != 200:
             return found
-        metadata = orjson.loads(found.body)["metadata"]
-        sent = {
-            **wire,
-            "metadata": {**wire["metadata"], "resourceVersion": metadata["resourceVersion"]},
-        }
-        body = orjson.dumps(sent)
-        answer = await whole(
-            await host.send(Request("PUT", meant.path, meant.query, meant.headers, body))
-        )
+        version = orjson.loads(found.body)["metadata"]["resourceVersion"]
+        sent = {**wire, "metadata": {**wire["metadata"], "resourceVersion": version}}
+        put = Request("PUT", meant.path, meant.query, meant.headers, orjson.dumps(sent))
+        answer = await whole(await host.send(put))
         if answer.status != 409:
             return answer
     raise conflict(SHOWN.plural, SHOWN.group, path.rpartition("/")[2], "it changes all the time")

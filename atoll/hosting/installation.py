@@ -11,12 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atoll import __version__
-from atoll.members.confining import (
-    SCRATCH,
-    SCRATCH_MOUNT,
-    container_confinement,
-    pod_confinement,
-)
+from atoll.members.confining import SCRATCH, SCRATCH_MOUNT, container_confinement, pod_confinement
 from atoll.wire import Object
 
 Rules = Sequence[Mapping[str, Any]]
@@ -300,7 +295,4 @@ def _service_monitor(wanted: Installation) -> Object:
         "namespaceSelector": {"matchNames": [wanted.namespace]},
         "endpoints": [endpoint],
     }
-    return {
-        **_object("monitoring.coreos.com/v1", "ServiceMonitor", wanted.namespace),
-        "spec": spec,
-    }
+    return {**_object("monitoring.coreos.com/v1", "ServiceMonitor", wanted.namespace), "spec": spec}

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import orjson
 
+from atoll.apiserver.objects.conditions import is_true
 from atoll.client.api import ApiClient, Refused, Wire
 from atoll.client.collection import Collection
 from atoll.client.refusals import refusal
@@ -186,11 +187,6 @@ async def _look_for_others(api: ApiClient) -> None:
 async def _established(api: ApiClient, defined: Iterable[Applied]) -> None:
     """Wait until the host serves all these kinds."""
     for path, wire in defined:
-        while not _is_established(await api.get(path)):
+        while not is_true(await api.get(path), "Established"):
             log.debug("%(name)s is not served yet", {"name": wire["metadata"]["name"]})
             await asyncio.sleep(_LOOK_S)
-
-
-def _is_established(definition: Wire) -> bool:
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)

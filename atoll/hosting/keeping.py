@@ -12,16 +12,15 @@ from pathlib import Path
 
 from atoll.apiserver.http.tls import server_context
 from atoll.client.api import ApiClient, Missing, Refused, Stale, Taken
-from atoll.client.collection import Collection
 from atoll.client.transport import Unreachable
 from atoll.effects import Effects
 from atoll.hosting.authority import Kept, due, kept_in
 from atoll.hosting.installation import SERVING_SECRET
 from atoll.hosting.place import Place
+from atoll.members.objects import SECRETS
 
 log = logging.getLogger("atoll.hosting")
 
-_SECRETS = Collection("v1", "Secret", "secrets", namespaced=True)
 _LOOK_AGAIN_S = 300.0
 
 
@@ -69,7 +68,7 @@ class Keeping:
 
     async def _agreed(self) -> Kept:
         """What is kept, after all that is due was done to it."""
-        path = _SECRETS.path(self._place.namespace, SERVING_SECRET)
+        path = SECRETS.path(self._place.namespace, SERVING_SECRET)
         while True:
             secret = await self._api.find(path) or {}
             known = kept_in(secret.get("data") or {})
@@ -77,22 +76,11 @@ class Keeping:
             wanted = due(known or self._kept, self._effects.now(), self._place.names)
             if wanted == known:
                 return wanted
-            metadata = secret.get("metadata") or {
-                "namespace": self._place.namespace,
-                "name": SERVING_SECRET,
-            }
-            wire = {
-                "apiVersion": "v1",
-                "kind": "Secret",
-                **secret,
-                "metadata": metadata,
-                "data": wanted.data(),
-            }
+            metadata = {"namespace": self._place.namespace, "name": SERVING_SECRET}
+            fresh = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+            write = self._api.replace if secret else self._api.create
             try:
-                if secret:
-                    await self._api.replace(_SECRETS, wire)
-                else:
-                    await self._api.create(_SECRETS, wire)
+                await write(SECRETS, {**fresh, **secret, "data": wanted.data()})
             except (Stale, Taken, Missing):
                 continue  # another replica was faster: what it stored counts
             return wanted

@@ -19,6 +19,7 @@ from atoll.hosting.definitions import host_definitions
 from atoll.hosting.installation import METRICS, NAME
 from atoll.hosting.place import Place
 from atoll.hosting.translating import KEPT, SHOWN
+from atoll.members.objects import NAMESPACES
 from atoll.wire import Object
 
 DEFINITIONS = Collection(
@@ -30,7 +31,6 @@ DEFINITIONS = Collection(
 API_SERVICES = Collection(
     "apiregistration.k8s.io/v1", "APIService", "apiservices", namespaced=False
 )
-_NAMESPACES = Collection("v1", "Namespace", "namespaces", namespaced=False)
 _SERVICES = Collection("v1", "Service", "services", namespaced=True)
 API_SERVICE = f"{SHOWN.version}.{SHOWN.group}"
 APPLIED = f"{KEPT.group}/applied"
@@ -91,7 +91,7 @@ def spaces(place: Place) -> Iterator[Applied]:
     for name in (place.namespace, names.SYSTEM_NAMESPACE):
         metadata = {"name": name, "labels": {names.SKIP_AUTO_PROPAGATION: "true"}}
         wire = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-        yield _NAMESPACES.path_of(wire), wire
+        yield NAMESPACES.path_of(wire), wire
 
 
 def roles() -> Iterator[Applied]:

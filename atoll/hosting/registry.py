@@ -13,7 +13,7 @@ from atoll.hosting.translating import KEPT, shown_object
 from atoll.members.objects import ROLE_BINDINGS, ROLES, SECRETS
 from atoll.wire import Object
 
-_RECORDS = Collection(KEPT.api_version, KEPT.kind, KEPT.plural, namespaced=False)
+RECORDS = Collection(KEPT.api_version, KEPT.kind, KEPT.plural, namespaced=False)
 
 
 class HostRegistry:
@@ -30,10 +30,10 @@ class HostRegistry:
         """What is to be run for as long as it is asked."""
 
     async def names(self) -> Sequence[str]:
-        return [each["metadata"]["name"] for each in (await self._api.list(_RECORDS))[0]]
+        return [each["metadata"]["name"] for each in (await self._api.list(RECORDS))[0]]
 
     async def cluster(self, name: str) -> Object | None:
-        kept = await self._api.find(_RECORDS.path(name=name))
+        kept = await self._api.find(RECORDS.path(name=name))
         shown: Object | None = shown_object(kept)
         return shown
 

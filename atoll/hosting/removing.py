@@ -6,7 +6,7 @@ go, then what they needed. The objects of users stay, unless they are purged. Me
 never spoken to: what was delivered stays there.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -36,13 +36,13 @@ from atoll.hosting.installation import (
 )
 from atoll.hosting.place import OUTSIDE, Place
 from atoll.hosting.registering import API_SERVICES, Registration, definitions, registrations
-from atoll.hosting.translating import KEPT
+from atoll.hosting.registry import RECORDS
 from atoll.members.agent_home import DEPLOYMENTS
 from atoll.members.objects import ACCOUNTS, NAMESPACES, SECRETS
+from atoll.members.patience import Pause, tries
 from atoll.members.unjoining import WORKS, clear_namespace
+from atoll.members.unregistering import LEASES
 
-RECORDS = Collection(KEPT.api_version, KEPT.kind, KEPT.plural, namespaced=False)
-LEASES = Collection("coordination.k8s.io/v1", "Lease", "leases", namespaced=True)
 LEASE = "atoll-controllers"
 
 _MANAGERS = frozenset(["atoll", "atoll-cli"])
@@ -58,8 +58,6 @@ _FINALIZERS = frozenset(
     ]
 )
 _STEP_S = 0.5
-
-Pause = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +200,12 @@ def _drop_namespace(host: PlainClient, namespace: str) -> Iterator[Change]:
 
 def _wait_for_pods(host: PlainClient, wish: Wish, pause: Pause) -> list[str]:
     """Wait until no replica is left; gives those that are."""
-    waited_s = 0.0
-    while True:
-        pods = host.list(PODS, wish.namespace, OURS)
-        left = [each["metadata"]["name"] for each in pods]
-        if not left or waited_s >= wish.wait_s:
-            return left
-        pause(_STEP_S)
-        waited_s += _STEP_S
+    left: list[str] = []
+    for _ in tries(wish.wait_s, _STEP_S, pause):
+        left = [each["metadata"]["name"] for each in host.list(PODS, wish.namespace, OURS)]
+        if not left:
+            break
+    return left
 
 
 # What users have.
@@ -253,17 +249,15 @@ def _leader(host: PlainClient, namespace: str, pause: Pause) -> str:
 
 def _see_them_go(host: PlainClient, wait_s: float, pause: Pause) -> Iterator[Change]:
     """Wait until the kinds are gone, with all of their objects."""
-    waited_s = 0.0
-    while left := [wire for path, wire in definitions() if host.find(path) is not None]:
+    left: list[Wire] = []
+    for _ in tries(wait_s, _STEP_S, pause):
+        left = [wire for path, wire in definitions() if host.find(path) is not None]
         for wire in left:
             _try_to_let_go(host, wire)
-        if waited_s >= wait_s:
-            yield from (
-                Change(title_of(each), "still has objects that others hold") for each in left
-            )
+        if not left:
             return
-        pause(_STEP_S)
-        waited_s += _STEP_S
+    for each in left:
+        yield Change(title_of(each), "still has objects that others hold")
 
 
 def _try_to_let_go(host: PlainClient, definition: Wire) -> None:

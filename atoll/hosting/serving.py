@@ -128,13 +128,8 @@ class Serving:
         target = route(request.path)
         if not isinstance(target, ResourceRoute):
             return self.documents.respond(request, parts)
-        if (target.group, target.version, target.plural) != (
-            SHOWN.group,
-            SHOWN.version,
-            SHOWN.plural,
-        ):
-            raise unknown_resource()
-        if target.namespace:
+        shown = (SHOWN.group, SHOWN.version, SHOWN.plural)
+        if target.namespace or (target.group, target.version, target.plural) != shown:
             raise unknown_resource()
         if target.subresource == self.way.name:
             beyond = beyond_subresource(request.path, target)

@@ -10,6 +10,7 @@ reports always give the same status.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from atoll.dialects.wire import (
@@ -27,7 +28,7 @@ from atoll.dialects.wire import (
 )
 from atoll.interpreting.counters import COUNTERS
 from atoll.interpreting.fields import inner, without
-from atoll.interpreting.kinds import JOB, kind_of
+from atoll.interpreting.kinds import kind_of
 from atoll.interpreting.operations import Item
 from atoll.interpreting.reflecting import generation
 
@@ -123,17 +124,15 @@ _TIMES = ("lastScheduleTime", "lastSuccessfulTime")
 
 def job(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
     """Sums of its pods, how it ended, and when."""
-    old, counters = inner(template, "status"), COUNTERS[JOB]
+    old = inner(template, "status")
     if _ended(old, "status"):
         return None
-    read = [counters.read(status, path) for path, status in reported(items)]
-    sums = {name: sum(each[name] for each in read) for name in counters.names}
-    conditions = _conditions(items)
+    sums, conditions = _sums(template, items), _conditions(items)
     times = {
         "startTime": text(old, "startTime", "status") or _start(items, ended=bool(conditions)),
         "completionTime": _latest(items, "completionTime") if _all(items, "completionTime") else "",
     }
-    found = counters.written(sums) | {key: when for key, when in times.items() if when}
+    found = sums | {key: when for key, when in times.items() if when}
     return news(template, found | ({"conditions": conditions} if conditions else {}))
 
 
@@ -161,14 +160,8 @@ def _true(status: Wire, path: str) -> dict[str, Moment]:
 
 def _conditions(items: tuple[Item, ...]) -> list[dict[str, Any]]:
     """How the whole ended; empty while it has not."""
-    held = [
-        (
-            item.cluster,
-            _true(status_of(item), place(item)),
-            _ended(status_of(item), place(item)),
-        )
-        for item in in_order(items)
-    ]
+    seen = [(item.cluster, (status_of(item), place(item))) for item in in_order(items)]
+    held = [(cluster, _true(*told), _ended(*told)) for cluster, told in seen]
     failed = [(cluster, true[FAILED]) for cluster, true, end in held if end == FAILED]
     if failed:
         message = f"Job failed in member clusters {','.join(cluster for cluster, _ in failed)}"
@@ -239,16 +232,14 @@ def pod(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
     return news(template, {**found, **({"phase": phase} if phase else {})})
 
 
-def volume(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
-    """The phase alone."""
-    phase = _phase(items, _OF_VOLUMES)
+def _phase_alone(
+    known: tuple[str, ...], template: Wire, items: tuple[Item, ...]
+) -> dict[str, Any] | None:
+    phase = _phase(items, known)
     return news(template, {"phase": phase}) if phase else None
 
 
-def claim(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
-    """The phase alone."""
-    phase = _phase(items, _OF_CLAIMS)
-    return news(template, {"phase": phase}) if phase else None
+volume, claim = partial(_phase_alone, _OF_VOLUMES), partial(_phase_alone, _OF_CLAIMS)
 
 
 def _phase(items: tuple[Item, ...], known: tuple[str, ...]) -> str:

@@ -8,15 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from atoll.dialects.wire import Wire, at, part, parts, text
 from atoll.interpreting.fields import inner
-from atoll.interpreting.kinds import (
-    CLAIM,
-    SECRET,
-    SERVICE,
-    SERVICE_ACCOUNT,
-    Kind,
-    named,
-    pod_spec,
-)
+from atoll.interpreting.kinds import CLAIM, SECRET, SERVICE, SERVICE_ACCOUNT, Kind, named, pod_spec
 from atoll.interpreting.operations import Dependency
 
 CONFIG_MAP: Kind = ("v1", "ConfigMap")

@@ -7,7 +7,7 @@ the way is shared between the old object and the new one.
 from collections.abc import Iterable
 from typing import Any
 
-from atoll.dialects.wire import Wire, at, part
+from atoll.dialects.wire import Wire, at, part, parts, text
 
 
 def inner(wire: Wire, *keys: str) -> Wire:
@@ -17,6 +17,16 @@ def inner(wire: Wire, *keys: str) -> Wire:
         wire = part(wire, key, path) or {}
         path = at(path, key)
     return wire
+
+
+def holds(status: Wire, path: str, kind: str, *reasons: str) -> bool:
+    """Whether a condition is true, for one of these reasons if any are given."""
+    return any(
+        text(each, "type", here) == kind
+        and text(each, "status", here) == "True"
+        and (not reasons or text(each, "reason", here) in reasons)
+        for here, each in parts(status, "conditions", path)
+    )
 
 
 def replaced(wire: Wire, keys: tuple[str, ...], value: Any) -> dict[str, Any]:

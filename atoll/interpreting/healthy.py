@@ -4,7 +4,7 @@ An object as observed comes in, yes or no goes out.
 """
 
 from atoll.dialects.wire import Wire, count, number, parts, text
-from atoll.interpreting.fields import inner
+from atoll.interpreting.fields import holds, inner
 from atoll.interpreting.reflecting import generation
 
 
@@ -62,14 +62,7 @@ def ready_or_done(observed: Wire) -> bool:
     """The pod runs and is ready, or has done its work."""
     status = inner(observed, "status")
     phase = text(status, "phase", "status")
-    ready = next(
-        (
-            text(each, "status", at) == "True"
-            for at, each in parts(status, "conditions", "status")
-            if text(each, "type", at) == "Ready"
-        ),
-        False,
-    )
+    ready = holds(status, "status", "Ready")
     return phase == "Succeeded" or (phase == "Running" and ready)
 
 

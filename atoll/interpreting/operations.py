@@ -116,11 +116,6 @@ class Interpreters:
         hook = self._first(template, lambda known: known.replicas)
         return None if hook is None else hook(template)
 
-    def requirements(self, template: Object) -> Wire | None:
-        """What one replica needs, as a binding stores it; None if it needs nothing special."""
-        found = self.replicas(template)
-        return None if found is None else found.requirements
-
     def revise(self, template: Object, count: int) -> Object:
         """The template with so many replicas."""
         hook = self._first(template, lambda known: known.revise)

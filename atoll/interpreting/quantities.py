@@ -3,10 +3,10 @@
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
+from atoll.dialects.kubernetes.quantities import BINARY, in_units
 from atoll.dialects.wire import quantity
 
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
-_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _NANO = Decimal("1e-9")
 
 
@@ -19,18 +19,11 @@ def normal(written: Any, path: str) -> str:
 def quantity_text(value: Decimal, *, binary: bool) -> str:
     """A quantity in its shortest exact form: `1500m`, `2`, `3Gi`."""
     if binary and abs(value) >= 1024:
-        return _shortened(_whole(value), 1024, _BINARY)
+        return in_units(_whole(value), 1024, BINARY)
     # Nothing is finer than a billionth; what is, is rounded away from zero.
-    return _shortened(_whole(value / _NANO), 1000, _DECIMAL) if value else "0"
+    return in_units(_whole(value / _NANO), 1000, _DECIMAL) if value else "0"
 
 
 def _whole(value: Decimal) -> int:
     size = int(abs(value).to_integral_value(ROUND_CEILING))
     return -size if value < 0 else size
-
-
-def _shortened(units: int, step: int, suffixes: tuple[str, ...]) -> str:
-    power = 0
-    while units % step == 0 and power + 1 < len(suffixes):
-        units, power = units // step, power + 1
-    return f"{units}{suffixes[power]}"

@@ -12,9 +12,7 @@ from atoll.dialects.wire import INT64, Wire, number, part, text, text_by_name
 from atoll.errors import Invalid
 from atoll.interpreting.counters import COUNTERS
 from atoll.interpreting.fields import inner
-from atoll.interpreting.kinds import (
-    kind_of,
-)
+from atoll.interpreting.kinds import kind_of
 from atoll.model.selector import as_integer
 
 Reflect = Callable[[Wire], Wire | None]

@@ -8,10 +8,7 @@ from atoll.dialects.karmada import demand
 from atoll.dialects.wire import INT32, Wire, number
 from atoll.errors import Invalid
 from atoll.interpreting.fields import inner, replaced
-from atoll.interpreting.kinds import (
-    named,
-    pod_spec,
-)
+from atoll.interpreting.kinds import named, pod_spec
 from atoll.interpreting.operations import Replicas
 from atoll.interpreting.requirements import requirements
 

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import weakref
-from types import TracebackType
 from typing import Any, Self
 
 import orjson
@@ -121,12 +120,7 @@ class Pool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _take(self) -> _Worker:

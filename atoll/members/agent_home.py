@@ -16,12 +16,7 @@ from atoll.client.kubeconfig import kubeconfig_text
 from atoll.client.plain import PlainClient, Wire
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
-from atoll.members.confining import (
-    SCRATCH,
-    SCRATCH_MOUNT,
-    container_confinement,
-    pod_confinement,
-)
+from atoll.members.confining import SCRATCH, SCRATCH_MOUNT, container_confinement, pod_confinement
 from atoll.members.objects import (
     ACCOUNTS,
     NAMESPACES,

@@ -5,7 +5,6 @@ request is approved, which happens at once for agents, and says what to do if it
 """
 
 import base64
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cryptography import x509
@@ -18,6 +17,7 @@ from atoll.client.plain import PlainClient, Wire
 from atoll.dialects.karmada import names
 from atoll.effects import new_word
 from atoll.errors import UsageError
+from atoll.members.patience import Pause, tries
 
 REQUESTS = Collection(
     "certificates.k8s.io/v1",
@@ -30,8 +30,6 @@ AGENTS = "system:karmada:agents"
 NAME_MAX = 43  # of a cluster, so that a certificate's name has no more than the 64 it may have
 WAIT_S = 30.0
 STEP_S = 0.2
-
-Pause = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +66,11 @@ def issued(request: Wire) -> bytes | None:
 def certify(plane: PlainClient, asked: Asked, pause: Pause) -> bytes:
     """Send a request and wait for the certificate (PEM); UsageError if there is none in time."""
     plane.create(REQUESTS, asked.wire)
-    waited_s = 0.0
-    while True:
+    for _ in tries(WAIT_S, STEP_S, pause):
         found = issued(plane.get(asked.path))
         if found is not None:
             return found
-        if waited_s >= WAIT_S:
-            raise not_approved(asked)
-        pause(STEP_S)
-        waited_s += STEP_S
+    raise not_approved(asked)
 
 
 def not_approved(asked: Asked) -> UsageError:

@@ -183,7 +183,7 @@ def _nodes(columns: Columns) -> Sink:
         columns.put_node(name, facts)
         return name
 
-    return Sink(take, columns.drop_node, lambda: columns.nodes, _name)
+    return Sink(take, columns.drop_node, lambda: columns.nodes, lambda head: head.name)
 
 
 def _pods(columns: Columns) -> Sink:
@@ -192,12 +192,7 @@ def _pods(columns: Columns) -> Sink:
         columns.put_pod(key, facts)
         return key
 
-    return Sink(take, columns.drop_pod, lambda: columns.pods, _namespace_and_name)
+    def key(head: Head) -> str:
+        return f"{head.namespace}/{head.name}"
 
-
-def _name(head: Head) -> str:
-    return head.name
-
-
-def _namespace_and_name(head: Head) -> str:
-    return f"{head.namespace}/{head.name}"
+    return Sink(take, columns.drop_pod, lambda: columns.pods, key)

@@ -8,7 +8,7 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -218,6 +218,19 @@ def bundle_of(authority: str, given: bytes | None) -> str:
     return base64.b64encode(b"\n".join([*parts, b""])).decode() if parts else ""
 
 
+def secrets_of(
+    cluster: str, space: str, granted: tuple[Credentials, Credentials], bundle: str
+) -> tuple[Wire, Wire]:
+    """The Secrets in the plane with what was granted: of the impersonator, and its own."""
+    impersonator, own = granted
+    theirs = named("v1", "Secret", f"{cluster}-impersonator", space)
+    ours = named("v1", "Secret", cluster, space)
+    return (
+        {**theirs, "data": {"token": impersonator.token}},
+        {**ours, "data": {"caBundle": bundle, "token": own.token}},
+    )
+
+
 def try_out(member: PlainClient, credentials: Credentials, bundle: str) -> None:
     """Whether the member can be reached as the plane will: Unreachable if not.
 
@@ -230,9 +243,9 @@ def try_out(member: PlainClient, credentials: Credentials, bundle: str) -> None:
         skip_verification=member.endpoint.skip_verification,
         proxy=member.endpoint.proxy,
     )
-    trial = PlainClient(endpoint)
     try:
-        trial.request("GET", "/version")
+        with closing(PlainClient(endpoint)) as trial:
+            trial.request("GET", "/version")
     except Unreachable as error:
         if member.endpoint.server_name is None:
             raise
@@ -240,5 +253,3 @@ def try_out(member: PlainClient, credentials: Credentials, bundle: str) -> None:
             f"{member.endpoint} is known by the tls-server-name {member.endpoint.server_name} only,"
             " for which a Cluster has no place; join it by an address that its certificate names"
         ) from error
-    finally:
-        trial.close()

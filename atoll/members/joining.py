@@ -11,7 +11,7 @@ from atoll.client.plain import PlainClient, Wire
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.errors import UsageError
-from atoll.members.granting import Credentials, bundle_of, grant, try_out
+from atoll.members.granting import bundle_of, grant, secrets_of, try_out
 from atoll.members.objects import (
     CLUSTERS,
     IMPERSONATOR,
@@ -99,13 +99,9 @@ def _may_join_again(known: Wire, own: str, member: PlainClient) -> None:
     if spec.get("syncMode") == "Pull":
         raise UsageError(f'cluster "{name}" has an agent and is not to be joined as well')
     # A Cluster that somebody wrote by hand may say only where the cluster is.
-    is_it = spec["id"] == own if spec.get("id") else _is_at(spec, member)
-    if not is_it:
+    is_at = spec.get("apiEndpoint", "").rstrip("/") == member.endpoint.server
+    if not (spec["id"] == own if spec.get("id") else is_at):
         raise UsageError(f'another cluster has joined as "{name}" already; choose another name')
-
-
-def _is_at(spec: Wire, member: PlainClient) -> bool:
-    return bool(spec.get("apiEndpoint", "").rstrip("/") == member.endpoint.server)
 
 
 def join(
@@ -124,34 +120,15 @@ def join(
     bundle = bundle_of(own.authority, member.endpoint.ca)
     try_out(member, own, bundle)
     with speaking_to(plane):
-        secrets = _keep_secrets(plane, description, granted, bundle)
+        make(plane, NAMESPACES, named("v1", "Namespace", space))
+        secrets = secrets_of(name, space, granted, bundle)
+        for secret in secrets:
+            put(plane, SECRETS, secret, ("data",))
         _keep_cluster(plane, description, known, spec, secrets)
     return [*impersonator.notes, *own.notes]
 
 
 # In the plane.
-
-
-def _keep_secrets(
-    plane: PlainClient,
-    description: Description,
-    credentials: tuple[Credentials, Credentials],
-    bundle: str,
-) -> tuple[Wire, Wire]:
-    impersonator, own = credentials
-    name, space = description.name, description.namespace
-    make(plane, NAMESPACES, named("v1", "Namespace", space))
-    theirs = {
-        **named("v1", "Secret", f"{name}-impersonator", space),
-        "data": {"token": impersonator.token},
-    }
-    ours = {
-        **named("v1", "Secret", name, space),
-        "data": {"caBundle": bundle, "token": own.token},
-    }
-    for secret in (theirs, ours):
-        put(plane, SECRETS, secret, ("data",))
-    return theirs, ours
 
 
 def _keep_cluster(

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from atoll.client.api import ApiClient
+from atoll.client.collection import AGGREGATED
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada.cluster_status.enablements import Discovered, Kinds
 from atoll.dialects.karmada.cluster_status.readiness import Health
@@ -22,11 +23,7 @@ ANSWER_WITHIN_S = 10.0
 """Whoever does not answer for so long is not reachable."""
 PLAIN_EVERY = 30
 """So many rounds after which to read all group versions one by one again."""
-_AGGREGATED = ",".join(
-    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-    for version in ("v2", "v2beta1")
-)
-_ACCEPT = {"accept": f"{_AGGREGATED},application/json"}
+_ACCEPT = {"accept": f"{AGGREGATED},application/json"}
 _ROOTS = ("/api", "/apis")
 
 

@@ -6,8 +6,8 @@ good for minutes and may give rights to agents, as Karmada's tools do it. Whatev
 is renewed, so that registering that was interrupted is just repeated.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from atoll.client.endpoint import Endpoint
@@ -17,13 +17,7 @@ from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.errors import UsageError
-from atoll.members.agent_home import (
-    Housing,
-    agent_kubeconfig,
-    check_home,
-    described_home,
-    settle,
-)
+from atoll.members.agent_home import Housing, agent_kubeconfig, check_home, described_home, settle
 from atoll.members.agent_rights import agent_user, described, rights, spaces
 from atoll.members.certifying import NAME_MAX, ask_for, certify
 from atoll.members.objects import (
@@ -35,13 +29,12 @@ from atoll.members.objects import (
     put,
     speaking_to,
 )
+from atoll.members.patience import Pause
 from atoll.members.trusting import Invitation, find_plane
 
 GENERATOR = "rbac-generator"
 YEAR_S = 365 * 24 * 3600
 _MINUTES_S = 600  # the shortest that Kubernetes lets anybody ask for
-
-Pause = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +81,11 @@ def register(
 ) -> str:
     """Register a cluster, or complete what was begun; gives the agent's kubeconfig."""
     plane, name = check(invitation, member, registration, pause), registration.name
-    newcomer = PlainClient(replace(plane, token=invitation.token))
-    try:
+    with closing(PlainClient(replace(plane, token=invitation.token))) as newcomer:
         _grant(newcomer, member, registration, pause)
         with _believing(newcomer):
             asked = ask_for(agent_user(name), name, registration.valid_s)
             certificate = certify(newcomer, asked, pause)
-    finally:
-        newcomer.close()
     way = replace(plane, certificate=certificate, key=asked.key)
     kubeconfig = agent_kubeconfig(name, way)
     with speaking_to(member):
@@ -137,7 +127,8 @@ def _may_register(plane: PlainClient, member: PlainClient, name: str) -> None:
 def check_known(cluster: Wire, name: str, own: str) -> None:
     """UsageError if a Cluster of the plane keeps the cluster of this id from having this name."""
     taken, spec = cluster["metadata"]["name"], cluster.get("spec") or {}
-    is_it, leave = spec.get("id") == own, _leaving_by(spec)
+    is_it = spec.get("id") == own
+    leave = "unregister" if spec.get("syncMode") == "Pull" else "unjoin"
     if is_it and taken != name:
         raise UsageError(
             f'this cluster is in the plane as "{taken}" already; '
@@ -153,10 +144,6 @@ def check_known(cluster: Wire, name: str, own: str) -> None:
         raise UsageError(
             f'cluster "{name}" has joined, and the plane speaks to it; first: atoll unjoin {name}'
         )
-
-
-def _leaving_by(spec: Wire) -> str:
-    return "unregister" if spec.get("syncMode") == "Pull" else "unjoin"
 
 
 @contextmanager

@@ -7,6 +7,7 @@ is written. Several contexts of one cluster are one cluster: the current context
 import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from atoll.client.endpoint import Endpoint
@@ -99,13 +100,11 @@ def _look_at_all(kubeconfig: Kubeconfig, environment: Mapping[str, str]) -> list
 
 
 def _look(context: str, endpoint: Endpoint) -> Prospect:
-    client = PlainClient(endpoint, PATIENCE_S)
-    try:
-        return Prospect(context, endpoint.server, identity(client))
-    except (Refused, Unreachable, UsageError) as error:
-        return Prospect(context, endpoint.server, problem=str(error))
-    finally:
-        client.close()
+    with closing(PlainClient(endpoint, PATIENCE_S)) as client:
+        try:
+            return Prospect(context, endpoint.server, identity(client))
+        except (Refused, Unreachable, UsageError) as error:
+            return Prospect(context, endpoint.server, problem=str(error))
 
 
 def derived_name(context: str, taken: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ import base64
 import binascii
 import hmac
 import json
-from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from atoll.client.endpoint import Endpoint
 from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing, Refused
 from atoll.errors import UsageError
+from atoll.members.patience import Pause, tries
 from atoll.members.tokens import hashes_of, read_words
 
 CONFIG_MAPS = Collection("v1", "ConfigMap", "configmaps", namespaced=True)
@@ -28,8 +29,6 @@ INFO = CONFIG_MAPS.path("kube-public", "cluster-info")
 _SIGNATURE = "jws-kubeconfig-"
 _AGAIN_S = 0.5
 _ANOTHER = "make another one in the plane with: atoll token create --print-register-command"
-
-Pause = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,28 +79,23 @@ def find_plane(invitation: Invitation, pause: Pause) -> Endpoint:
 
 def _signed(invitation: Invitation, server: Endpoint, pause: Pause) -> str:
     """What a server says of itself, once the token vouches for it."""
-    waited_s = 0.0
-    while True:
+    problem = ""
+    for _ in tries(invitation.wait_s, _AGAIN_S, pause):
         data = _info(server)
         problem = _fault(data, invitation.token)
         if not problem:
             return data["kubeconfig"]
-        if waited_s >= invitation.wait_s:
-            raise UsageError(f"{server.server} {problem}; {_ANOTHER}")
-        pause(_AGAIN_S)
-        waited_s += _AGAIN_S
+    raise UsageError(f"{server.server} {problem}; {_ANOTHER}")
 
 
 def _info(server: Endpoint) -> dict[str, str]:
-    client = PlainClient(server)
     try:
-        found: dict[str, str] = client.get(INFO).get("data") or {}
+        with closing(PlainClient(server)) as client:
+            found: dict[str, str] = client.get(INFO).get("data") or {}
     except Missing as error:
         raise UsageError(f"{server.server} is no plane; it has no cluster-info") from error
     except Refused as error:
         raise UsageError(f"{server.server} does not let clusters register: {error}") from error
-    finally:
-        client.close()
     return found
 
 

@@ -5,9 +5,8 @@ its own part: it takes back what it delivered, as its policies say. Nobody is wa
 wished, and a member that does not answer is not waited for at all.
 """
 
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 
 from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient, Wire
@@ -30,6 +29,7 @@ from atoll.members.objects import (
     plane_identity,
     role_of,
 )
+from atoll.members.patience import Pause, tries
 from atoll.members.ways import endpoint
 
 WORKS = Collection("work.karmada.io/v1alpha1", "Work", "works", namespaced=True)
@@ -39,8 +39,6 @@ _STEP_S = 0.5
 GONE_WAIT_S = 10.0
 # Tried so often to take a finalizer off that somebody else writes to at the same time.
 _ATTEMPTS = 5
-
-Pause = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +92,23 @@ def unjoin(plane: PlainClient, member: PlainClient | None, wish: Wish, pause: Pa
         parting.notes.append(
             f"{_address(cluster)} does not answer; what the plane cannot take back stays there"
         )
-    plane.delete(CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
-    wait_s = wish.wait_s if answers else min(wish.wait_s, GONE_WAIT_S)
-    parting.is_gone = wait_gone(plane, cluster, wait_s, pause)
-    if not parting.is_gone and wish.is_forced:
-        parting.notes += force(plane, wish.name)
-        parting.is_gone = wait_gone(plane, cluster, GONE_WAIT_S, pause)
+    patient = wish if answers else replace(wish, wait_s=min(wish.wait_s, GONE_WAIT_S))
+    let_go(plane, cluster, patient, pause, parting)
     if parting.is_gone:
         parting.notes += clear(member if answers else None, wish, plane_identity(plane))
     else:
         # The plane needs its account in the member for as long as it takes things back.
         parting.notes += in_the_plane(plane, wish.name)
     return parting
+
+
+def let_go(plane: PlainClient, cluster: Wire, wish: Wish, pause: Pause, parting: Parting) -> None:
+    """Delete a Cluster, and note whether the plane has forgotten it, by force if that is wished."""
+    plane.delete(CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
+    parting.is_gone = wait_gone(plane, cluster, wish.wait_s, pause)
+    if not parting.is_gone and wish.is_forced:
+        parting.notes += force(plane, wish.name)
+        parting.is_gone = wait_gone(plane, cluster, GONE_WAIT_S, pause)
 
 
 def _address(cluster: Wire) -> str:
@@ -128,13 +131,11 @@ def _answers(member: PlainClient | None) -> bool:
     """Whether somebody is there; that they may want to know more of us is no matter."""
     if member is None:
         return False
-    probe = PlainClient(member.endpoint, PROBE_S)
-    try:
-        return probe.request("GET", "/readyz").status < 500
-    except (Unreachable, UsageError):
-        return False
-    finally:
-        probe.close()
+    with closing(PlainClient(member.endpoint, PROBE_S)) as probe:
+        try:
+            return probe.request("GET", "/readyz").status < 500
+        except (Unreachable, UsageError):
+            return False
 
 
 # In the plane.
@@ -142,18 +143,11 @@ def _answers(member: PlainClient | None) -> bool:
 
 def wait_gone(plane: PlainClient, cluster: Wire, wait_s: float, pause: Pause) -> bool:
     """Wait until the plane has forgotten a cluster; gives whether it has."""
-    path, uid = CLUSTERS.path_of(cluster), cluster["metadata"]["uid"]
-    waited_s = 0.0
-    while True:
-        try:
-            if plane.get(path)["metadata"]["uid"] != uid:
-                return True
-        except Missing:
+    for _ in tries(wait_s, _STEP_S, pause):
+        found = plane.find(CLUSTERS.path_of(cluster))
+        if found is None or found["metadata"]["uid"] != cluster["metadata"]["uid"]:
             return True
-        if waited_s >= wait_s:
-            return False
-        pause(_STEP_S)
-        waited_s += _STEP_S
+    return False
 
 
 def force(plane: PlainClient, name: str) -> list[str]:
@@ -166,7 +160,7 @@ def force(plane: PlainClient, name: str) -> list[str]:
     for work in works:
         _let_loose(plane, WORKS.path_of(work), names.EXECUTION_FINALIZER)
     _let_loose(plane, CLUSTERS.path(name=name), names.CLUSTER_FINALIZER)
-    return [f"forgotten without being taken back: {_counted(works)}"] if works else []
+    return [f"forgotten without being taken back: {deliveries(len(works))}"] if works else []
 
 
 def _let_loose(plane: PlainClient, path: str, finalizer: str) -> None:
@@ -190,12 +184,13 @@ def in_the_plane(plane: PlainClient, name: str) -> list[str]:
     """What of a cluster is still there."""
     space = names.execution_namespace(name)
     works = plane.list(WORKS, space)
-    held = f", with {_counted(works)} in {space}" if works else ""
+    held = f", with {deliveries(len(works))} in {space}" if works else ""
     return [f'Cluster "{name}" is still in the plane{held}; it goes when the plane is done with it']
 
 
-def _counted(works: list[Wire]) -> str:
-    return "1 delivery" if len(works) == 1 else f"{len(works)} deliveries"
+def deliveries(count: int) -> str:
+    """So many Works, in the user's word for them."""
+    return "1 delivery" if count == 1 else f"{count} deliveries"
 
 
 # In the member.
@@ -214,11 +209,16 @@ def clear(member: PlainClient | None, wish: Wish, plane: str) -> list[str]:
     except (Refused, Unreachable) as error:
         needed = str(error)
     if needed:
-        return [f"in the cluster there is still: {', '.join(parts.values())}; {needed}"]
+        return still("cluster", [f"{', '.join(parts.values())}; {needed}"])
     left = [what for path, what in parts.items() if member is None or not remove(member, path)]
     if member is None or not left:
         left += clear_namespace(member, space)
-    return [f"in the cluster there is still: {', '.join(left)}"] if left else []
+    return still("cluster", left)
+
+
+def still(where: str, left: list[str]) -> list[str]:
+    """The line that tells what is left somewhere, if anything is."""
+    return [f"in the {where} there is still: {', '.join(left)}"] if left else []
 
 
 def clear_namespace(member: PlainClient | None, space: str) -> list[str]:

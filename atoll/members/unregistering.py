@@ -8,55 +8,46 @@ never came, may be let go as well.
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 
 from atoll.client.collection import Collection
 from atoll.client.plain import PlainClient, Wire
-from atoll.client.refusals import Missing, Refused
+from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
 from atoll.members.agent_home import parts_of
 from atoll.members.agent_rights import rights
 from atoll.members.objects import CLUSTERS, NAMESPACES, plane_identity
+from atoll.members.patience import Pause
 from atoll.members.unjoining import (
-    GONE_WAIT_S,
     Parting,
-    Pause,
     Wish,
     clear,
     clear_namespace,
     confirm,
-    force,
     in_the_plane,
+    let_go,
     remove,
-    wait_gone,
+    still,
 )
 
 LEASES = Collection("coordination.k8s.io/v1", "Lease", "leases", namespaced=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """A cluster that may be let go; `cluster` is None where its agent never came."""
+def find(plane: PlainClient, name: str) -> Wire | None:
+    """The Cluster that registered by this name and may be let go, None if its agent never came.
 
-    name: str
-    cluster: Wire | None
-
-
-def find(plane: PlainClient, name: str) -> Registered:
-    """A cluster that registered by this name; UsageError if there is none, or it has no agent."""
-    try:
-        cluster = plane.get(CLUSTERS.path(name=name))
-    except Missing as error:
+    UsageError if nobody registered by it, or the cluster has no agent.
+    """
+    cluster = plane.find(CLUSTERS.path(name=name))
+    if cluster is None:
         collection, role, _ = next(rights(name, ""))
         if plane.request("GET", collection.path_of(role)).status == 404:
-            raise UsageError(f'there is no cluster "{name}" in the plane') from error
-        return Registered(name, None)
-    if (cluster.get("spec") or {}).get("syncMode") != "Pull":
+            raise UsageError(f'there is no cluster "{name}" in the plane')
+    elif (cluster.get("spec") or {}).get("syncMode") != "Pull":
         raise UsageError(f'cluster "{name}" has no agent, so it leaves by: atoll unjoin {name}')
-    return Registered(name, cluster)
+    return cluster
 
 
 def unregister(
@@ -69,11 +60,11 @@ def unregister(
     now: Callable[[], datetime],
 ) -> Parting:
     """Have the plane forget a cluster and its agent's rights; in the member, its agent's home."""
-    found, parting = find(plane, wish.name), Parting(is_gone=True)
-    if found.cluster is not None:
+    cluster, parting = find(plane, wish.name), Parting(is_gone=True)
+    if cluster is not None:
         if member is not None:
-            confirm(found.cluster, member)
-        _let_go(plane, found.cluster, wish, pause, parting)
+            confirm(cluster, member)
+        let_go(plane, cluster, wish, pause, parting)
         if _is_silent(plane, wish.name, now()):
             told = "its agent does not report; what it delivered stays in the cluster"
             parting.notes.append(told)
@@ -84,14 +75,6 @@ def unregister(
     parting.notes += _withdraw(plane, wish)
     parting.notes += _clear_home(member, wish, home, plane_identity(plane))
     return parting
-
-
-def _let_go(plane: PlainClient, cluster: Wire, wish: Wish, pause: Pause, parting: Parting) -> None:
-    plane.delete(CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
-    parting.is_gone = wait_gone(plane, cluster, wish.wait_s, pause)
-    if not parting.is_gone and wish.is_forced:
-        parting.notes += force(plane, wish.name)
-        parting.is_gone = wait_gone(plane, cluster, GONE_WAIT_S, pause)
 
 
 def _is_silent(plane: PlainClient, name: str, now: datetime) -> bool:
@@ -114,16 +97,14 @@ def _withdraw(plane: PlainClient, wish: Wish) -> list[str]:
         plane.delete(LEASES.path(names.CLUSTER_NAMESPACE, wish.name))
     # Where no agent ever came, nobody else does it.
     remove(plane, NAMESPACES.path(name=names.execution_namespace(wish.name)))
-    return [f"in the plane there is still: {', '.join(left)}"] if left else []
+    return still("plane", left)
 
 
 def _clear_home(member: PlainClient | None, wish: Wish, home: str, plane: str) -> list[str]:
     """Remove what registering and the agent made in a member; gives what is left there."""
     parts = parts_of(home)
     if member is None:
-        left = [*parts.values(), f"Namespace {home}"]
-        return [f"in the cluster there is still: {', '.join(left)}"]
+        return still("cluster", [*parts.values(), f"Namespace {home}"])
     left = [what for path, what in parts.items() if not remove(member, path)]
     left += [] if left else clear_namespace(member, home)
-    notes = [f"in the cluster there is still: {', '.join(left)}"] if left else []
-    return notes + clear(member, wish, plane)
+    return still("cluster", left) + clear(member, wish, plane)

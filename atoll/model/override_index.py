@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from atoll.model.action import Object, Ref
+from atoll.model.named import Named
 from atoll.model.policy import OverridePolicy
 from atoll.model.resource_selector import ResourceSelector
 from atoll.model.selector_index import SelectorIndex
@@ -19,7 +20,7 @@ class OverrideIndex:
     def __init__(self) -> None:
         self._policies: dict[Ref, OverridePolicy] = {}
         self._selecting: SelectorIndex[Ref] = SelectorIndex()
-        self._unselective: dict[str, dict[Ref, None]] = {}
+        self._unselective: Named[Ref, str] = Named()
         """By namespace, those that are for everything in it; under none, for all of the plane."""
         self._looking: dict[Ref, None] = {}
         self._relabelling: dict[Ref, None] = {}
@@ -34,10 +35,8 @@ class OverrideIndex:
         ref, rules = after.ref, after.rules
         self._drop(ref)
         self._policies[ref] = after
-        if after.selectors:
-            self._selecting.put(ref, _within(after))
-        else:
-            self._unselective.setdefault(ref.namespace, {})[ref] = None
+        self._selecting.put(ref, _within(after))
+        self._unselective.put(ref, () if after.selectors else (ref.namespace,))
         is_wide = not ref.namespace
         for filed, is_one in (
             (self._looking, any(each.looks_at_clusters for each in rules)),
@@ -51,7 +50,7 @@ class OverrideIndex:
         """The policies that may mean an object: all that do, and few that do not."""
         found = self._selecting.candidates(wire)
         for namespace in dict.fromkeys(("", (wire.get("metadata") or {}).get("namespace") or "")):
-            found += self._unselective.get(namespace, ())
+            found += self._unselective.naming(namespace)
         return [self._policies[each] for each in found]
 
     def looking_at_clusters(self) -> list[OverridePolicy]:
@@ -74,10 +73,7 @@ class OverrideIndex:
         if self._policies.pop(ref, None) is None:
             return
         self._selecting.drop(ref)
-        unselective = self._unselective.get(ref.namespace, {})
-        unselective.pop(ref, None)
-        if not unselective:
-            self._unselective.pop(ref.namespace, None)
+        self._unselective.put(ref, ())
         for each in (self._looking, self._relabelling, self._renaming):
             each.pop(ref, None)
 

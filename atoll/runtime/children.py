@@ -52,12 +52,6 @@ class Children:
             if error is not None:
                 report_failure(f"{self._owner}: {task.get_name()}", error)
 
-    async def drain(self, grace_s: float) -> None:
-        """Let the children finish by themselves for this long, then cancel those that are left."""
-        if self._alive:
-            await asyncio.wait(self._alive, timeout=grace_s)
-        await self.cancel()
-
     async def cancel(self) -> None:
         """Cancel every child, youngest first, wait for their end, and report who did not end."""
         for task in reversed(list(self._alive)):

@@ -17,7 +17,6 @@ from atoll.model.decision import Verdict
 from atoll.scheduling.arithmetic import Arithmetic, arithmetic
 from atoll.scheduling.candidates import Groups
 from atoll.scheduling.cluster_report import ClusterColumns, ClusterReport
-from atoll.scheduling.columns import Rows
 from atoll.scheduling.fates import Fate, Fates, Reason, fates
 from atoll.scheduling.recording import Record, Trial
 
@@ -56,20 +55,6 @@ class TermReport:
     def refusal(self) -> str:
         return self.trial.refusal.message if self.trial.refusal else ""
 
-    @property
-    def candidates(self) -> list[str]:
-        """Clusters that passed all filters, best first."""
-        if self.trial.candidates is None:
-            return []
-        return self._names(self.trial.candidates.in_order().rows)
-
-    @property
-    def selected(self) -> list[str]:
-        """Clusters that were selected, in their order."""
-        if self.trial.selected is None:
-            return []
-        return self._names(self.trial.selected.in_order().rows)
-
     @cached_property
     def weighings(self) -> tuple[Weighing, ...]:
         """The groups that were weighed, rule by rule."""
@@ -105,10 +90,6 @@ class TermReport:
     @cached_property
     def _columns(self) -> ClusterColumns:
         return ClusterColumns(self.record, self.trial, self.fates)
-
-    def _names(self, rows: Rows) -> list[str]:
-        names: list[str] = self.record.roll.names[rows].tolist()
-        return names
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from atoll.model.amount import PODS
 from atoll.model.assumed import Assumed, Parts, as_written, summed
 from atoll.model.cluster import Cluster
 from atoll.model.demand import Component, Demand
 from atoll.scheduling.capacity import NODE_PODS_MOST, counts_in_models
 from atoll.scheduling.columns import Numbers
+from atoll.scheduling.nodes.fitting import first_fit
+from atoll.scheduling.nodes.sets import Part, count_sets
 from atoll.scheduling.whole_numbers import as_int32
 
 
@@ -30,13 +33,6 @@ class Nodes:
             for name in names
         }
 
-    def copy(self) -> "Nodes":
-        """These nodes, to be filled up further."""
-        copied = object.__new__(Nodes)
-        copied.slots = self.slots.copy()
-        copied.free = {name: each.copy() for name, each in self.free.items()}
-        return copied
-
     def fit(self, demand: Demand | None) -> Numbers:
         """How many more replicas each node takes."""
         fit = self.slots.copy()
@@ -46,9 +42,7 @@ class Nodes:
 
     def place(self, demand: Demand | None, replicas: int) -> bool:
         """Put replicas on the first nodes with room; what fits stays, even if not all do."""
-        fit = self.fit(demand)
-        before = np.cumsum(fit) - fit
-        placed = np.clip(replicas - before, 0, fit)
+        placed = first_fit(self.fit(demand), replicas)
         self.slots -= placed
         for name, wanted in _wanted(demand):
             if name in self.free:
@@ -60,11 +54,13 @@ class Nodes:
         return all(self.place(each.demand, each.replicas) for each in components)
 
     def sets(self, components: tuple[Component, ...], most: int) -> int:
-        """How many whole sets fit one after the other, up to a number."""
-        count = 0
-        while count < most and self.place_set(components):
-            count += 1
-        return count
+        """How many whole sets would fit one after the other, up to a number."""
+        parts = [
+            Part.of(each.replicas, _wanted(each.demand), self.fit(each.demand))
+            for each in components
+            if each.replicas > 0
+        ]
+        return count_sets(parts, {**self.free, PODS: self.slots}, most)
 
 
 @dataclass(slots=True, eq=False)
@@ -132,5 +128,5 @@ def sets_that_fit(
             left = has - sum(each.written.get(name, 0) for each in taken)
             most = min(most, as_int32(left // wanted)) if left > 0 else 0
     if most > 0 and models and cluster.nodes_by_grade:
-        most = min(most, packed(cluster, assumed).copy().sets(components, most))
+        most = packed(cluster, assumed).sets(components, most)
     return most

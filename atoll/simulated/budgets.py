@@ -7,12 +7,11 @@ controllers want of them.
 from collections.abc import Sequence
 from functools import partial
 
-import orjson
-
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.verbs.call import Api
+from atoll.model.named import Named
 from atoll.runtime.worklist import Worklist
-from atoll.simulated.hand import Hand
+from atoll.simulated.hand import Hand, stored
 from atoll.simulated.plans.budgets import COLLECTION, plan
 from atoll.simulated.plans.census import Census, Pod
 from atoll.store.record import Event
@@ -34,7 +33,7 @@ class Budgets:
         self._api = api
         self._census = census
         self._hand = Hand(api)
-        self._within: dict[str, dict[str, None]] = {}
+        self._within: Named[str, str] = Named()  # by namespace
         self._work: Worklist[str] = Worklist("disruption budgets")
 
     def load(self) -> None:
@@ -46,20 +45,14 @@ class Budgets:
             record = event.after
             if record.collection == COLLECTION:
                 self._note(record.name, removed=event.removed)
-            elif record.collection == PODS and self._within:
-                for key in self._within.get(record.name.partition("/")[0], ()):
+            elif record.collection == PODS:
+                for key in self._within.naming(record.name.partition("/")[0]):
                     self._work.add(key)
 
     def _note(self, key: str, *, removed: bool) -> None:
-        namespace = key.partition("/")[0]
-        there = self._within.setdefault(namespace, {})
+        self._within.put(key, () if removed else (key.partition("/")[0],))
         if not removed:
-            there[key] = None
             self._work.add(key)
-            return
-        there.pop(key, None)
-        if not there:
-            del self._within[namespace]
 
     async def run(self) -> None:
         await self._work.run(self._tell)
@@ -97,5 +90,4 @@ class Budgets:
         return scale
 
     def _stored(self, collection: str, name: str) -> Object | None:
-        record = self._api.store.get(collection, name)
-        return None if record is None else orjson.loads(record.value)
+        return stored(self._api.store, collection, name)

@@ -10,8 +10,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import orjson
-
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.options import first, flag, parse_query
 from atoll.apiserver.resource import Branch, Errand
@@ -19,6 +17,7 @@ from atoll.apiserver.status import ApiError, bad_request, not_found
 from atoll.effects import Effects
 from atoll.exchange import Duplex, Request, Response
 from atoll.simulated import shell, websocket
+from atoll.simulated.hand import stored
 from atoll.simulated.logs import PODS
 from atoll.simulated.shell import Surroundings
 from atoll.simulated.websocket import Opcode
@@ -171,10 +170,9 @@ class PodCommands:
 
     def _run(self, errand: Errand, words: list[str]) -> Response:
         query = parse_query(errand.request.query)
-        record = self.store.get(PODS, f"{errand.namespace}/{errand.name}")
-        if record is None:
+        pod = stored(self.store, PODS, f"{errand.namespace}/{errand.name}")
+        if pod is None:
             raise not_found(PODS, "", errand.name)
-        pod: Object = orjson.loads(record.value)
         container = _running_container(pod, first(query, "container") or "")
         variables = {each["name"]: each.get("value", "") for each in container.get("env") or ()}
         around = Surroundings(errand.name, lambda: rfc3339(self.effects.now()), variables)

@@ -8,7 +8,9 @@ only what the plane needs to reach it is made good.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import partial
+from pathlib import Path
 
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.plain import PlainClient, Wire
@@ -53,9 +55,10 @@ async def enrol(
 def _join(description: Description, url: str, config: Config) -> None:
     """Join one member, unless it has joined and nothing has changed."""
     name = description.name
-    plane = PlainClient(read_kubeconfig(config.kubeconfig), PATIENCE_S)
-    member = PlainClient(read_kubeconfig(config.member(name).kubeconfig), PATIENCE_S)
-    try:
+    with (
+        closing(_client(config.kubeconfig)) as plane,
+        closing(_client(config.member(name).kubeconfig)) as member,
+    ):
         known = _known(plane, description, url)
         identity = identity_of(member)
         if _is_joined(plane, known, identity, url):
@@ -66,9 +69,10 @@ def _join(description: Description, url: str, config: Config) -> None:
         joining.join(plane, member, joining.Description(name), TOKEN_WITHIN_S)
         said = {"cluster": name, "url": url}
         log.info("The simulated cluster %(cluster)s has joined from %(url)s", said)
-    finally:
-        plane.close()
-        member.close()
+
+
+def _client(kubeconfig: Path) -> PlainClient:
+    return PlainClient(read_kubeconfig(kubeconfig), PATIENCE_S)
 
 
 def _known(plane: PlainClient, description: Description, url: str) -> Wire:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import ITSELF
 from atoll.apiserver.housekeeping.acting import call_on, ensure
@@ -24,6 +26,7 @@ from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, same, write
 from atoll.runtime.children import Children
 from atoll.simulated.plans.steps import Change, End, Key, Make, Step, key_of
+from atoll.store.store import Store
 from atoll.wire import Object
 
 PODS, JOBS = "pods", "jobs.batch"
@@ -35,6 +38,12 @@ class Refusal:
 
     object: Object
     why: str
+
+
+def stored(store: Store, collection: str, name: str) -> Object | None:
+    """An object as it is stored; None if it is not there."""
+    record = store.get(collection, name)
+    return None if record is None else orjson.loads(record.value)
 
 
 class Hand:

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from atoll.apiserver.objects.conditions import is_true
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.writing import stored_object
 from atoll.model.taint import Effect, Taint
 from atoll.simulated.allotment import Allotment, address, number_of
-from atoll.simulated.hand import Hand, Refusal
+from atoll.simulated.hand import Hand, Refusal, stored
 from atoll.simulated.kubelet import Here, Next, Pace, bound, lost, unscheduled, upcoming
 from atoll.simulated.places import Places
 from atoll.simulated.plans.census import Census, Pod
@@ -100,8 +99,7 @@ class Hosts:
             self._addresses.release(key)
 
     def _object(self, key: str) -> Object | None:
-        record = self._api.store.get(PODS, key)
-        return None if record is None else orjson.loads(record.value)
+        return stored(self._api.store, PODS, key)
 
     def _mould(self, pod: Object) -> Mould:
         return self.moulds.of(pod, pod["metadata"]["namespace"])
@@ -228,7 +226,8 @@ class Hosts:
         records = self._api.store.page(NODES).records
         wires = [wire for one in records if (wire := stored_object(resource, one)) is not None]
         self.places.renew(wires)
-        before, self._heard = self._heard, {_name(wire) for wire in wires if _is_ready(wire)}
+        heard = {_name(wire) for wire in wires if is_true(wire, "Ready")}
+        before, self._heard = self._heard, heard
         for name in self._heard - before:
             for pod in self.census.on(name):
                 if pod.ending or not pod.is_at_rest:
@@ -300,11 +299,6 @@ def _key(obj: Object) -> str:
 
 def _name(obj: Object) -> str:
     return str(obj["metadata"]["name"])
-
-
-def _is_ready(node: Object) -> bool:
-    conditions = (node.get("status") or {}).get("conditions") or []
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
 
 
 def _internal_ip(node: Object) -> str:

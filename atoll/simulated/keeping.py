@@ -17,9 +17,10 @@ from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
 from atoll.apiserver.objects.view import Metadata, metadata_of
 from atoll.apiserver.verbs.call import Api
 from atoll.control.levels import Level
+from atoll.model.named import Named
 from atoll.runtime.turns import Turns
 from atoll.runtime.worklist import Worklist
-from atoll.simulated.hand import Hand, Refusal
+from atoll.simulated.hand import Hand, Refusal, stored
 from atoll.simulated.hosts import ALL_NODES, NODES, PODS, WAITING, Hosts
 from atoll.simulated.kubelet import Pace
 from atoll.simulated.plans import (
@@ -70,11 +71,11 @@ class Keeper:
         self._list: Worklist[Key] = Worklist("workloads")
         self.hosts = Hosts(api, self.hand, pace, self._look_at)
         self._owners: dict[str, Key] = {}
-        self._children: dict[str, dict[Key, None]] = {}
+        self._children: Named[Key, str] = Named()  # by the uids of their owners
         self._daemons: dict[Key, None] = {}
-        self._sets: dict[str, dict[str, None]] = {}  # by namespace: the uids of replica sets
-        self._deployments: dict[str, dict[Key, None]] = {}  # by namespace, as are these:
-        self._lone_sets: dict[str, dict[Key, None]] = {}  # replica sets that nobody has
+        self._sets: Named[str, str] = Named()  # by namespace: the uids of replica sets
+        self._deployments: Named[Key, str] = Named()  # by namespace, as are these:
+        self._lone_sets: Named[Key, str] = Named()  # replica sets that nobody has
         self._services: dict[str, dict[str, dict[str, str]]] = {}
         self._slices: dict[str, dict[str, None]] = {}  # by service: the names of its slices
         self._again: dict[Key, asyncio.TimerHandle] = {}
@@ -148,49 +149,35 @@ class Keeper:
 
     def _note_owner(self, key: Key, record: Record, *, removed: bool) -> None:
         meta = metadata_of(record)
-        for reference in meta.owner_references:
-            children = self._children.setdefault(reference.uid, {})
-            if removed:
-                children.pop(key, None)
-                if not children:
-                    del self._children[reference.uid]
-            else:
-                children[key] = None
-            self._look_at_owner(reference.uid)
+        owners = [reference.uid for reference in meta.owner_references]
+        self._children.put(key, () if removed else owners)
+        for uid in owners:
+            self._look_at_owner(uid)
         if key[0] == REVISIONS:
             return
         self._note_lone(key, meta, removed=removed)
-        sets = self._sets.setdefault(meta.namespace, {})
         if removed:
             self._owners.pop(meta.uid, None)
             self._daemons.pop(key, None)
-            sets.pop(meta.uid, None)
+            self._sets.put(meta.uid, ())
             return
         self._owners[meta.uid] = key
         if key[0] in (replicas.COLLECTION, replicas.CONTROLLERS):
-            sets[meta.uid] = None
+            self._sets.put(meta.uid, (meta.namespace,))
         if key[0] == daemons.COLLECTION:
             self._daemons[key] = None
         self._look_at_owner(meta.uid)
 
     def _note_lone(self, key: Key, meta: Metadata, *, removed: bool) -> None:
         """Deployments may want a replica set that nobody has."""
-        match key[0]:
-            case deployments.COLLECTION:
-                known, is_one = self._deployments, True
-            case replicas.COLLECTION:
-                known, is_one = self._lone_sets, not meta.owner_references
-                for each in self._deployments.get(meta.namespace, ()) if is_one else ():
-                    self._look_at(each)
-            case _:
-                return
-        there = known.setdefault(meta.namespace, {})
-        if is_one and not removed:
-            there[key] = None
-        else:
-            there.pop(key, None)
-        if not there:
-            del known[meta.namespace]
+        within = () if removed else (meta.namespace,)
+        if key[0] == deployments.COLLECTION:
+            self._deployments.put(key, within)
+        elif key[0] == replicas.COLLECTION:
+            is_lone = not meta.owner_references
+            self._lone_sets.put(key, within if is_lone else ())
+            for each in self._deployments.naming(meta.namespace) if is_lone else ():
+                self._look_at(each)
 
     def _look_at_owner(self, uid: str) -> None:
         """Look at a workload, or at that which it is a part of."""
@@ -211,7 +198,7 @@ class Keeper:
         for owner in {pod.owner for pod in (before, after) if pod is not None and pod.owner}:
             self._look_at_owner(owner)
         if _is_stray(after) and not (_is_stray(before) and _labels(before) == _labels(after)):
-            for uid in self._sets.get(event.after.name.partition("/")[0], ()):
+            for uid in self._sets.naming(event.after.name.partition("/")[0]):
                 self._look_at_owner(uid)
         if _behind(before) != _behind(after):
             self._look_at_services(before or after)
@@ -258,9 +245,11 @@ class Keeper:
         elif key[0] == PODS:
             await self.hosts.keep(key[1])
         elif key[0] == volumes.VOLUMES:
-            await self._drop_volume(key[1])
+            await self._drop(volumes.VOLUMES, volumes.volume_name(key[1]))
         elif key[0] == services.ENDPOINTS:
-            await self._drop_endpoints(key[1])
+            # What was told of the pods behind a service goes with it.
+            if self.stored(services.COLLECTION, key[1]) is None:
+                await self._drop(*key)
         else:
             await self._keep_object(key)
 
@@ -286,7 +275,7 @@ class Keeper:
         setting = replace(self._setting(), refusal=refusal)
         match key[0]:
             case deployments.COLLECTION:
-                lone = self._there(self._lone_sets.get(found["metadata"]["namespace"], ()))
+                lone = self._there(self._lone_sets.naming(found["metadata"]["namespace"]))
                 return deployments.plan(found, self._children_of(found), setting, lone)
             case replicas.COLLECTION | replicas.CONTROLLERS:
                 return replicas.plan(found, setting, key[0])
@@ -317,15 +306,14 @@ class Keeper:
 
     def stored(self, collection: str, name: str) -> Object | None:
         """An object as it is stored."""
-        record = self.api.store.get(collection, name)
-        return None if record is None else orjson.loads(record.value)
+        return stored(self.api.store, collection, name)
 
     def _children_of(self, owner: Object) -> list[Object]:
         """The replica sets, or the revisions, of a workload that are not ending, oldest first."""
         uid = owner["metadata"]["uid"]
         return [
             one
-            for one in self._there(self._children.get(uid, ()))
+            for one in self._there(self._children.naming(uid))
             if any(each["uid"] == uid for each in one["metadata"].get("ownerReferences") or ())
         ]
 
@@ -381,19 +369,10 @@ class Keeper:
                     return int(port["containerPort"])
         return 0
 
-    async def _drop_endpoints(self, name: str) -> None:
-        """What was told of the pods behind a service goes with it."""
-        found = self.stored(services.ENDPOINTS, name)
-        if found is not None and self.stored(services.COLLECTION, name) is None:
-            uid = found["metadata"]["uid"]
-            await self.hand.carry_out([End((services.ENDPOINTS, name), uid)])
-
-    async def _drop_volume(self, claim_uid: str) -> None:
-        name = volumes.volume_name(claim_uid)
-        found = self.stored(volumes.VOLUMES, name)
+    async def _drop(self, collection: str, name: str) -> None:
+        found = self.stored(collection, name)
         if found is not None:
-            uid = found["metadata"]["uid"]
-            await self.hand.carry_out([End((volumes.VOLUMES, name), uid)])
+            await self.hand.carry_out([End((collection, name), found["metadata"]["uid"])])
 
 
 def _is_stray(pod: Pod | None) -> bool:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import orjson
-
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.options import Query, first, flag, parse_query
 from atoll.apiserver.resource import Errand
@@ -18,6 +16,7 @@ from atoll.apiserver.status import bad_request, not_found
 from atoll.effects import Effects
 from atoll.errors import Gone
 from atoll.exchange import Response
+from atoll.simulated.hand import stored
 from atoll.store.store import Store
 from atoll.wire import Object
 
@@ -38,7 +37,7 @@ class PodLogs:
         """The log of one container; ApiError if there is none, or none yet."""
         query = parse_query(errand.request.query)
         key = f"{errand.namespace}/{errand.name}"
-        pod = self._pod(key)
+        pod = stored(self.store, PODS, key)
         if pod is None:
             raise not_found(PODS, "", errand.name)
         container = _container(pod, first(query, "container"))
@@ -49,10 +48,6 @@ class PodLogs:
         told = b"".join(wanted.text(lines(pod, container)))
         limit = _number(query, "limitBytes")
         return Response(200, _PLAIN, told if limit is None else told[:limit])
-
-    def _pod(self, key: str) -> Object | None:
-        record = self.store.get(PODS, key)
-        return None if record is None else orjson.loads(record.value)
 
     def _since(self, query: Query) -> str:
         seconds = _number(query, "sinceSeconds")
@@ -80,7 +75,7 @@ class PodLogs:
                 watch.take(1000)
             except Gone:
                 watch = self.store.watch(PODS, self.store.revision)
-            found = self._pod(key)
+            found = stored(self.store, PODS, key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,15 @@ is told to, and OpenAPI. Whom it believes as front proxy it reads from where all
 import json
 import queue
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+
+from https_server import Quiet, listening
 
 from atoll.apiserver.certificates import ensure_credentials
 
@@ -62,25 +63,14 @@ def behind(
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cadata=front_ca)
     tls.load_cert_chain(pki.server, pki.server_key)
     tls.verify_mode = ssl.CERT_OPTIONAL
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), _handler(server))
-    listening.daemon_threads = True
-    listening.block_on_close = False
-    listening.socket = tls.wrap_socket(
-        listening.socket, server_side=True, do_handshake_on_connect=False
-    )
-    server.port = listening.server_address[1]
-    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.events.put(None)
-        listening.shutdown()
-        listening.server_close()
-        thread.join()
+    with listening(_handler(server), tls) as server.port:
+        try:
+            yield server
+        finally:
+            server.events.put(None)
 
 
-def _handler(server: BehindServer) -> type[BaseHTTPRequestHandler]:
+def _handler(server: BehindServer) -> type[Quiet]:
     version = f"{server.group}/v1"
     fish = {
         "name": "fish",
@@ -108,19 +98,7 @@ def _handler(server: BehindServer) -> type[BaseHTTPRequestHandler]:
         f"/openapi/v3/apis/{version}": {"openapi": "3.0.0", "info": {"title": "fish"}},
     }
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = 120
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-        def handle_one_request(self) -> None:
-            try:
-                super().handle_one_request()
-            except (ssl.SSLError, ConnectionError):
-                self.close_connection = True
-
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def _note(self) -> str:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers: dict[str, list[str]] = {}

@@ -14,13 +14,10 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import policies as policy_dialect
 from atoll.dialects.karmada.objects import resource_bindings, works
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE
-from atoll.interpreting.operations import Interpreters
+from atoll.interpreting.builtin import BUILT_IN
 from atoll.interpreting.pruning import prune
 from atoll.model.action import Plan, Ref
 from atoll.model.cluster import Cluster
-
-NATIVE_ONLY = Interpreters((NATIVE,))
 
 MADE = "2026-01-01T00:00:00Z"
 MADE_S = 1767225600.0
@@ -43,7 +40,7 @@ def read_yaml(written):
 
 
 TEXTS = Texts(read_yaml, yaml.safe_dump)
-MEANS = Means(NATIVE_ONLY.revise, prune, TEXTS)
+MEANS = Means(BUILT_IN.revise, prune, TEXTS)
 
 
 def make_template(kind="Deployment", *, spec=None, api="apps/v1", **metadata):

@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from atoll.interpreting.operations import Item
+from atoll.interpreting.builtin import NATIVE
+from atoll.interpreting.operations import Interpreters, Item
 
 Wire = dict[str, Any]
+NATIVE_ONLY = Interpreters((NATIVE,))
+"""What interprets the kinds of Kubernetes alone."""
 
 
 def make(kind: tuple[str, str], **fields: Any) -> Wire:

@@ -68,7 +68,7 @@ def test_quantities_are_written_as_the_api_does(pool: Pool) -> None:
     script = """function GetReplicas(obj)
       return 1, {resourceRequest = {cpu = 2, memory = "1408.000000Mi", gpu = "1e3", disk = "1.5"}}
     end"""
-    assert knowing(pool, replicaResource=script).requirements(make(WIDGET)) == {
+    assert knowing(pool, replicaResource=script).replicas(make(WIDGET)).requirements == {
         "resourceRequest": {"cpu": "2", "memory": "1408Mi", "gpu": "1k", "disk": "1500m"}
     }
 

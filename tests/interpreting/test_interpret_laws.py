@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from interpreting_builders import make, make_workload
+from interpreting_builders import NATIVE_ONLY, make, make_workload
 
 from atoll.dialects.kubernetes.pods import demand
 from atoll.errors import Invalid
 from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.kinds import CRON_JOB, DEPLOYMENT, JOB, REPLICA_SET, SERVICE, STATEFUL_SET
-from atoll.interpreting.operations import Interpreters, Item
+from atoll.interpreting.operations import Item
 from atoll.interpreting.pruning import prune
 
-NATIVE_ONLY = Interpreters((NATIVE,))
 KINDS = sorted(NATIVE)
 WORKLOADS = [DEPLOYMENT, REPLICA_SET, STATEFUL_SET, JOB]
 EARLY, LATER = "2026-05-01T10:00:00Z", "2026-05-01T11:00:00+02:00"

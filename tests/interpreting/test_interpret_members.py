@@ -1,10 +1,9 @@
 """What is kept of a member's object, reported of it, and told of its health."""
 
 import pytest
-from interpreting_builders import make, make_workload
+from interpreting_builders import NATIVE_ONLY, make, make_workload
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.kinds import (
     AUTOSCALER,
     BUDGET,
@@ -22,10 +21,7 @@ from atoll.interpreting.kinds import (
     STATEFUL_SET,
     VOLUME,
 )
-from atoll.interpreting.operations import Interpreters
 from atoll.model.health import Health
-
-NATIVE_ONLY = Interpreters((NATIVE,))
 
 TOKEN = "kubernetes.io/service-account-token"
 RETAIN = {"labels": {"resourcetemplate.karmada.io/retain-replicas": "true"}}

@@ -1,7 +1,7 @@
 """How many replicas a template asks for, what each needs, and templates with another number."""
 
 import pytest
-from interpreting_builders import make, make_workload
+from interpreting_builders import NATIVE_ONLY, make, make_workload
 
 from atoll.errors import Invalid
 from atoll.interpreting.builtin import NATIVE
@@ -18,8 +18,6 @@ from atoll.interpreting.operations import Interpretation, Interpreters, Operatio
 from atoll.interpreting.requirements import written
 from atoll.model.action import Ref
 from atoll.model.amount import Amount
-
-NATIVE_ONLY = Interpreters((NATIVE,))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +42,6 @@ def test_a_workload_asks_for_replicas(template, count):
 def test_what_is_no_workload_has_no_replicas_and_is_not_revised(kind):
     template = make(kind, spec={"replicas": 3})
     assert NATIVE_ONLY.replicas(template) is None
-    assert NATIVE_ONLY.requirements(template) is None
     assert NATIVE_ONLY.revise(template, 7) is template
 
 
@@ -61,7 +58,7 @@ def test_a_binding_stores_what_a_replica_needs_as_the_pod_says_it():
         "priorityClassName": "high",
     }
     found = NATIVE_ONLY.replicas(make_workload(DEPLOYMENT, pod, replicas=2))
-    assert found.requirements == NATIVE_ONLY.requirements(make_workload(STATEFUL_SET, pod))
+    assert found.requirements == NATIVE_ONLY.replicas(make_workload(STATEFUL_SET, pod)).requirements
     assert found.requirements == {
         "nodeClaim": {
             "nodeSelector": {"disk": "ssd"},
@@ -84,8 +81,8 @@ def test_a_pod_that_asks_for_nothing_has_no_requirements():
 def test_an_affinity_that_no_node_meets_is_passed_on():
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {}}
     pod = {"affinity": {"nodeAffinity": required}}
-    found = NATIVE_ONLY.requirements(make_workload(DEPLOYMENT, pod))
-    assert found == {"nodeClaim": {"hardNodeAffinity": {}}}
+    found = NATIVE_ONLY.replicas(make_workload(DEPLOYMENT, pod))
+    assert found.requirements == {"nodeClaim": {"hardNodeAffinity": {}}}
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
 """How what members report adds up to the status of a template."""
 
 import pytest
-from interpreting_builders import make, make_items
+from interpreting_builders import NATIVE_ONLY, make, make_items
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.kinds import (
     AUTOSCALER,
     BUDGET,
@@ -20,10 +19,8 @@ from atoll.interpreting.kinds import (
     STATEFUL_SET,
     VOLUME,
 )
-from atoll.interpreting.operations import Interpreters, Item
+from atoll.interpreting.operations import Item
 from atoll.model.health import Health
-
-NATIVE_ONLY = Interpreters((NATIVE,))
 
 EARLY, LATER, LAST = (f"2026-05-01T{hour}:00:00Z" for hour in ("08", "09", "10"))
 CAUGHT_UP = {"observedGeneration": 5, "generation": 5, "resourceTemplateGeneration": 3}

@@ -1,10 +1,9 @@
 """What a template depends on, and what of it goes into a Work."""
 
 import pytest
-from interpreting_builders import make, make_workload
+from interpreting_builders import NATIVE_ONLY, make, make_workload
 
 from atoll.errors import Invalid
-from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.kinds import (
     CLAIM,
     CRON_JOB,
@@ -19,10 +18,7 @@ from atoll.interpreting.kinds import (
     SERVICE_IMPORT,
     STATEFUL_SET,
 )
-from atoll.interpreting.operations import Interpreters
 from atoll.interpreting.pruning import prune
-
-NATIVE_ONLY = Interpreters((NATIVE,))
 
 POD_SPEC = {
     "serviceAccountName": "robot",

@@ -132,7 +132,7 @@ def test_a_deployment_runs_the_agent_by_words_that_it_understands(
     name, *rest = container["args"]
     context = agent.make_context(name, list(rest))
     assert context.params["cluster_name"] == "edge"
-    assert context.params["cluster_zones"] == ("a,b",)
+    assert context.params["cluster_zones"] == ("a", "b")
     (mount, scratch), (volume, memory) = container["volumeMounts"], pod["volumes"]
     assert (scratch["mountPath"], memory["emptyDir"]["medium"]) == ("/tmp", "Memory")
     assert pod["securityContext"]["runAsNonRoot"] is True

@@ -6,14 +6,14 @@ nobody else. Its TLS is real, and nobody looks at who signed it, as in many clus
 
 import json
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
+from https_server import Quiet, listening
 from plane_api import Api, Wire
 from world import expect
 
@@ -32,26 +32,17 @@ def measured(member: Api, directory: Path, space: str, pod: str) -> Iterator[Non
     pki = ensure_credentials(directory / "metrics-pki", datetime.now(UTC))
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(pki.server, pki.server_key)
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), _answering(space, pod))
-    listening.daemon_threads = True
-    listening.socket = tls.wrap_socket(
-        listening.socket, server_side=True, do_handshake_on_connect=False
-    )
-    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    known = _registration(listening.server_address[1], space)
-    try:
-        for wire in known:
-            member.create(wire)
-        expect(lambda: _is_available(member.find(known[-1]) or {}), True)
-        yield
-    finally:
-        # A group that nobody serves keeps namespaces from ending.
-        for wire in reversed(known):
-            member.delete(wire)
-        listening.shutdown()
-        listening.server_close()
-        thread.join()
+    with listening(_answering(space, pod), tls) as port:
+        known = _registration(port, space)
+        try:
+            for wire in known:
+                member.create(wire)
+            expect(lambda: _is_available(member.find(known[-1]) or {}), True)
+            yield
+        finally:
+            # A group that nobody serves keeps namespaces from ending.
+            for wire in reversed(known):
+                member.delete(wire)
 
 
 def _registration(port: int, space: str) -> list[Wire]:
@@ -84,7 +75,7 @@ def _is_available(registered: Wire) -> bool:
     return any((each["type"], each["status"]) == ("Available", "True") for each in conditions)
 
 
-def _answering(space: str, pod: str) -> type[BaseHTTPRequestHandler]:
+def _answering(space: str, pod: str) -> type[Quiet]:
     version = f"{GROUP}/{VERSION}"
     resources = [
         {"name": name, "kind": kind, "namespaced": inside, "singularName": "", "verbs": ["list"]}
@@ -99,18 +90,7 @@ def _answering(space: str, pod: str) -> type[BaseHTTPRequestHandler]:
         f"{_ROOT}/namespaces/{space}/pods": listed,
     }
 
-    class Answering(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-        def handle_one_request(self) -> None:
-            try:
-                super().handle_one_request()
-            except (ssl.SSLError, ConnectionError):
-                self.close_connection = True
-
+    class Answering(Quiet, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             found = documents.get(self.path.partition("?")[0])
             body = json.dumps(found or {"kind": "Status", "apiVersion": "v1"}).encode()

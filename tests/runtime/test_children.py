@@ -58,39 +58,6 @@ def test_leaving_the_block_cancels_the_children_youngest_first_and_awaits_them()
     assert simulate(main, seed=0).value == ([4, 3, 2, 1, 0], 1.0)
 
 
-def test_draining_lets_those_finish_who_can_and_cancels_the_rest():
-    finished, cancelled = [], []
-
-    async def serve(seconds):
-        try:
-            await asyncio.sleep(seconds)
-            finished.append(seconds)
-        finally:
-            if seconds not in finished:
-                cancelled.append(seconds)
-
-    async def main(world):
-        children = Children("server")
-        for seconds in (1, 4, 6, 100):
-            children.spawn(serve(seconds), f"request of {seconds} s")
-        await children.drain(grace_s=5)
-        return now(), len(children)
-
-    assert simulate(main, seed=0).value == (5.0, 0)
-    assert (finished, cancelled) == ([1, 4], [100, 6])
-
-
-def test_draining_ends_as_soon_as_the_last_child_has():
-    async def main(world):
-        children = Children("server")
-        await children.drain(grace_s=5)
-        children.spawn(asyncio.sleep(2), "request")
-        await children.drain(grace_s=5)
-        return now()
-
-    assert simulate(main, seed=0).value == 2.0
-
-
 def test_a_child_that_does_not_end_is_named_and_does_not_hold_up_its_owner(caplog):
     async def stubborn():
         try:

@@ -34,10 +34,15 @@ def told_filters(report: Report) -> dict[str, dict[str, str]]:
 
 
 def told_candidates(report: Report) -> list[list[Any]]:
+    ranked = {each.rank: each for each in report.terms[-1].clusters if each.rank is not None}
+    in_order = [ranked[rank] for rank in sorted(ranked)]
+    return [[c.name, c.score, c.room, (c.room or 0) + (c.before or 0), c.tier] for c in in_order]
+
+
+def told_selected(report: Report) -> list[str]:
     last = report.terms[-1]
-    named = {each.name: each for each in last.clusters}
-    ranked = [named[name] for name in last.candidates]
-    return [[c.name, c.score, c.room, (c.room or 0) + (c.before or 0), c.tier] for c in ranked]
+    selected, names = last.trial.selected, last.record.roll.names
+    return [] if selected is None else names[selected.in_order().rows].tolist()
 
 
 def told_regions(report: Report) -> list[list[Any]]:
@@ -54,7 +59,7 @@ def told_regions(report: Report) -> list[list[Any]]:
         pytest.param("filters", told_filters, {}, id="every filter a cluster failed"),
         pytest.param("candidates", told_candidates, [], id="candidates in order, with their room"),
         pytest.param("regions", told_regions, [], id="regions with their scores"),
-        pytest.param("selected", lambda r: r.terms[-1].selected, [], id="selected, in order"),
+        pytest.param("selected", told_selected, [], id="selected, in order"),
     ],
 )
 def test_an_explanation_tells_what_karmada_saw(step: str, told: Any, nothing: Any) -> None:

@@ -125,4 +125,6 @@ def test_columns_take_a_bounded_number_of_bytes_per_node() -> None:
         for number in range(100)
     ]
     # Two label columns and the taints of four bytes, free CPU and slots of eight.
-    assert NodeTable.of(some).rows.nbytes == 100 * (3 * 4 + 2 * 8)
+    rows = NodeTable.of(some).rows
+    held = [rows.taints, *rows.labels.values(), rows.slots, *rows.free.values()]
+    assert sum(each.nbytes for each in held) == 100 * (3 * 4 + 2 * 8)

@@ -6,12 +6,7 @@ region and zone is absent from every cluster, so only what asks for its absence 
 
 from collections import defaultdict
 
-from atoll.dialects.kubernetes.selectors import (
-    OPERATORS,
-    expressions,
-    label_selector,
-    requirement,
-)
+from atoll.dialects.kubernetes.selectors import OPERATORS, expressions, label_selector, requirement
 from atoll.dialects.wire import Wire, at, part, texts
 from atoll.model.affinity import Affinity
 from atoll.model.selector import NOTHING, Operator, Requirement

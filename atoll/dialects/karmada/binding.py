@@ -41,14 +41,14 @@ def decode(spec: Mapping[str, Any], status: Mapping[str, Any] | None) -> Binding
         replicas=count(spec, "replicas", SPEC),
         demand=None if needs is None else demand.decode(needs, at(SPEC, REQUIREMENTS), namespace),
         components=demand.components(spec, SPEC, namespace),
-        targets=_targets(spec),
+        targets=targets(spec, SPEC),
         evicting=tuple(
             name(each, "fromCluster", here)
             for here, each in parts(spec, "gracefulEvictionTasks", SPEC)
         ),
         observed_term=text(seen, "schedulerObservingAffinityName", STATUS),
         fresh=_is_fresh(spec, seen),
-        priority=_priority(spec),
+        priority=priority(spec),
         affinity_group=affinity_group,
         anti_affinity_group=anti_affinity_group,
     )
@@ -65,7 +65,7 @@ def neighbour(wire: Mapping[str, Any]) -> Neighbour:
         version=as_integer(text(metadata, "resourceVersion", "metadata")) or 0,
         affinity_group=affinity_group,
         anti_affinity_group=anti_affinity_group,
-        targets=frozenset(target.name for target in _targets(spec)),
+        targets=frozenset(target.name for target in targets(spec, SPEC)),
     )
 
 
@@ -79,10 +79,11 @@ def _resource(wire: Wire) -> Resource:
     )
 
 
-def _targets(spec: Wire) -> tuple[Target, ...]:
+def targets(wire: Wire, path: str) -> tuple[Target, ...]:
+    """The clusters that a binding, or whoever needs it, lists."""
     return tuple(
         Target(name(each, "name", here), count(each, "replicas", here))
-        for here, each in parts(spec, "clusters", SPEC)
+        for here, each in parts(wire, "clusters", path)
     )
 
 
@@ -93,7 +94,8 @@ def _is_fresh(spec: Wire, status: Wire) -> bool:
     return asked is not None and last is not None and asked > last
 
 
-def _priority(spec: Wire) -> int:
+def priority(spec: Wire) -> int:
+    """How early it is placed, and whom it may push out."""
     given = part(spec, "schedulePriority", SPEC) or {}
     return number(given, "priority", "spec.schedulePriority", least=-INT32 - 1) or 0
 

@@ -13,7 +13,11 @@ def is_pulled(cluster: Object) -> bool:
 
 def secret_of(cluster: Object) -> Ref | None:
     """The Secret with the credentials for a cluster, if it names one."""
-    named = (cluster.get("spec") or {}).get("secretRef") or {}
+    return secret_named((cluster.get("spec") or {}).get("secretRef") or {})
+
+
+def secret_named(named: Object) -> Ref | None:
+    """The Secret that is named so, if it is."""
     if not named.get("name") or not named.get("namespace"):
         return None
     return Ref("v1", "Secret", named["namespace"], named["name"])

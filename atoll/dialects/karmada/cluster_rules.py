@@ -19,8 +19,8 @@ NAME_MAX = 48
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _NO_LABEL = "must consist of lower case alphanumeric characters or '-', and must start and end with"
 _NO_LABEL += " an alphanumeric character"
-NO_VALUE = "must be empty or at most 63 letters, digits, '-', '_' and '.', beginning and ending"
-NO_VALUE += " with a letter or digit"
+_NO_VALUE = "must be empty or at most 63 letters, digits, '-', '_' and '.', beginning and ending"
+_NO_VALUE += " with a letter or digit"
 _MODES = ("Pull", "Push")
 _SCHEMES = ("http", "https", "socks5")
 _FORM = "; desired format: https://hostname, https://hostname:port, https://IP or https://IP:port"
@@ -92,25 +92,30 @@ def _proxy(written: str) -> Iterator[Invalid]:
 def _places(spec: Wire) -> Iterator[Invalid]:
     for key in ("provider", "region", "zone"):
         if label_value_faults(spec.get(key) or ""):
-            yield Invalid(f"spec.{key}", spec[key], NO_VALUE)
+            yield Invalid(f"spec.{key}", spec[key], _NO_VALUE)
     if spec.get("zone") and spec.get("zones"):
         yield Invalid("spec.zone", spec["zone"], "Zone and Zones cannot co-exist")
     for index, zone in enumerate(spec.get("zones") or []):
         if label_value_faults(zone):
-            yield Invalid(f"spec.zones[{index}]", zone, NO_VALUE)
+            yield Invalid(f"spec.zones[{index}]", zone, _NO_VALUE)
 
 
 def _taints(spec: Wire) -> Iterator[Invalid]:
     known: set[tuple[str, str]] = set()
     for here, taint in parts(spec, "taints", "spec"):
         mark = (taint["key"], taint["effect"])
-        if qualified_faults(taint["key"]):
-            yield Invalid(f"{here}.key", taint["key"], NO_NAME)
-        if label_value_faults(taint.get("value") or ""):
-            yield Invalid(f"{here}.value", taint["value"], NO_VALUE)
+        yield from of_taint(taint, here)
         if mark in known:
             yield Invalid(here, dict(taint), "taints must be unique by key and effect pair")
         known.add(mark)
+
+
+def of_taint(taint: Wire, here: str) -> Iterator[Invalid]:
+    """What is wrong with the key and the value of a taint."""
+    if qualified_faults(taint["key"]):
+        yield Invalid(f"{here}.key", taint["key"], NO_NAME)
+    if label_value_faults(taint.get("value") or ""):
+        yield Invalid(f"{here}.value", taint["value"], _NO_VALUE)
 
 
 def _models(spec: Wire) -> Iterator[Invalid]:

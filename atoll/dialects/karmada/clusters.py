@@ -15,11 +15,7 @@ be told.
 
 from atoll.dialects.karmada import affinity
 from atoll.dialects.kubernetes.names import qualified_faults
-from atoll.dialects.kubernetes.selectors import (
-    LABEL_OPERATORS,
-    expressions,
-    requirement,
-)
+from atoll.dialects.kubernetes.selectors import LABEL_OPERATORS, expressions, requirement
 from atoll.dialects.wire import Wire, at, known_only, part, parts, texts
 from atoll.errors import Invalid
 from atoll.model.affinity import ANYWHERE, Affinity

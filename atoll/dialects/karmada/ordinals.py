@@ -114,8 +114,8 @@ def telling(work: Work | None, ordinals: Range) -> Telling:
 
 def has_settled(work: Work, told: Range) -> bool:
     """Whether the cluster has shown that it runs exactly what it was told last."""
-    applied = conditions.find(work.status.conditions, "Applied")
-    if applied is None or applied.get("status") != "True":
+    applied = conditions.find(work.status.conditions, "Applied") or {}
+    if applied.get("status") != "True":
         return False
     if applied.get("observedGeneration") != work.meta.generation:
         return False

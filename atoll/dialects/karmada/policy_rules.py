@@ -8,8 +8,8 @@ from typing import Any
 
 from atoll.dialects.json import read
 from atoll.dialects.karmada import admission, names, placement
-from atoll.dialects.karmada.cluster_rules import NO_VALUE
-from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
+from atoll.dialects.karmada.cluster_rules import of_taint
+from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.dialects.kubernetes.tolerations import EFFECTS
 from atoll.dialects.wire import Wire, parts
 from atoll.errors import Invalid
@@ -81,24 +81,22 @@ def _suspension(suspension: Wire) -> Iterator[Invalid]:
 
 def _failover(spec: Wire) -> Iterator[Invalid]:
     failover = spec.get("failover") or {}
-    application, cluster = failover.get("application"), failover.get("cluster")
+    application = failover.get("application")
     if application is not None:
         if not spec.get("propagateDeps"):
             problem = "application failover is set, propagateDeps must be true"
             yield Invalid("spec.propagateDeps", spec.get("propagateDeps", False), problem)
-        yield from _application(application, "spec.failover.application")
-    for part, path in (
-        (application, "spec.failover.application"),
-        (cluster, "spec.failover.cluster"),
-    ):
-        kept = (part or {}).get("statePreservation") or {}
-        for here, each in parts(kept, "rules", f"{path}.statePreservation"):
+        yield from _application(application)
+    for which in ("application", "cluster"):
+        kept = (failover.get(which) or {}).get("statePreservation") or {}
+        for here, each in parts(kept, "rules", f"spec.failover.{which}.statePreservation"):
             if qualified_faults(each["aliasLabelName"]):
                 field = f"{here}.aliasLabelName"
                 yield Invalid(field, each["aliasLabelName"], admission.NO_NAME)
 
 
-def _application(application: Wire, path: str) -> Iterator[Invalid]:
+def _application(application: Wire) -> Iterator[Invalid]:
+    path = "spec.failover.application"
     tolerated = application["decisionConditions"].get("tolerationSeconds", 0)
     if tolerated < 0:
         field = f"{path}.decisionConditions.tolerationSeconds"
@@ -121,10 +119,7 @@ def tainting(new: Object) -> Iterator[Invalid]:
         if taint["effect"] not in EFFECTS:
             problem = f"must be one of {', '.join(EFFECTS)}"
             yield Invalid(f"{here}.effect", taint["effect"], problem)
-        if qualified_faults(taint["key"]):
-            yield Invalid(f"{here}.key", taint["key"], admission.NO_NAME)
-        if label_value_faults(taint.get("value") or ""):
-            yield Invalid(f"{here}.value", taint["value"], NO_VALUE)
+        yield from of_taint(taint, here)
         if marks[index] in marks[index + 1 :]:
             key, effect = marks[index]
             problem = f"Duplicate taint with the same key({key}) and effect({effect}) is not"

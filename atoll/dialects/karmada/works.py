@@ -18,8 +18,8 @@ def is_of(work: Work, marks: Marks) -> bool:
 
 def is_applied(work: Work) -> bool:
     """Whether its cluster has what a Work asks for."""
-    applied = conditions.find(work.status.conditions, APPLIED)
-    return applied is not None and applied.get("status") == "True"
+    applied = conditions.find(work.status.conditions, APPLIED) or {}
+    return applied.get("status") == "True"
 
 
 def has_arrived(work: Work, *, knows_health: bool) -> bool:

@@ -5,7 +5,7 @@ The API server holds metadata to one form, so what is not there is simply none.
 
 from typing import Any
 
-from atoll.dialects.wire import instant
+from atoll.dialects.wire import Wire, instant, text
 from atoll.model.action import Object, Ref
 from atoll.model.metadata import Metadata, Owner
 
@@ -32,6 +32,11 @@ def decode(wire: Object) -> Metadata:
 
 def _owner(wire: Any) -> Owner:
     return Owner(wire.get("kind", ""), wire.get("uid", ""), bool(wire.get("controller")))
+
+
+def named_ref(wire: Wire, path: str) -> Ref:
+    """The object that four fields of another name."""
+    return Ref(*(text(wire, key, path) for key in ("apiVersion", "kind", "namespace", "name")))
 
 
 def moment(wire: Object, key: str, path: str) -> float | None:

@@ -13,17 +13,7 @@ from typing import Any
 
 from atoll.dialects.kubernetes.selectors import expressions, requirement
 from atoll.dialects.kubernetes.tolerations import tolerations
-from atoll.dialects.wire import (
-    EXACT,
-    Wire,
-    at,
-    checked,
-    part,
-    parts,
-    quantity,
-    text,
-    text_by_name,
-)
+from atoll.dialects.wire import EXACT, Wire, at, checked, part, parts, quantity, text, text_by_name
 from atoll.errors import Invalid
 from atoll.model.amount import CPU, EPHEMERAL_STORAGE, MEMORY, Amount
 from atoll.model.demand import Demand, NodeClaim, NodeTerm

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from atoll.dialects.kubernetes.pods import HUGE_PAGES
 from atoll.model.amount import CPU, EPHEMERAL_STORAGE, MEMORY
 
-_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
 
 
@@ -19,13 +19,14 @@ def written(resource: str, amount: int) -> str:
     if resource == CPU and amount % 1000:
         return f"{amount}m"
     if resource == CPU:
-        return _in_units(amount // 1000, 1000, _DECIMAL)
+        return in_units(amount // 1000, 1000, _DECIMAL)
     if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES):
-        return _in_units(amount, 1024, _BINARY)
-    return _in_units(amount, 1000, _DECIMAL)
+        return in_units(amount, 1024, BINARY)
+    return in_units(amount, 1000, _DECIMAL)
 
 
-def _in_units(amount: int, step: int, units: tuple[str, ...]) -> str:
+def in_units(amount: int, step: int, units: tuple[str, ...]) -> str:
+    """A number in the largest of these units, each so many times the one before, that is whole."""
     unit = 0
     while amount and amount % step == 0 and unit + 1 < len(units):
         amount, unit = amount // step, unit + 1

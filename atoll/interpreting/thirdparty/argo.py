@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from atoll.dialects.wire import Wire, count, parts, text
 from atoll.interpreting import answers
 from atoll.interpreting.depending import needing
-from atoll.interpreting.fields import inner, replaced
+from atoll.interpreting.fields import inner
 from atoll.interpreting.kinds import CLAIM, SERVICE_ACCOUNT, Kind
 from atoll.interpreting.operations import Dependency, Interpretation, Replicas
 from atoll.interpreting.requirements import requirements
-from atoll.interpreting.thirdparty.pods import setting
+from atoll.interpreting.thirdparty.pods import setting, suspended_there
 
 _NODES = ("affinity", "nodeSelector", "tolerations")
 
@@ -29,12 +29,8 @@ def _healthy(observed: Wire) -> bool:
 
 
 def _retained(desired: Wire, observed: Wire) -> Wire:
-    """Whoever suspends a workflow in a member does so there."""
-    spec = inner(observed, "spec")
     kept = {"status": observed["status"]} if "status" in observed else {}
-    if "suspend" not in spec:
-        return {**desired, **kept}
-    return {**replaced(desired, ("spec", "suspend"), spec["suspend"]), **kept}
+    return {**suspended_there(desired, observed), **kept}
 
 
 def _dependencies(wire: Wire) -> tuple[Dependency, ...]:

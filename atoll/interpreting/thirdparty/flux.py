@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from atoll.dialects.wire import Wire, parts, text
 from atoll.interpreting.depending import CONFIG_MAP, needing
-from atoll.interpreting.fields import inner, replaced
+from atoll.interpreting.fields import holds, inner
 from atoll.interpreting.kinds import SECRET, SERVICE_ACCOUNT, Kind
 from atoll.interpreting.operations import Dependency, Interpretation
-from atoll.interpreting.thirdparty.statuses import Tally, holds, picking
+from atoll.interpreting.thirdparty.pods import suspended_there
+from atoll.interpreting.thirdparty.statuses import Tally, picking
 
 _VALUES = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}
 
@@ -44,20 +45,12 @@ class _Flux:
         reported = ("conditions", *self.said, *self.only_reported, *self.sums)
         tally = Tally(sums=self.sums, last=self.said, conditions=True, generations=True)
         return Interpretation(
-            retain=_retained,
+            retain=suspended_there,
             aggregate=tally,
             reflect=picking(*reported, generations=True),
             health=self.healthy,
             dependencies=self.dependencies,
         )
-
-
-def _retained(desired: Wire, observed: Wire) -> Wire:
-    """Whoever suspends it in a member does so there."""
-    spec = inner(observed, "spec")
-    if "suspend" not in spec:
-        return desired
-    return replaced(desired, ("spec", "suspend"), spec["suspend"])
 
 
 _RECONCILED, _FETCHED = ("ReconciliationSucceeded",), ("Succeeded",)

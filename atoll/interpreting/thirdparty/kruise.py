@@ -7,23 +7,11 @@ from atoll.dialects.wire import Wire, count, elements, part, parts, text
 from atoll.interpreting import healthy
 from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.depending import needing
-from atoll.interpreting.fields import inner, replaced
+from atoll.interpreting.fields import holds, inner, replaced
 from atoll.interpreting.kinds import named
 from atoll.interpreting.operations import Dependency, Interpretation, Item, Replicas
-from atoll.interpreting.thirdparty.pods import (
-    Template,
-    counted,
-    of_templates,
-    setting,
-    template_at,
-)
-from atoll.interpreting.thirdparty.statuses import (
-    Tally,
-    clusters_where,
-    holds,
-    latest,
-    picking,
-)
+from atoll.interpreting.thirdparty.pods import Template, counted, of_templates, setting, template_at
+from atoll.interpreting.thirdparty.statuses import Tally, clusters_where, latest, picking
 
 GROUP = "apps.kruise.io"
 _REPLICAS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")

@@ -9,8 +9,8 @@ from typing import Any
 
 from atoll.dialects.wire import Wire, at, count, part, parts, text
 from atoll.interpreting.aggregating import in_order, news, place, reported, status_of
-from atoll.interpreting.fields import inner, without
-from atoll.interpreting.operations import Interpretation, Item, Replicas
+from atoll.interpreting.fields import holds, inner, without
+from atoll.interpreting.operations import Interpretation, Item
 from atoll.interpreting.thirdparty.pods import (
     Template,
     component,
@@ -20,9 +20,9 @@ from atoll.interpreting.thirdparty.pods import (
     template_in,
 )
 from atoll.interpreting.thirdparty.statuses import (
+    all_conditions,
     clusters_where,
     earliest,
-    holds,
     latest,
     newest,
     nothing_empty,
@@ -174,15 +174,13 @@ def _mpi_components(wire: Wire) -> tuple[Wire, ...]:
 @of_several
 def _mpi_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     """Sums of pods, the first start and the last end, and the newest of each condition."""
-    conditions = [
-        each for path, status in reported(items) for _, each in parts(status, "conditions", path)
-    ]
+    changed = ("lastUpdateTime", "lastTransitionTime")
     status = {
         "replicaStatuses": _replica_statuses(items),
         "startTime": earliest(items, "startTime"),
         "completionTime": latest(items, "completionTime"),
         "lastReconcileTime": latest(items, "lastReconcileTime"),
-        "conditions": newest(conditions, "type", "lastUpdateTime", "lastTransitionTime"),
+        "conditions": newest(all_conditions(items), "type", *changed),
     }
     return news(template, {key: value for key, value in status.items() if value})
 
@@ -236,10 +234,6 @@ def _notebook_status(observed: Wire) -> Wire | None:
     return {key: status.get(key) or empty for key, empty in usual.items()}
 
 
-def _one_pod(wire: Wire) -> Replicas:
-    return counted(1, template_at(wire, "spec", "template"), wire)
-
-
 def _mpi_status(observed: Wire) -> Wire | None:
     """Its counts and conditions, without what only the member's controller needs."""
     status = _MPI_STATUS(observed)
@@ -265,7 +259,7 @@ KUBEFLOW = {
         health=_not_failed,
     ),
     ("kubeflow.org/v1", "Notebook"): Interpretation(
-        replicas=_one_pod,
+        replicas=lambda wire: counted(1, template_at(wire, "spec", "template"), wire),
         aggregate=_notebook_summed,
         reflect=_notebook_status,
         health=_notebook_healthy,

@@ -4,9 +4,9 @@ from typing import Any
 
 from atoll.dialects.wire import Wire, count, flag, part
 from atoll.interpreting.aggregating import news, reported
-from atoll.interpreting.fields import inner
+from atoll.interpreting.fields import holds, inner
 from atoll.interpreting.operations import Interpretation, Item
-from atoll.interpreting.thirdparty.statuses import Tally, holds, picking
+from atoll.interpreting.thirdparty.statuses import Tally, picking
 
 _RULES = ("validate", "generate", "mutate", "verifyimages")
 

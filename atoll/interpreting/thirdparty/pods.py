@@ -62,6 +62,14 @@ def of_templates(
     return dependencies
 
 
+def suspended_there(desired: Wire, observed: Wire) -> Wire:
+    """Whoever suspends it in a member does so there."""
+    spec = inner(observed, "spec")
+    if "suspend" not in spec:
+        return desired
+    return replaced(desired, ("spec", "suspend"), spec["suspend"])
+
+
 def setting(*keys: str) -> Callable[[Wire, int], Wire]:
     """The object with so many replicas at this path."""
     return lambda wire, count: replaced(wire, keys, count)

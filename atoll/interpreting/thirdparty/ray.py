@@ -8,7 +8,7 @@ from typing import Any
 from atoll.dialects.wire import EXACT, Wire, count, part, parts, quantity, text
 from atoll.interpreting import answers
 from atoll.interpreting.aggregating import news, reported
-from atoll.interpreting.fields import inner, replaced
+from atoll.interpreting.fields import holds, inner, replaced
 from atoll.interpreting.operations import Interpretation, Item, Replicas
 from atoll.interpreting.quantities import quantity_text
 from atoll.interpreting.reflecting import generation
@@ -20,7 +20,7 @@ from atoll.interpreting.thirdparty.pods import (
     template_at,
     template_in,
 )
-from atoll.interpreting.thirdparty.statuses import Tally, holds, latest, of_several
+from atoll.interpreting.thirdparty.statuses import Tally, all_conditions, latest, of_several
 
 _SERVICE = ("spec", "rayClusterConfig")
 _ACTIVE = "activeServiceStatus"
@@ -88,10 +88,6 @@ def _job_healthy(observed: Wire) -> bool:
     return deployed == "Running" or (deployed == "Complete" and succeeded)
 
 
-def _service_healthy(observed: Wire) -> bool:
-    return holds(inner(observed, "status"), "status", "Ready")
-
-
 @of_several
 def _cluster_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     """Sums of workers and resources; where the head is and how it is, from the first that says."""
@@ -106,10 +102,8 @@ def _cluster_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
 
 
 def _said_by_all(items: tuple[Item, ...]) -> dict[str, Any]:
-    conditions = [
-        each for path, one in reported(items) for _, each in parts(one, "conditions", path)
-    ]
-    return {"conditions": conditions, "lastUpdateTime": latest(items, "lastUpdateTime")}
+    updated = latest(items, "lastUpdateTime")
+    return {"conditions": all_conditions(items), "lastUpdateTime": updated}
 
 
 def _amount(found: list[tuple[str, Wire]], key: str) -> str:
@@ -237,7 +231,7 @@ RAY = {
         replicas=_service_replicas,
         revise=_service_revised,
         aggregate=_service_summed,
-        health=_service_healthy,
+        health=lambda observed: holds(inner(observed, "status"), "status", "Ready"),
         dependencies=of_templates(lambda wire: _templates(_SERVICE, wire=wire)),
     ),
 }

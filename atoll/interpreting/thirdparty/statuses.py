@@ -98,28 +98,14 @@ def _seen(status: Wire, path: str) -> int:
 
 def merged_conditions(items: tuple[Item, ...]) -> list[dict[str, Any]]:
     """Conditions of all clusters: those alike become one, whose message says who says what."""
-    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
     for item in in_order(items):
         for here, each in parts(status_of(item), "conditions", place(item)):
-            alike = (
-                text(each, "type", here),
-                text(each, "status", here),
-                text(each, "reason", here),
-            )
+            alike = tuple(text(each, key, here) for key in ("type", "status", "reason"))
             said = f"{item.cluster}={text(each, 'message', here)}"
             known = found.setdefault(alike, {**each, "message": ""})
             known["message"] = f"{known['message']}, {said}" if known["message"] else said
     return list(found.values())
-
-
-def holds(status: Wire, path: str, kind: str, *reasons: str) -> bool:
-    """Whether a condition is true, for one of these reasons if any are given."""
-    return any(
-        text(each, "type", here) == kind
-        and text(each, "status", here) == "True"
-        and (not reasons or text(each, "reason", here) in reasons)
-        for here, each in parts(status, "conditions", path)
-    )
 
 
 def clusters_where(items: tuple[Item, ...], holding: Callable[[Wire, str], bool]) -> list[str]:
@@ -140,6 +126,11 @@ def latest(items: tuple[Item, ...], key: str) -> str:
 def _times(items: tuple[Item, ...], key: str) -> list[str]:
     given = (text(each, key, path) for path, each in reported(items))
     return [each for each in given if each]
+
+
+def all_conditions(items: tuple[Item, ...]) -> list[Wire]:
+    """The conditions of all clusters, one after the other."""
+    return [each for path, one in reported(items) for _, each in parts(one, "conditions", path)]
 
 
 def newest(conditions: Iterable[Wire], key: str, *times: str) -> list[Wire]:

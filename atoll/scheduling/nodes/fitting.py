@@ -42,6 +42,12 @@ def fits_by_node(table: NodeTable, demand: Demand | None) -> Numbers:
     return fit
 
 
+def first_fit(fit: Numbers, replicas: int) -> Numbers:
+    """How many of so many replicas go to each node, when the first with room take all they can."""
+    placed: Numbers = np.clip(replicas - (np.cumsum(fit) - fit), 0, fit)
+    return placed
+
+
 def wants(demand: Demand) -> Iterator[tuple[str, int]]:
     """What one replica asks of a node, in the resources' own units, besides its pod slot."""
     for resource, amount in demand.requests:

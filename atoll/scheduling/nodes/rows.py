@@ -108,12 +108,6 @@ class NodeRows:
         known = self.free.get(resource)
         return np.zeros(len(self), np.int64) if known is None else known
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes held in columns."""
-        interned = self.taints.nbytes + sum(each.nbytes for each in self.labels.values())
-        return interned + self.slots.nbytes + sum(each.nbytes for each in self.free.values())
-
 
 def capped(number: int) -> int:
     """The number, within what 64 bits hold."""

@@ -1,4 +1,4 @@
-"""How many whole sets of a workload's components fit on the nodes of a cluster.
+"""How many whole sets of a workload's components fit on the nodes of a cluster, or of its model.
 
 Karmada's rule: set after set, component after component, each component's replicas go to the first
 nodes that take any, until one component cannot be placed. Nodes are taken in the order of their
@@ -6,13 +6,14 @@ names. Sets that would land just as the last one did are counted in one step, an
 component has filled is never looked at again: the work grows with nodes, not with replicas.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from atoll.model.amount import PODS
 from atoll.model.demand import Component, Demand
+from atoll.scheduling.columns import Numbers
 from atoll.scheduling.nodes.fitting import REPLICAS_MOST, fits_by_node, wants
 from atoll.scheduling.nodes.table import NodeTable
 
@@ -22,13 +23,20 @@ Use = dict[int, dict[str, int]]
 
 
 @dataclass(slots=True)
-class _Part:
+class Part:
     """One component on its way over the nodes; `at` is the place in `rows` it has come to."""
 
     replicas: int
     wants: list[tuple[str, int]]
+    """What one replica asks of a node, its pod slot among it."""
     rows: list[int]
+    """The nodes that take any."""
     at: int = 0
+
+    @classmethod
+    def of(cls, replicas: int, wanted: Iterable[tuple[str, int]], fit: Numbers) -> "Part":
+        """So many replicas that each want this, of which so many fit on each node."""
+        return cls(replicas, [*wanted, (PODS, 1)], np.flatnonzero(fit).tolist())
 
 
 def fits_sets(table: NodeTable, components: Sequence[Component]) -> int:
@@ -36,39 +44,32 @@ def fits_sets(table: NodeTable, components: Sequence[Component]) -> int:
 
     Components without replicas take nothing; if there are no others, any number of sets fits.
     """
-    asked = [each for each in components if each.replicas > 0]
-    rows = [np.flatnonzero(fits_by_node(table, each.demand)).tolist() for each in asked]
-    if not all(rows):
+    parts = [
+        Part.of(each.replicas, wants(each.demand or Demand()), fits_by_node(table, each.demand))
+        for each in components
+        if each.replicas > 0
+    ]
+    return count_sets(parts, {**table.rows.free, PODS: table.rows.slots}, REPLICAS_MOST)
+
+
+def count_sets(parts: list[Part], columns: Mapping[str, Numbers], most: int) -> int:
+    """How many sets of these parts, up to a number, fit on nodes with so much free."""
+    if not all(part.rows for part in parts):
         return 0
-    parts = [_part(*each) for each in zip(asked, rows, strict=True)]
-    return _count(parts, _free(table, parts))
-
-
-def _part(component: Component, rows: list[int]) -> _Part:
-    asked = wants(component.demand or Demand())
-    return _Part(component.replicas, [*asked, (PODS, 1)], rows)
-
-
-def _free(table: NodeTable, parts: list[_Part]) -> Free:
     asked = sorted({resource for part in parts for resource, _ in part.wants})
-    slots = table.rows.slots
-    columns = {name: slots if name == PODS else table.rows.free[name] for name in asked}
-    return {name: column.tolist() for name, column in columns.items()}
-
-
-def _count(parts: list[_Part], free: Free) -> int:
+    free = {name: columns[name].tolist() for name in asked}
     sets = 0
-    while sets < REPLICAS_MOST:
+    while sets < most:
         use = _place(parts, free)
         if not use:
-            return sets if use is None else REPLICAS_MOST
-        again = min(_repeats(use, free), REPLICAS_MOST - sets - 1)
+            return sets if use is None else most
+        again = min(_repeats(use, free), most - sets - 1)
         _take(use, free, again)
         sets += 1 + again
     return sets
 
 
-def _place(parts: list[_Part], free: Free) -> Use | None:
+def _place(parts: list[Part], free: Free) -> Use | None:
     """Put one set on the nodes and say what it took; None if it does not fit as a whole."""
     use: Use = {}
     for part in parts:

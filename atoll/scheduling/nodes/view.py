@@ -13,7 +13,7 @@ import numpy as np
 from atoll.model.assumed import Assumed, Parts
 from atoll.model.demand import Component, Demand
 from atoll.scheduling.columns import Numbers
-from atoll.scheduling.nodes.fitting import fits, fits_by_node, wants
+from atoll.scheduling.nodes.fitting import first_fit, fits, fits_by_node, wants
 from atoll.scheduling.nodes.sets import fits_sets
 from atoll.scheduling.nodes.table import NodeTable
 
@@ -111,9 +111,7 @@ def _for_nodes(asked: Asked) -> Hashable:
 
 def filled(table: NodeTable, component: Component) -> NodeTable:
     """The nodes after as many of these replicas as fit were put on the first with room."""
-    fit = fits_by_node(table, component.demand)
-    before = np.cumsum(fit) - fit
-    placed = np.clip(component.replicas - before, 0, fit)
+    placed = first_fit(fits_by_node(table, component.demand), component.replicas)
     free = dict(table.rows.free)
     for resource, wanted in wants(component.demand or Demand()):
         if resource in free:

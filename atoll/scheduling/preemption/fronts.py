@@ -5,7 +5,7 @@ of the highest level, then of the next. Per count only those vectors are kept th
 exceeds, which are few; how many may be looked at is bounded all the same.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from atoll.scheduling.preemption.scene import Vector
@@ -97,10 +97,6 @@ def _pareto(front: Front) -> Front:
         return front
     kept: Front = {}
     for vector in sorted(front, reverse=True):
-        if not _exceeded(vector, kept):
+        if not any(all(a <= b for a, b in zip(vector, o, strict=True)) for o in kept):
             kept[vector] = front[vector]
     return kept
-
-
-def _exceeded(vector: Vector, others: Iterable[Vector]) -> bool:
-    return any(all(a <= b for a, b in zip(vector, o, strict=True)) for o in others)

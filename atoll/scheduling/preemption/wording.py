@@ -8,15 +8,7 @@ from collections.abc import Iterable
 
 from atoll.model.binding import Binding
 from atoll.scheduling.preemption.moving import Leaving
-from atoll.scheduling.preemption.scene import (
-    Ground,
-    Scene,
-    eligible,
-    fits,
-    plus,
-    reach,
-    shortage,
-)
+from atoll.scheduling.preemption.scene import Ground, Scene, eligible, fits, plus, reach, shortage
 from atoll.scheduling.preemption.terms import Holding, Need, Spread
 
 

@@ -5,7 +5,6 @@ a filter somebody added knows its own reasons.
 """
 
 from atoll.model.cluster import Cluster
-from atoll.model.intent import Field
 from atoll.scheduling.plugins.spread_constraint import PROPERTY
 from atoll.scheduling.whatif.loosening import loosened
 from atoll.scheduling.whatif.parts import (
@@ -54,14 +53,8 @@ def _tolerations(inputs: Inputs, cluster: Cluster) -> list[Part]:
 def _fields(inputs: Inputs, cluster: Cluster) -> list[Part]:
     """A value of its own, so that nothing is assumed about the neighbourhood."""
     fields = dict.fromkeys(each.field for each in inputs.binding.intent.spread)
-    missing = [each for each in fields if each in PROPERTY and not _has(cluster, each)]
-    return [say(cluster.name, each, cluster.name) for each in missing if each is not None]
-
-
-def _has(cluster: Cluster, field: Field | None) -> bool:
-    match field:
-        case Field.ZONE:
-            return bool(cluster.zones)
-        case Field.PROVIDER:
-            return bool(cluster.provider)
-    return bool(cluster.region)
+    return [
+        say(cluster.name, each, cluster.name)
+        for each in fields
+        if each in PROPERTY and not getattr(cluster, PROPERTY[each])
+    ]

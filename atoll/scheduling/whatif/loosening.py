@@ -6,6 +6,7 @@ sentence for each edit. Conditions that the cluster meets already stay as they a
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from atoll.model.affinity import ANYWHERE, Affinity
 from atoll.model.cluster import Cluster
@@ -91,16 +92,9 @@ def _required(affinity: Affinity, field: str) -> tuple[Requirement, ...]:
 
 def _requiring(affinity: Affinity, field: str, requirements: tuple[Requirement, ...]) -> Affinity:
     """The affinity with other requirements on one field."""
-    match field:
-        case "labels":
-            return replace(affinity, labels=Selector(requirements))
-        case "provider":
-            return replace(affinity, provider=requirements)
-        case "region":
-            return replace(affinity, region=requirements)
-        case "zones":
-            return replace(affinity, zones=requirements)
-    return replace(affinity, properties=requirements)
+    is_labels = field == "labels"
+    asked: dict[str, Any] = {field: Selector(requirements) if is_labels else requirements}
+    return replace(affinity, **asked)
 
 
 def _value(field: str, key: str, cluster: Cluster) -> str | None:

@@ -7,7 +7,7 @@ cluster or the workload. Whether a change helps is not known here.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from atoll.model.affinity import Affinity
 from atoll.model.amount import CPU, MEMORY, Amount
@@ -17,6 +17,7 @@ from atoll.model.intent import Constraint, Field, Intent, Pick, Weighted
 from atoll.model.taint import Taint, Toleration
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.fleet import Fleet
+from atoll.scheduling.plugins.spread_constraint import PROPERTY
 from atoll.scheduling.question import Surroundings
 
 Bounds = TypeVar("Bounds", Constraint, Pick)
@@ -140,15 +141,12 @@ def serve(cluster: str, api: Api) -> Part:
 def say(cluster: str, field: Field, value: str) -> Part:
     """Let a cluster say its region, zone or provider; `value` is what was assumed."""
 
-    def change(before: Cluster) -> Cluster:
-        match field:
-            case Field.ZONE:
-                return replace(before, zones=(value,))
-            case Field.PROVIDER:
-                return replace(before, provider=value)
-        return replace(before, region=value)
-
-    return _of_cluster(f"set the {field} of {cluster}, say to {value!r}", cluster, change)
+    said: dict[str, Any] = {PROPERTY[field]: (value,) if field is Field.ZONE else value}
+    return _of_cluster(
+        f"set the {field} of {cluster}, say to {value!r}",
+        cluster,
+        lambda before: replace(before, **said),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +231,10 @@ def end_eviction(cluster: str) -> Part:
 
 def leave_group(binding: Binding, *, anti: bool) -> Part:
     """Take the workload out of its affinity or anti-affinity group."""
-    group = binding.anti_affinity_group if anti else binding.affinity_group
-    told = f"leave the {'anti-' if anti else ''}affinity group {group}"
-    if anti:
-        return _of_workload(told, (1, 1, 0), lambda one: replace(one, anti_affinity_group=""))
-    return _of_workload(told, (1, 1, 0), lambda one: replace(one, affinity_group=""))
+    kind = "anti_affinity_group" if anti else "affinity_group"
+    told = f"leave the {'anti-' if anti else ''}affinity group {getattr(binding, kind)}"
+    left: dict[str, Any] = {kind: ""}
+    return _of_workload(told, (1, 1, 0), lambda one: replace(one, **left))
 
 
 def written(resource: str, number: int) -> str:
@@ -257,7 +254,5 @@ def _answering(
     cluster: str,
 ) -> Mapping[str, Mapping[str, int]]:
     """The estimates, with other answers for one cluster."""
-    changed = dict(estimates)
-    for name, answer in estimators:
-        changed[name] = {**estimates[name], cluster: answer}
-    return changed
+    changed = {name: {**estimates[name], cluster: answer} for name, answer in estimators}
+    return {**estimates, **changed}

@@ -15,7 +15,7 @@ from atoll.apiserver.objects.conditions import is_true
 from atoll.apiserver.objects.times import parse_rfc3339, rfc3339
 from atoll.simulated.plans import jobs
 from atoll.simulated.plans.setting import Setting
-from atoll.simulated.plans.steps import End, Make, Plan, Step, key_of, owner, status_change
+from atoll.simulated.plans.steps import Make, Plan, Step, end_of, owner, status_change
 from atoll.wire import Object
 
 _DAY = timedelta(days=1)
@@ -107,7 +107,7 @@ def plan(cron_job: Object, its_jobs: list[Object], setting: Setting) -> Plan:
     policy = spec.get("concurrencyPolicy", "Allow")
     if due is not None and not there and not (active and policy == "Forbid"):
         if policy == "Replace":
-            steps += [_end(one) for one in active]
+            steps += [end_of(jobs.COLLECTION, one) for one in active]
         return Plan([*steps, Make(jobs.COLLECTION, _job(cron_job, due))], again_s)
     return Plan(steps + _told(cron_job, its_jobs, active, due if there else None), again_s)
 
@@ -146,10 +146,6 @@ def _job(cron_job: Object, due: datetime) -> Object:
     return {"metadata": made, "spec": template["spec"]}
 
 
-def _end(job: Object) -> Step:
-    return End(key_of(jobs.COLLECTION, job), job["metadata"]["uid"])
-
-
 def _surplus(spec: Object, its_jobs: list[Object]) -> list[Step]:
     """The jobs that ended longest ago, beyond those to be kept of either sort."""
     steps: list[Step] = []
@@ -160,7 +156,8 @@ def _surplus(spec: Object, its_jobs: list[Object]) -> list[Step]:
         kept = spec.get(field)
         ended = [one for one in its_jobs if is_true(one, kind)]
         ended.sort(key=lambda one: ((one.get("status") or {}).get("startTime") or "", _name(one)))
-        steps += map(_end, ended[: max(0, len(ended) - (usual if kept is None else kept))])
+        gone = ended[: max(0, len(ended) - (usual if kept is None else kept))]
+        steps += [end_of(jobs.COLLECTION, one) for one in gone]
     return steps
 
 

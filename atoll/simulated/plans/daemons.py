@@ -7,10 +7,10 @@ up with what Kubernetes itself says of nodes in trouble, and are each meant for 
 from atoll.simulated.plans.census import REVISION, Pod
 from atoll.simulated.plans.revisions import forgotten, remembered, template_hash
 from atoll.simulated.plans.setting import Setting, share, without_zeros
-from atoll.simulated.plans.steps import End, Make, Plan, Step, owner, status_change
+from atoll.simulated.plans.steps import PODS, Make, Plan, Step, ends_of, owner, status_change
 from atoll.wire import Object
 
-COLLECTION, PODS = "daemonsets.apps", "pods"
+COLLECTION = "daemonsets.apps"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _TOLERATED = [
     {"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": effect}
@@ -64,7 +64,7 @@ def _surplus(pods: list[Pod], lasting: set[str]) -> list[Step]:
         if pod.ending:
             continue
         if pod.has_ended or pod.target not in lasting or pod.target in kept:
-            steps.append(End((PODS, pod.key), pod.uid))
+            steps += ends_of([pod])
         else:
             kept.add(pod.target)
     return steps
@@ -115,7 +115,7 @@ def _outdated(workload: Object, pods: list[Pod], wanted: list[str], setting: Set
             if spare <= 0:
                 continue
             spare -= 1
-        steps.append(End((PODS, pod.key), pod.uid))
+        steps += ends_of([pod])
     return steps
 
 

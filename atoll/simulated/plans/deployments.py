@@ -15,7 +15,16 @@ from atoll.simulated.plans import replicas
 from atoll.simulated.plans.census import TEMPLATE_HASH, Pod
 from atoll.simulated.plans.revisions import template_hash
 from atoll.simulated.plans.setting import Setting, condition_of, share, without_zeros
-from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, key_of, owner, status_change
+from atoll.simulated.plans.steps import (
+    Change,
+    Make,
+    Plan,
+    Step,
+    end_of,
+    key_of,
+    owner,
+    status_change,
+)
 from atoll.wire import Object
 
 COLLECTION = "deployments.apps"
@@ -25,6 +34,8 @@ _DESIRED, _MOST = (
     "deployment.kubernetes.io/max-replicas",
 )
 _CONDITIONS = ("Available", "Progressing", replicas.FAILURE)
+_ENOUGH = ("MinimumReplicasAvailable", "Deployment has minimum availability.")
+_TOO_FEW = ("MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
 _NOT_HANDED_ON = ("kubectl.kubernetes.io/last-applied-configuration", REVISION, _DESIRED, _MOST)
 
 
@@ -44,16 +55,40 @@ def plan(
     if newest is None and not spec.get("paused"):
         return Plan([Make(replicas.COLLECTION, _replica_set(deployment, sets, mark))])
     pods = {one["metadata"]["uid"]: setting.pods_of(one["metadata"]["uid"]) for one in sets}
-    steps = _scaled(deployment, newest, sets, pods, setting)
-    if not steps:
-        steps = [
-            step
-            for one in sets
-            for step in replicas.pod_steps(one, pods[one["metadata"]["uid"]], setting)
-        ]
-    if steps:
-        return Plan(steps)
-    return _told(deployment, newest, sets, pods, setting)
+    rollout = _Rollout(deployment, newest, sets, pods, setting)
+    steps = _scaled(rollout) or [
+        step for one in sets for step in replicas.pod_steps(one, rollout.pods_of(one), setting)
+    ]
+    return Plan(steps) if steps else _told(rollout)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rollout:
+    """A deployment, the replica set of its template if there is one, and all of them and theirs."""
+
+    deployment: Object
+    newest: Object | None
+    sets: list[Object]
+    pods: dict[str, list[Pod]]
+    setting: Setting
+
+    def pods_of(self, replica_set: Object) -> list[Pod]:
+        return self.pods[replica_set["metadata"]["uid"]]
+
+    @property
+    def olds(self) -> list[Object]:
+        return [one for one in self.sets if one is not self.newest]
+
+    @property
+    def available(self) -> dict[str, int]:
+        """By replica set: how many of its pods have been ready for as long as it asks."""
+        return {
+            one["metadata"]["uid"]: self.setting.available(
+                [pod for pod in self.pods_of(one) if pod.is_active],
+                one["spec"].get("minReadySeconds") or 0,
+            )
+            for one in self.sets
+        }
 
 
 def _changing_hands(deployment: Object, sets: list[Object], lone: Sequence[Object]) -> list[Step]:
@@ -82,8 +117,9 @@ def _number(replica_set: Object) -> int:
     return int(written) if written.isdigit() else 0
 
 
-def _replicas(replica_set: Object) -> int:
-    return int(replica_set["spec"].get("replicas", 1))
+def _replicas(one: Object) -> int:
+    """How many pods a replica set, or a whole deployment, is to have."""
+    return int(one["spec"].get("replicas", 1))
 
 
 def _replica_set(deployment: Object, sets: list[Object], mark: str) -> Object:
@@ -117,7 +153,7 @@ def _replica_set(deployment: Object, sets: list[Object], mark: str) -> Object:
 
 
 def _first_size(deployment: Object, sets: list[Object]) -> int:
-    wanted = int(deployment["spec"].get("replicas", 1))
+    wanted = _replicas(deployment)
     others = sum(map(_replicas, sets))
     if _is_recreated(deployment):
         return 0 if others else wanted
@@ -128,7 +164,7 @@ def _first_size(deployment: Object, sets: list[Object]) -> int:
 def _handed_on(deployment: Object) -> dict[str, str]:
     """The annotations that a deployment gives its replica set."""
     notes = deployment["metadata"].get("annotations") or {}
-    wanted = int(deployment["spec"].get("replicas", 1))
+    wanted = _replicas(deployment)
     most = wanted if _is_recreated(deployment) else wanted + _slack(deployment)[0]
     own = {key: value for key, value in notes.items() if key not in _NOT_HANDED_ON}
     return own | {_DESIRED: str(wanted), _MOST: str(most)}
@@ -140,33 +176,28 @@ def _is_recreated(deployment: Object) -> bool:
 
 def _slack(deployment: Object) -> tuple[int, int]:
     """How many pods there may be too many while rolling, and how many may be missing."""
-    wanted = int(deployment["spec"].get("replicas", 1))
+    wanted = _replicas(deployment)
     rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
     surge = share(rolling.get("maxSurge", "25%"), wanted, up=True)
     missing = share(rolling.get("maxUnavailable", "25%"), wanted, up=False)
     return surge, min(wanted, missing if missing or surge else 1)
 
 
-def _scaled(
-    deployment: Object,
-    newest: Object | None,
-    sets: list[Object],
-    pods: dict[str, list[Pod]],
-    setting: Setting,
-) -> list[Step]:
+def _scaled(rollout: _Rollout) -> list[Step]:
     """Replica sets that should be of another size, or know of another revision."""
+    deployment, newest, sets = rollout.deployment, rollout.newest, rollout.sets
     if newest is None:  # it is paused, and its template is not used yet
         newest = max(sets, key=_number, default=None)
         if newest is None:
             return []
-        sizes = {newest["metadata"]["uid"]: int(deployment["spec"].get("replicas", 1))}
+        sizes = {newest["metadata"]["uid"]: _replicas(deployment)}
     elif _is_recreated(deployment):
-        sizes = _recreated(deployment, newest, sets, pods)
+        sizes = _recreated(rollout, newest)
     elif shares := _shares(deployment, sets):
-        wanted = int(deployment["spec"].get("replicas", 1))
+        wanted = _replicas(deployment)
         sizes = proportional(shares, wanted + _slack(deployment)[0] if wanted else 0)
     else:
-        sizes = _rolled(deployment, newest, sets, pods, setting)
+        sizes = _rolled(rollout, newest)
     return [
         step
         for one in sets
@@ -228,55 +259,43 @@ def _resized(
     parts: dict[str, Object] = {}
     if size is not None and size != _replicas(one):
         parts["spec"] = {"replicas": size}
+    notes, wanted = one["metadata"].get("annotations") or {}, _handed_on(deployment)
     if one is newest:
         wait_s = deployment["spec"].get("minReadySeconds") or 0
         if wait_s != (one["spec"].get("minReadySeconds") or 0):
             parts["spec"] = {**parts.get("spec", {}), "minReadySeconds": wait_s}
-        notes = one["metadata"].get("annotations") or {}
-        wanted = _handed_on(deployment)
         latest = max(map(_number, sets))
         if _number(one) < latest:
             wanted[REVISION] = str(latest + 1)
-        if any(notes.get(key) != value for key, value in wanted.items()):
-            parts["annotations"] = wanted
-    elif _replicas(one):
-        notes, wanted = one["metadata"].get("annotations") or {}, _handed_on(deployment)
-        counts = {key: wanted[key] for key in (_DESIRED, _MOST)}
-        if any(notes.get(key) != value for key, value in counts.items()):
-            parts["annotations"] = counts
+    else:
+        wanted = {key: wanted[key] for key in (_DESIRED, _MOST) if _replicas(one)}
+    if any(notes.get(key) != value for key, value in wanted.items()):
+        parts["annotations"] = wanted
     if not parts:
         return []
     return [Change(key_of(replicas.COLLECTION, one), one["metadata"]["uid"], parts)]
 
 
-def _recreated(
-    deployment: Object, newest: Object, sets: list[Object], pods: dict[str, list[Pod]]
-) -> dict[str, int]:
+def _recreated(rollout: _Rollout, newest: Object) -> dict[str, int]:
     """All old pods go before the first new one comes."""
-    olds = [one for one in sets if one is not newest]
+    olds = rollout.olds
     if any(map(_replicas, olds)):
         return {one["metadata"]["uid"]: 0 for one in olds}
-    if any(not pod.has_ended for one in olds for pod in pods[one["metadata"]["uid"]]):
+    if any(not pod.has_ended for one in olds for pod in rollout.pods_of(one)):
         return {}
-    return {newest["metadata"]["uid"]: int(deployment["spec"].get("replicas", 1))}
+    return {newest["metadata"]["uid"]: _replicas(rollout.deployment)}
 
 
-def _rolled(
-    deployment: Object,
-    newest: Object,
-    sets: list[Object],
-    pods: dict[str, list[Pod]],
-    setting: Setting,
-) -> dict[str, int]:
+def _rolled(rollout: _Rollout, newest: Object) -> dict[str, int]:
     """New pods as far as there may be more, old ones away as far as enough are available."""
-    wanted = int(deployment["spec"].get("replicas", 1))
-    surge, missing = _slack(deployment)
-    sizes = {one["metadata"]["uid"]: _replicas(one) for one in sets}
+    wanted = _replicas(rollout.deployment)
+    surge, missing = _slack(rollout.deployment)
+    sizes = {one["metadata"]["uid"]: _replicas(one) for one in rollout.sets}
     uid = newest["metadata"]["uid"]
     more = max(0, wanted + surge - sum(sizes.values()))
     sizes[uid] = min(wanted, sizes[uid] + more)
-    available = _available(sets, pods, setting)
-    olds = [one["metadata"]["uid"] for one in sets if one is not newest]
+    available = rollout.available
+    olds = [one["metadata"]["uid"] for one in rollout.olds]
     least = wanted - missing
     spare = sum(sizes.values()) - least - max(0, sizes[uid] - available[uid])
     for old in olds:  # those that do not serve anyone go first
@@ -291,94 +310,66 @@ def _rolled(
     return sizes
 
 
-def _available(sets: list[Object], pods: dict[str, list[Pod]], setting: Setting) -> dict[str, int]:
-    """By replica set: how many of its pods have been ready for as long as it asks."""
-    return {
-        uid: setting.available(
-            [pod for pod in pods[uid] if pod.is_active], one["spec"].get("minReadySeconds") or 0
-        )
-        for one in sets
-        for uid in (one["metadata"]["uid"],)
-    }
-
-
-def _told(
-    deployment: Object,
-    newest: Object | None,
-    sets: list[Object],
-    pods: dict[str, list[Pod]],
-    setting: Setting,
-) -> Plan:
+def _told(rollout: _Rollout) -> Plan:
     """The statuses of a deployment and its replica sets; old ones beyond the limit go."""
     steps: list[Step] = []
-    for one in sets:
-        fresh = replicas.status(one, pods[one["metadata"]["uid"]], setting)
+    for one in rollout.sets:
+        fresh = replicas.status(one, rollout.pods_of(one), rollout.setting)
         steps += status_change(replicas.COLLECTION, one, fresh)
-    if newest is not None:
-        steps += _cleaned(deployment, [one for one in sets if one is not newest], pods)
-    fresh, again_s = _status(deployment, newest, sets, pods, setting)
-    notes = {} if newest is None else {"annotations": {REVISION: str(_number(newest))}}
-    return Plan(steps + status_change(COLLECTION, deployment, fresh, **notes), again_s)
+    notes = {}
+    if rollout.newest is not None:
+        steps += _cleaned(rollout)
+        notes = {"annotations": {REVISION: str(_number(rollout.newest))}}
+    fresh, again_s = _status(rollout)
+    return Plan(steps + status_change(COLLECTION, rollout.deployment, fresh, **notes), again_s)
 
 
-def _cleaned(deployment: Object, olds: list[Object], pods: dict[str, list[Pod]]) -> list[Step]:
-    limit = deployment["spec"].get("revisionHistoryLimit", 10)
-    empty = [one for one in olds if not _replicas(one) and not pods[one["metadata"]["uid"]]]
+def _cleaned(rollout: _Rollout) -> list[Step]:
+    limit, olds = rollout.deployment["spec"].get("revisionHistoryLimit", 10), rollout.olds
+    empty = [one for one in olds if not _replicas(one) and not rollout.pods_of(one)]
     empty.sort(key=_number)
-    return [
-        End(key_of(replicas.COLLECTION, one), one["metadata"]["uid"])
-        for one in empty[: max(0, len(olds) - limit)]
-    ]
+    return [end_of(replicas.COLLECTION, one) for one in empty[: max(0, len(olds) - limit)]]
 
 
-def _status(
-    deployment: Object,
-    newest: Object | None,
-    sets: list[Object],
-    pods: dict[str, list[Pod]],
-    setting: Setting,
-) -> tuple[Object, float | None]:
+def _status(rollout: _Rollout) -> tuple[Object, float | None]:
+    deployment, newest, setting = rollout.deployment, rollout.newest, rollout.setting
     spec, old = deployment["spec"], deployment.get("status") or {}
-    wanted, wait_s = int(spec.get("replicas", 1)), spec.get("minReadySeconds") or 0
-    active = [pod for each in pods.values() for pod in each if pod.is_active]
+    wanted, wait_s = _replicas(deployment), spec.get("minReadySeconds") or 0
+    active = [pod for each in rollout.pods.values() for pod in each if pod.is_active]
     updated = [pod for pod in active if newest and pod.owner == newest["metadata"]["uid"]]
-    available = sum(_available(sets, pods, setting).values())
+    available = sum(rollout.available.values())
     counts = without_zeros(
         observedGeneration=deployment["metadata"].get("generation"),
         replicas=len(active),
         updatedReplicas=len(updated),
         readyReplicas=sum(pod.is_ready for pod in active),
         availableReplicas=available,
-        unavailableReplicas=max(0, sum(map(_replicas, sets)) - available),
+        unavailableReplicas=max(0, sum(map(_replicas, rollout.sets)) - available),
     )
-    if available >= wanted - (0 if _is_recreated(deployment) else _slack(deployment)[1]):
-        said = ("MinimumReplicasAvailable", "Deployment has minimum availability.")
-        is_available = condition("Available", *said, holds=True)
-    else:
-        said = ("MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
-        is_available = condition("Available", *said, holds=False)
+    enough = available >= wanted - (0 if _is_recreated(deployment) else _slack(deployment)[1])
+    said = _ENOUGH if enough else _TOO_FEW
+    is_available = condition("Available", *said, holds=enough)
     is_done = len(active) == len(updated) == available == wanted
     moved = any(old.get(key) != counts.get(key) for key in {*counts, *old} - {"conditions"})
     name = newest["metadata"]["name"] if newest else deployment["metadata"]["name"]
     progressing, again_s = _progress(deployment, name, setting, is_done=is_done, moved=moved)
     told = [_stamped(one, deployment, setting.now) for one in (is_available, progressing) if one]
-    told += _failures(newest, sets, setting)[:1]
+    told += _failures(rollout)[:1]
     told += [one for one in old.get("conditions") or () if one.get("type") not in _CONDITIONS]
     if wait_s and counts.get("readyReplicas", 0) > available:
         again_s = min(again_s or wait_s, wait_s)
     return counts | {"conditions": told}, again_s
 
 
-def _failures(newest: Object | None, sets: list[Object], setting: Setting) -> list[Object]:
+def _failures(rollout: _Rollout) -> list[Object]:
     """What keeps pods of these replica sets from being made, of the newest one first."""
-    ordered = sorted(sets, key=lambda one: one is not newest)
-    failures = [
-        each
+    ordered = sorted(rollout.sets, key=lambda one: one is not rollout.newest)
+    return [
+        each | {"lastUpdateTime": each["lastTransitionTime"]}
         for one in ordered
-        for each in replicas.conditions(one, setting.pods_of(one["metadata"]["uid"]), setting)
+        for each in replicas.conditions(one, rollout.pods_of(one), rollout.setting)
         if each["type"] == replicas.FAILURE
     ]
-    return [one | {"lastUpdateTime": one["lastTransitionTime"]} for one in failures]
 
 
 def _progress(

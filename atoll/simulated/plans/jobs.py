@@ -7,10 +7,19 @@ to be removed, where it says after how long.
 from atoll.apiserver.objects.conditions import condition, is_true, since
 from atoll.simulated.plans.census import INDEX, Pod
 from atoll.simulated.plans.setting import Setting, condition_of
-from atoll.simulated.plans.steps import End, Make, Plan, Step, key_of, owner, status_change
+from atoll.simulated.plans.steps import (
+    PODS,
+    Make,
+    Plan,
+    Step,
+    end_of,
+    ends_of,
+    owner,
+    status_change,
+)
 from atoll.wire import Object
 
-COLLECTION, PODS = "jobs.batch", "pods"
+COLLECTION = "jobs.batch"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 10.0, 600.0
 _CONDITIONS = ("Suspended", "FailureTarget", "Failed", "SuccessCriteriaMet", "Complete")
 _DONE = ("CompletionsReached", "Reached expected number of succeeded pods")
@@ -28,12 +37,12 @@ def plan(job: Object, setting: Setting) -> Plan:
     done = max(sum(pod.phase == "Succeeded" for pod in pods), _told(job, "succeeded"))
     failed = max(sum(pod.phase == "Failed" for pod in pods), _told(job, "failed"))
     if spec.get("suspend"):
-        return Plan(_ends(active) or _write(job, _suspended(job, done, failed, setting)))
+        return Plan(ends_of(active) or _write(job, _suspended(job, done, failed, setting)))
     failure = _failure(job, active, failed, setting)
     enough = _is_enough(job, pods, done, active)
     if failure or enough:
         last = _finished(job, _counts(job, pods, done, failed), failure or _DONE, setting)
-        return Plan(_ends(active) or _write(job, last), spec.get("ttlSecondsAfterFinished"))
+        return Plan(ends_of(active) or _write(job, last), spec.get("ttlSecondsAfterFinished"))
     pause_s = _pause_s(pods, failed, setting)
     steps = _scaled(job, pods, active, done, setting) if pause_s <= 0 else []
     if steps:
@@ -58,10 +67,6 @@ def _write(job: Object, fresh: Object) -> list[Step]:
     return status_change(COLLECTION, job, fresh)
 
 
-def _ends(pods: list[Pod]) -> list[Step]:
-    return [End((PODS, pod.key), pod.uid) for pod in pods]
-
-
 def _removed(job: Object, setting: Setting) -> Plan:
     """A job whose time after its end is up goes."""
     after_s = job["spec"].get("ttlSecondsAfterFinished")
@@ -71,7 +76,7 @@ def _removed(job: Object, setting: Setting) -> Plan:
     left_s = after_s - setting.seconds_since(ended.get("lastTransitionTime"))
     if left_s > 0:
         return Plan(again_s=left_s)
-    return Plan([End(key_of(COLLECTION, job), job["metadata"]["uid"])])
+    return Plan([end_of(COLLECTION, job)])
 
 
 def _failure(
@@ -122,9 +127,8 @@ def _scaled(
     elif done:
         wanted = min(wanted, len(active))
     if len(active) > wanted:
-        return _ends(
-            sorted(active, key=lambda pod: (pod.is_ready, -pod.born))[: len(active) - wanted]
-        )
+        worst_first = sorted(active, key=lambda pod: (pod.is_ready, -pod.born))
+        return ends_of(worst_first[: len(active) - wanted])
     mould = setting.mould(spec["template"], meta["namespace"])
     free = _free_indexes(job, pods, wanted - len(active))
     made: list[Step] = []

@@ -75,9 +75,7 @@ def rules_of(spec: Object, labels: Mapping[str, str], namespace: str) -> Rules:
         spread=tuple(
             Term(
                 each["topologyKey"],
-                label_selector(each["labelSelector"], "")
-                if each.get("labelSelector") is not None
-                else NOTHING,
+                _selector(each),
                 frozenset({namespace}),
                 max(1, int(each.get("maxSkew", 1))),
             )
@@ -89,15 +87,14 @@ def rules_of(spec: Object, labels: Mapping[str, str], namespace: str) -> Rules:
 
 def _terms(part: Object, namespace: str) -> tuple[Term, ...]:
     return tuple(
-        Term(
-            each.get("topologyKey", ""),
-            label_selector(each["labelSelector"], "")
-            if each.get("labelSelector") is not None
-            else NOTHING,
-            _namespaces(each, namespace),
-        )
+        Term(each.get("topologyKey", ""), _selector(each), _namespaces(each, namespace))
         for each in part.get(_REQUIRED) or ()
     )
+
+
+def _selector(wire: Object) -> Selector:
+    written = wire.get("labelSelector")
+    return NOTHING if written is None else label_selector(written, "")
 
 
 def _namespaces(term: Object, own: str) -> frozenset[str] | None:
@@ -118,17 +115,18 @@ def ruled_out(
             _rule_out(found, nodes, AFFINITY, lambda at, t=term, n=near: at.get(t.topology) in n)
     for term in pod.rules.apart:
         taken = _domains(term, others, nodes)
-        _rule_out(found, nodes, ANTI_AFFINITY, lambda at, t=term, n=taken: _is_clear(at, t, n))
+        _rule_out(
+            found, nodes, ANTI_AFFINITY, lambda at, t=term, n=taken: at.get(t.topology) not in n
+        )
     for other in others:
         for term in other.rules.apart:
-            if term.means(pod.namespace, pod.labels):
-                at = nodes.get(other.node, {}).get(term.topology)
-                taken = frozenset() if at is None else frozenset({at})
+            at = nodes.get(other.node, {}).get(term.topology)
+            if at is not None and term.means(pod.namespace, pod.labels):
                 _rule_out(
                     found,
                     nodes,
                     THEIR_ANTI_AFFINITY,
-                    lambda at, t=term, n=taken: _is_clear(at, t, n),
+                    lambda on, t=term, n=at: on.get(t.topology) != n,
                 )
     for term in pod.rules.spread:
         _rule_out_uneven(found, pod, term, others, nodes)
@@ -139,10 +137,6 @@ def _rule_out(found: dict[str, str], nodes: Mapping[str, Any], why: str, suits: 
     for name, labels in nodes.items():
         if name not in found and not suits(labels):
             found[name] = why
-
-
-def _is_clear(labels: Mapping[str, str], term: Term, taken: frozenset[str]) -> bool:
-    return labels.get(term.topology) not in taken
 
 
 def _is_first(pod: Newcomer, term: Term, others: Iterable[Neighbour]) -> bool:

@@ -8,11 +8,19 @@ from atoll.apiserver.objects.conditions import condition, since
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.setting import Setting, without_zeros
-from atoll.simulated.plans.steps import Change, End, Make, Plan, Step, owner, status_change
+from atoll.simulated.plans.steps import (
+    PODS,
+    Change,
+    Make,
+    Plan,
+    Step,
+    ends_of,
+    owner,
+    status_change,
+)
 from atoll.wire import Object
 
 COLLECTION, CONTROLLERS = "replicasets.apps", "replicationcontrollers"
-PODS = "pods"
 FAILURE = "ReplicaFailure"
 
 
@@ -50,8 +58,7 @@ def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[St
             Make(PODS, mould.pod(meta["namespace"], _name(meta, setting), mine), mould)
             for _ in range(missing)
         ]
-    doomed = sorted(active, key=_worth)[: max(0, -missing)]
-    return [End((PODS, pod.key), pod.uid) for pod in doomed]
+    return ends_of(sorted(active, key=_worth)[: max(0, -missing)])
 
 
 def _changing_hands(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Step]:

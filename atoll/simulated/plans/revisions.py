@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
-from atoll.simulated.plans.steps import Change, End, Make, Step, key_of, owner
+from atoll.simulated.plans.steps import Change, Make, Step, end_of, key_of, owner
 from atoll.wire import Object
 
 COLLECTION = "controllerrevisions.apps"
@@ -66,7 +66,4 @@ def forgotten(workload: Object, known: list[Object], used: set[str]) -> list[Ste
     limit = workload["spec"].get("revisionHistoryLimit", 10)
     unused = [one for one in known if one["metadata"]["name"] not in used]
     unused.sort(key=lambda one: int(one["revision"]))
-    return [
-        End(key_of(COLLECTION, one), one["metadata"]["uid"])
-        for one in unused[: max(0, len(unused) - limit)]
-    ]
+    return [end_of(COLLECTION, one) for one in unused[: max(0, len(unused) - limit)]]

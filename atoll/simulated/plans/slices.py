@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.simulated.plans.revisions import template_hash
-from atoll.simulated.plans.steps import Change, End, Make, Step, key_of, owner
+from atoll.simulated.plans.steps import Change, Make, Step, end_of, key_of, owner
 from atoll.wire import Object
 
 COLLECTION = "endpointslices.discovery.k8s.io"
@@ -69,7 +69,7 @@ def steps(source: Source, portions: Iterable[Portion], there: list[Object]) -> l
 
 def ended(slices: Iterable[Object]) -> list[Step]:
     """Slices that nothing is told by any more."""
-    return [End(key_of(COLLECTION, one), one["metadata"]["uid"]) for one in slices]
+    return [end_of(COLLECTION, one) for one in slices]
 
 
 def _fits(one: Object, portion: Portion, **parts: Any) -> bool:

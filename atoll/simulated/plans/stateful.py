@@ -7,10 +7,10 @@ is being deleted still has its number: no other of that number is made before it
 from atoll.simulated.plans.census import REVISION, Pod
 from atoll.simulated.plans.revisions import forgotten, remembered, template_hash
 from atoll.simulated.plans.setting import Setting, without_zeros
-from atoll.simulated.plans.steps import End, Make, Plan, Step, owner, status_change
+from atoll.simulated.plans.steps import PODS, Make, Plan, Step, ends_of, owner, status_change
 from atoll.wire import Object
 
-COLLECTION, PODS, CLAIMS = "statefulsets.apps", "pods", "persistentvolumeclaims"
+COLLECTION, CLAIMS = "statefulsets.apps", "persistentvolumeclaims"
 _POD_NAME, _POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 
 
@@ -66,7 +66,7 @@ def _missing(
         if pod is None:
             steps += _made(workload, ordinal, revisions, setting)
         elif pod.has_ended and not pod.ending:
-            steps.append(End((PODS, pod.key), pod.uid))
+            steps += ends_of([pod])
         if _is_ordered(workload) and (pod is None or pod.ending or not pod.is_ready):
             break
     return steps
@@ -130,11 +130,7 @@ def _too_many(workload: Object, pods: dict[int, Pod]) -> list[Step]:
     extra = sorted((number for number in pods if number not in wanted), reverse=True)
     if _is_ordered(workload):
         extra = extra[:1]
-    return [
-        End((PODS, pods[number].key), pods[number].uid)
-        for number in extra
-        if not pods[number].ending
-    ]
+    return ends_of(pods[number] for number in extra if not pods[number].ending)
 
 
 def _outdated(workload: Object, pods: dict[int, Pod]) -> list[Step]:
@@ -148,7 +144,7 @@ def _outdated(workload: Object, pods: dict[int, Pod]) -> list[Step]:
         if ordinal < _partition(workload) or pod is None:
             break
         if pod.revision != newest and not pod.ending:
-            return [End((PODS, pod.key), pod.uid)]
+            return ends_of([pod])
         if pod.ending or not pod.is_ready:
             break
     return []

@@ -4,13 +4,15 @@ Plans are lists of these; `hand` carries them out. A change is by parts, so that
 into the object meanwhile stays.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.moulds import Mould
 from atoll.wire import Object
 
+PODS = "pods"
 Key = tuple[str, str]  # a collection, and a name in it
 
 
@@ -64,6 +66,16 @@ def key_of(collection: str, obj: Object) -> Key:
     return (collection, f"{namespace}/{name}" if namespace else name)
 
 
+def end_of(collection: str, obj: Object) -> End:
+    """The step that deletes an object."""
+    return End(key_of(collection, obj), obj["metadata"]["uid"])
+
+
+def ends_of(pods: Iterable[Pod]) -> list[Step]:
+    """The steps that delete pods."""
+    return [End((PODS, pod.key), pod.uid) for pod in pods]
+
+
 def owner(obj: Object) -> Object:
     """An owner reference of the controller of something."""
     return {
@@ -103,7 +115,8 @@ def failed_create(pod: Object, why: str, now: str) -> Make:
     about = {key: owner[key] for key in ("apiVersion", "kind", "name", "uid") if key in owner}
     name = f"{owner['name']}.{owner.get('uid', '')[:13]}".rstrip(".")
     about["namespace"] = meta["namespace"]
-    return _warning(name, about, ("FailedCreate", f"Error creating: {why}"), component, now)
+    told = ("FailedCreate", f"Error creating: {why}", component)
+    return _warning(name, about, told, now)
 
 
 def failed_scheduling(pod: Object, why: str, now: str) -> Make:
@@ -112,11 +125,11 @@ def failed_scheduling(pod: Object, why: str, now: str) -> Make:
     named = {"name": meta["name"], "namespace": meta["namespace"], "uid": meta.get("uid", "")}
     about = {"apiVersion": "v1", "kind": "Pod", **named}
     name = f"{meta['name']}.{named['uid'][:8]}"
-    return _warning(name, about, ("FailedScheduling", why), "default-scheduler", now)
+    return _warning(name, about, ("FailedScheduling", why, "default-scheduler"), now)
 
 
-def _warning(name: str, about: Object, why: tuple[str, str], component: str, now: str) -> Make:
-    reason, message = why
+def _warning(name: str, about: Object, told: tuple[str, str, str], now: str) -> Make:
+    reason, message, component = told
     return Make(
         EVENTS,
         {

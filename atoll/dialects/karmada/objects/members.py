@@ -6,15 +6,16 @@ The latter is much, and is read when it is asked for.
 from functools import partial
 
 from atoll.dialects.karmada import cluster as scheduled
+from atoll.dialects.karmada.cluster_access import PULL, secret_named
 from atoll.dialects.kubernetes import metadata
-from atoll.dialects.wire import Wire, checked, part, parts, text
+from atoll.dialects.wire import checked, part, parts, text
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Object
 from atoll.model.cluster import Cluster
 from atoll.model.later import Later
 from atoll.model.member import Member, MemberSpec
 
-PULL, READY = "Pull", "Ready"
+READY = "Ready"
 
 
 def decode(wire: Object, before: Member | None = None) -> Member:
@@ -38,17 +39,11 @@ def _spec(wire: Object, before: Member | None) -> MemberSpec:
     spec = checked(written or {}, "spec")
     return MemberSpec(
         is_pulled=text(spec, "syncMode", "spec") == PULL,
-        secret=_secret(part(spec, "secretRef", "spec") or {}),
-        impersonator=_secret(part(spec, "impersonatorSecretRef", "spec") or {}),
+        secret=secret_named(part(spec, "secretRef", "spec") or {}),
+        impersonator=secret_named(part(spec, "impersonatorSecretRef", "spec") or {}),
         taints=tuple(each for _, each in parts(spec, "taints", "spec")),
         location=tuple(spec.get(each) for each in ("provider", "region", "zone", "zones")),
     )
-
-
-def _secret(named: Wire) -> Ref | None:
-    if not named.get("name") or not named.get("namespace"):
-        return None
-    return Ref("v1", "Secret", named["namespace"], named["name"])
 
 
 def _status(condition: Object) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from atoll.dialects.karmada.objects.encoding import patched
 from atoll.dialects.kubernetes import metadata
+from atoll.dialects.kubernetes.metadata import named_ref
 from atoll.dialects.wire import Wire, checked, number, part, parts, text
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref
@@ -16,7 +17,7 @@ def decode(wire: Object, before: WorkloadRebalancer | None = None) -> WorkloadRe
     try:
         spec = checked(wire.get("spec") or {}, "spec")
         status = checked(wire.get("status") or {}, "status")
-        listed = (_workload(each, here) for here, each in parts(spec, "workloads", "spec"))
+        listed = (named_ref(each, here) for here, each in parts(spec, "workloads", "spec"))
         return WorkloadRebalancer(
             wire=wire,
             meta=meta,
@@ -34,7 +35,7 @@ def decode(wire: Object, before: WorkloadRebalancer | None = None) -> WorkloadRe
 def observed(answers: Iterable[Observed], status: Object) -> list[Object]:
     """Answers as they are listed; what else is listed of a workload stays."""
     listed = status.get("observedWorkloads") or ()
-    known = {_workload(each["workload"], ""): each for each in listed}
+    known = {named_ref(each["workload"], ""): each for each in listed}
     return [
         patched(known.get(each.workload, {}), {"workload": _named(each.workload), **_said(each)})
         for each in answers
@@ -55,9 +56,5 @@ def _named(workload: Ref) -> Object:
 
 
 def _observed(wire: Wire, path: str) -> Observed:
-    workload = _workload(part(wire, "workload", path) or {}, path)
+    workload = named_ref(part(wire, "workload", path) or {}, path)
     return Observed(workload, text(wire, "result", path), text(wire, "reason", path))
-
-
-def _workload(wire: Wire, path: str) -> Ref:
-    return Ref(*(text(wire, key, path) for key in ("apiVersion", "kind", "namespace", "name")))

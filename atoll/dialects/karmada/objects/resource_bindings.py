@@ -7,9 +7,10 @@ has a problem of its own.
 
 from functools import partial
 
+from atoll.dialects.karmada.binding import priority, targets
 from atoll.dialects.karmada.standing import standing
 from atoll.dialects.kubernetes import metadata
-from atoll.dialects.kubernetes.metadata import moment
+from atoll.dialects.kubernetes.metadata import moment, named_ref
 from atoll.dialects.wire import (
     INT32,
     INT64,
@@ -27,7 +28,6 @@ from atoll.dialects.wire import (
 )
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref
-from atoll.model.binding import Target
 from atoll.model.later import Later
 from atoll.model.resource_binding import (
     BindingSpec,
@@ -69,7 +69,7 @@ def _spec(wire: Object, before: ResourceBinding | None) -> BindingSpec:
         return before.spec
     spec = checked(written or {}, "spec")
     resource = part(spec, "resource", "spec") or {}
-    template = _template(resource)
+    template = named_ref(resource, "spec.resource")
     extra = part(spec, "atoll", "spec") or {}
     suspension = part(spec, "suspension", "spec") or {}
     failover = part(spec, "failover", "spec") or {}
@@ -78,9 +78,9 @@ def _spec(wire: Object, before: ResourceBinding | None) -> BindingSpec:
     return BindingSpec(
         template=template,
         template_uid=text(resource, "uid", "spec.resource"),
-        clusters=_targets(spec, "spec"),
+        clusters=targets(spec, "spec"),
         required_by=tuple(
-            Snapshot(text(each, "namespace", here), text(each, "name", here), _targets(each, here))
+            Snapshot(text(each, "namespace", here), text(each, "name", here), targets(each, here))
             for here, each in parts(spec, "requiredBy", "spec")
         ),
         evictions=tuple(
@@ -99,25 +99,8 @@ def _spec(wire: Object, before: ResourceBinding | None) -> BindingSpec:
         is_suspended=flag(suspension, "dispatching", SUSPENSION, default=False),
         suspended_in=_suspended_in(suspension),
         purge_mode=text(part(failover, "cluster", "spec.failover") or {}, "purgeMode", "spec"),
-        priority=_priority(spec),
+        priority=priority(spec),
         rescheduled=instant(spec, "rescheduleTriggeredAt", "spec"),
-    )
-
-
-def _template(resource: Wire) -> Ref:
-    path = "spec.resource"
-    return Ref(
-        text(resource, "apiVersion", path),
-        text(resource, "kind", path),
-        text(resource, "namespace", path),
-        text(resource, "name", path),
-    )
-
-
-def _targets(wire: Wire, path: str) -> tuple[Target, ...]:
-    return tuple(
-        Target(name(each, "name", here), count(each, "replicas", here))
-        for here, each in parts(wire, "clusters", path)
     )
 
 
@@ -147,11 +130,6 @@ def _is_divided(spec: Wire) -> bool:
 def _suspended_in(suspension: Wire) -> tuple[str, ...]:
     chosen = part(suspension, "dispatchingOnClusters", SUSPENSION) or {}
     return texts(chosen, "clusterNames", f"{SUSPENSION}.dispatchingOnClusters")
-
-
-def _priority(spec: Wire) -> int:
-    given = part(spec, "schedulePriority", "spec") or {}
-    return number(given, "priority", "spec.schedulePriority", least=-INT32 - 1) or 0
 
 
 def _status(wire: Object, before: ResourceBinding | None) -> BindingStatus:
