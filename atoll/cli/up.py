@@ -25,6 +25,7 @@ from atoll.cli.options import (
     gates_option,
     log_options,
     plugins_option,
+    record_option,
     request_options,
     times_options,
     tracing_options,
@@ -63,6 +64,7 @@ GATES_MAX = 16
 @times_options
 @estimator_options
 @audit_options
+@record_option
 @request_options
 @log_options
 @tracing_options("atoll")
@@ -95,12 +97,14 @@ def up(
     logs: LogChoice,
     tracing: TracingChoice,
     gates: int | None,
+    record: Path | None,
     foreground: bool,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
     config = replace(config, times=times, estimators=estimators, audit=audit, requests=requests)
     config = replace(config, plugins=plugins, gates=gates, logs=logs, tracing=tracing)
+    config = replace(config, record=record)
     begun = time.monotonic()
     if (note := running(config)) is not None:
         _say_running(config, note)
@@ -154,8 +158,8 @@ def _say_running(config: Config, note: Note) -> None:
     if asked != usual:
         raise CommandFailed(
             f"atoll is already running at {note.url}",
-            "so its feature gates, plug-ins, times, estimators, log, traces, audit, limits and"
-            " gates cannot be changed",
+            "so its feature gates, plug-ins, times, estimators, log, traces, recording, audit,"
+            " limits and gates cannot be changed",
             command(config, "down"),
         )
     where = f"at {note.url} (process {note.pid})"
