@@ -139,6 +139,8 @@ class Config:
     gates: int | None = None
     """How many processes speak TLS and HTTP to clients; 0: the server itself does. None: as many
     as there are processors for."""
+    record: Path | None = None
+    """The file in which it is recorded what is decided, and what that follows from, if any."""
 
     store_file = _In("store.db")
     pki_dir = _In("pki")

@@ -52,6 +52,7 @@ from atoll.store.store import Store
 
 if TYPE_CHECKING:
     from atoll.control.hub import Hub
+    from atoll.control.recording import Recording
     from atoll.simulated.child import FleetProcess
 
 log = logging.getLogger("atoll")
@@ -138,6 +139,10 @@ async def serve(config: Config, effects: Effects, on_ready: Callable[[Ready], No
         started = effects.now().isoformat(timespec="seconds")
         async with AsyncExitStack() as stack:
             _begin_audit(config, plane, effects, stack)
+            if config.record is not None:
+                from atoll.control.recording import recorded  # few want it
+
+                control.recording = stack.enter_context(recorded(config.record, effects))
             watchdog = Watchdog()
             stack.enter_context(watchdog.stalls.watching())
             services = await run(plane, effects, stack)
@@ -198,6 +203,7 @@ class Control:
     config: Config
     fleet: "FleetProcess | None" = None
     hub: "Hub | None" = None
+    recording: "Recording | None" = None
     _clusters_changed: asyncio.Event = field(default_factory=asyncio.Event)
     _needed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -253,6 +259,7 @@ class Control:
                     times=config.times,
                     estimators=config.estimators,
                     tracer=tracer,
+                    recording=self.recording,
                 ) as self.hub,
             ):
                 changed = self._clusters_changed

@@ -18,6 +18,7 @@ from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
 from atoll.config import Times
 from atoll.control.hub import CLUSTER, Hub
+from atoll.control.recording import Recording
 from atoll.control.running import controlling
 from atoll.effects import Effects
 from atoll.exchange import Peer
@@ -80,9 +81,16 @@ class Pipeline:
     hub: Hub | None = None
     spans: list[Span] | None = None
     """What is traced, if anything."""
+    recording: Recording | None = None
 
 
-async def pipeline(world: World, virtual_s: float = 3.0, *, traced: bool = False) -> Pipeline:
+async def pipeline(
+    world: World,
+    virtual_s: float = 3.0,
+    *,
+    traced: bool = False,
+    recording: Recording | None = None,
+) -> Pipeline:
     """Disturb many lives for so long, one more as long, and see whether that one gets it right."""
     effects = world.effects("hub")
     chance, disk = effects.chance.of("members"), effects.chance.of("disk")
@@ -107,6 +115,7 @@ async def pipeline(world: World, virtual_s: float = 3.0, *, traced: bool = False
         habits(effects.chance.of("habits"), ordinals.ACTS),
         joins,
         spans=[] if traced else None,
+        recording=recording,
     )
     async with running(*members.values()):
         await _settle_foreigners(members)
@@ -261,7 +270,9 @@ async def lead(it: Pipeline, server: Assembly) -> None:
     it.promises.thrift.fleet_changed()  # what they know of it, they learn anew
     ways = partial(_reach, it)
     tracer = None if it.spans is None else Tracer(it.effects, it.spans.append)
-    async with controlling(plane, it.effects, reach=ways, times=TIMES, tracer=tracer) as hub:
+    async with controlling(
+        plane, it.effects, reach=ways, times=TIMES, tracer=tracer, recording=it.recording
+    ) as hub:
         it.hub = hub
         clusters = hub.plane.mirrored(CLUSTER, "Cluster")
         assert clusters is not None

@@ -58,6 +58,7 @@ COMMANDS = {
         "atoll.cli.interpret",
         "Run or check scripts of customizations on objects from files.",
     ),
+    "replay": ("atoll.cli.replay", "Decide again what a recorded run decided, and compare."),
     "completion": ("atoll.cli.completion", "Print the completion script of a shell."),
     "run": ("atoll.cli.run", "Be a plane on a Kubernetes cluster, its host, until stopped."),
     "version": ("atoll.cli.version", "Show the version."),

@@ -145,6 +145,12 @@ plugins_option = click.option(
     help="The scheduler's plug-ins, Atoll's and those installed beside it, listed as for Karmada's:"
     " * is all, NAME is on, -NAME is off.",
 )
+record_option = click.option(
+    "--record",
+    type=click.Path(dir_okay=False, resolve_path=True, path_type=Path),
+    help="Record in this file what the scheduler and delivery decide, and what from, until it has"
+    " 256 MiB; see: atoll replay",
+)
 agent_namespace_option = namespace_option(
     "-n",
     "--namespace",

@@ -1,6 +1,7 @@
 """`atoll run`: be a plane on a Kubernetes cluster, its host, or one of several replicas of it."""
 
 import socket
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
@@ -15,6 +16,7 @@ from atoll.cli.options import (
     log_options,
     namespace_option,
     plugins_option,
+    record_option,
     times_options,
     tracing_options,
 )
@@ -87,6 +89,7 @@ _PORT = 8443
 @log_options
 @tracing_options("atoll")
 @estimator_options
+@record_option
 def run(
     kubeconfig: str | None,
     context: str | None,
@@ -101,6 +104,7 @@ def run(
     tracing: TracingChoice,
     estimators: EstimatorChoice,
     leader_elect: bool,
+    record: Path | None,
     **said: float,
 ) -> None:
     check_gates(feature_gates)
@@ -137,6 +141,7 @@ def run(
         times=times,
         estimators=estimators,
         tracing=tracing,
+        record=record,
     )
     be_replica(hosting, effects)
 

@@ -25,6 +25,7 @@ from atoll.cli.options import (
     gates_option,
     log_options,
     plugins_option,
+    record_option,
     request_options,
     times_options,
     tracing_options,
@@ -63,6 +64,7 @@ GATES_MAX = 16
 @times_options
 @estimator_options
 @audit_options
+@record_option
 @request_options
 @log_options
 @tracing_options("atoll")
@@ -95,12 +97,14 @@ def up(
     logs: LogChoice,
     tracing: TracingChoice,
     gates: int | None,
+    record: Path | None,
     foreground: bool,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
     config = replace(config, times=times, estimators=estimators, audit=audit, requests=requests)
     config = replace(config, plugins=plugins, gates=gates, logs=logs, tracing=tracing)
+    config = replace(config, record=record)
     begun = time.monotonic()
     if (note := running(config)) is not None:
         _say_running(config, note)
@@ -145,8 +149,8 @@ def _say_running(config: Config, note: Note) -> None:
     asked = config if config.tracing.is_said else replace(config, tracing=NO_TRACING)
     usual = Config(config.data_dir, config.host, config.port, config.is_default, config.fleet)
     if asked != usual:
-        why = "so its feature gates, plug-ins, times, estimators, log, traces, audit, limits and"
-        raise CommandFailed(runs, f"{why} gates cannot be changed", stop)
+        why = "so its feature gates, plug-ins, times, estimators, log, traces, recording, audit,"
+        raise CommandFailed(runs, f"{why} limits and gates cannot be changed", stop)
     show(f"{runs} (process {note.pid}) · data in {config.data_dir}")
     show(f"Stop it: {stop}")
 

@@ -35,6 +35,7 @@ from atoll.scheduling.setting import USUAL_SETTING, Setting
 from atoll.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
+    from atoll.control.recording import Recording
     from atoll.control.scheduler.estimation import Estimation
 
 WORKERS = 4
@@ -53,6 +54,7 @@ async def controlling(
     estimators: EstimatorChoice = NO_ESTIMATORS,
     sources: Iterable[PolicySource] = USUAL_SOURCES,
     tracer: Tracer | None = None,
+    recording: "Recording | None" = None,
 ) -> AsyncIterator[Hub]:
     """Run all controllers of a plane for the length of the block.
 
@@ -60,7 +62,7 @@ async def controlling(
     `limits` say how much they are asked; `times`, how soon what is seen of them is believed;
     `estimators`, whether others are asked how much fits; `sources` are the dialects in which
     policies are written; `tracer`, if there is one, is told how
-    changes get to members.
+    changes get to members; `recording`, what is decided.
     """
     async with Children("hub") as children:
         hub = Hub(
@@ -74,7 +76,7 @@ async def controlling(
             sources=sources,
             tracer=tracer,
         )
-        services = await start(hub, estimators)
+        services = await start(hub, estimators, recording)
         async with Supervisor("controllers", effects.chance) as supervisor:
             for name, service in services.items():
                 supervisor.start(name, service)
@@ -84,11 +86,17 @@ async def controlling(
 
 
 async def start(
-    hub: Hub, estimators: EstimatorChoice = NO_ESTIMATORS
+    hub: Hub,
+    estimators: EstimatorChoice = NO_ESTIMATORS,
+    recording: "Recording | None" = None,
 ) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
     estimation = _estimation(hub, estimators)
     scheduling, delivery = Scheduling(hub, estimation), Delivery(hub)
+    if recording is not None:
+        made_with = {"setting": hub.setting, "asks_estimators": estimation is not None}
+        scheduling.handle = recording.tap("scheduler", scheduling.handle, **made_with)
+        delivery.handle = recording.tap("delivery", delivery.handle)
     cluster_status = ClusterStatus(
         *(hub.plane, hub.performer, hub.effects, hub.times),
         observations=hub.observations,

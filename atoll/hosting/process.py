@@ -11,8 +11,10 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atoll.apiserver.health import Health
@@ -54,6 +56,7 @@ from atoll.runtime.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from atoll.control.hub import Hub
+    from atoll.control.recording import Recording
 
 log = logging.getLogger("atoll.hosting")
 
@@ -83,6 +86,7 @@ class Hosting:
     times: Times = USUAL_TIMES
     estimators: EstimatorChoice = NO_ESTIMATORS
     tracing: TracingChoice = NO_TRACING
+    record: Path | None = None
 
 
 def run(hosting: Hosting, effects: Effects) -> None:
@@ -136,6 +140,7 @@ class Replica:
         self._knows_all.set()
         self._leads = False
         self._hub: Hub | None = None
+        self._recording: Recording | None = None
 
     def leave(self) -> bool:
         """Lead no more, and serve for a while yet; False if we do not serve, or leave already."""
@@ -148,9 +153,14 @@ class Replica:
     async def run(self) -> None:
         """Serve and, whenever it is our turn, lead; for ever, unless something is `refused`."""
         host = Https(self._hosting.host, _PATIENCE)
-        watchdog = Watchdog()
+        watchdog, record = Watchdog(), self._hosting.record
         try:
-            with watchdog.stalls.watching():
+            with ExitStack() as stack:
+                stack.enter_context(watchdog.stalls.watching())
+                if record is not None:
+                    from atoll.control.recording import recorded  # few want it
+
+                    self._recording = stack.enter_context(recorded(record, self.effects))
                 await self._run(host, watchdog)
         except UsageError as refused:
             self.refused = refused
@@ -280,6 +290,7 @@ class Replica:
                 times=hosting.times,
                 estimators=hosting.estimators,
                 tracer=tracer,
+                recording=self._recording,
             ) as self._hub,
         ):
             settle_memory()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.apiserver.audit.log_file import WAITING_MAX, LogFile, Rotation
+from atoll.runtime.log_file import WAITING_MAX, LogFile, Rotation
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -87,7 +87,7 @@ def test_a_full_disk_is_told_once_and_loses_lines_not_requests(
 ) -> None:
     path = tmp_path / "audit.log"
     path.symlink_to("/dev/full")
-    with caplog.at_level(logging.WARNING, "atoll.audit"):
+    with caplog.at_level(logging.WARNING, "atoll.runtime"):
         log = LogFile(path, Rotation(), Clock())
         for number in range(10):
             log.write(line(number))

@@ -363,5 +363,5 @@ def test_times_are_read_as_they_were_meant(times: Times) -> None:
 def test_gates_of_a_running_server_stay_as_they_are(running_shell: Shell) -> None:
     result = running_shell.atoll("up", "--feature-gates", "WorkloadAffinity=true")
     assert result.code == 1
-    kept = "feature gates, plug-ins, times, estimators, log, traces, audit, limits and gates"
-    assert f"so its {kept} cannot be changed" in result.err
+    kept = "feature gates, plug-ins, times, estimators, log, traces, recording, audit, limits"
+    assert f"so its {kept} and gates cannot be changed" in result.err

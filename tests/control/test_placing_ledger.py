@@ -6,13 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from placing_world import DIVIDED, EVEN, NOW, World, make_binding, make_cluster, make_fleet
 
-from atoll.control.scheduler.decide.ledger import ASSUMED_MOST, COUNTED, SETTLE, Ledger
+from atoll.control.scheduler.decide.ledger import ASSUMED_MOST, COUNTED, SETTLE, Held, Ledger
 from atoll.control.scheduler.decide.surroundings import of_others
 from atoll.dialects.karmada import binding as dialect
 from atoll.dialects.karmada.standing import healthy_in
+from atoll.model.amount import Amount
+from atoll.model.demand import Demand
 from atoll.scheduling.question import Surroundings
 
 NONE = frozenset[str]()
+AMOUNTS = st.sampled_from([Demand((("cpu", Amount(milli)),)) for milli in (100, 200)])
 
 
 def place(ledger: Ledger[str], world: World, key: str, healthy: frozenset[str] = NONE) -> None:
@@ -249,3 +252,19 @@ def test_what_one_holds_itself_is_taken_off_once_of_what_is_assumed() -> None:
     (left,) = of_others(ledger.assumed(), ledger.held("v"))
     assert left.sums.pods == 8
     assert sum(each.replicas for each in left.components) == 8
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("xyz"), st.dictionaries(AMOUNTS, st.integers(1, 3)))),
+    st.data(),
+)
+def test_what_is_assumed_is_told_in_the_same_order_whoever_asked_in_between(
+    holdings: list[tuple[str, dict[Demand, int]]], data: st.DataObject
+) -> None:
+    asked, unasked = Ledger[str](), Ledger[str]()
+    for key, amounts in holdings:
+        for ledger in (asked, unasked):
+            ledger.restore(key, {"c": Held(amounts, NOW)} if amounts else {})
+        if data.draw(st.booleans()):
+            asked.assumed()
+    assert asked.assumed() == unasked.assumed()

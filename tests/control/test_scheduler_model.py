@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     rule,
 )
 from placing_world import DIVIDED, DUPLICATED, EVEN
+from recordings import Kept, differing, steps, taped
 from scheduling_world import NO_NODES, Plane, healthy, ref
 
 from atoll.control.scheduler.decide import events
@@ -45,7 +46,8 @@ class Scheduling(RuleBasedStateMachine):
 
     @initialize(asks=st.booleans())
     def begin(self, asks: bool) -> None:  # noqa: FBT001 - Hypothesis names it
-        self.it = Plane(Setting(PLANE_USUAL), asks_estimators=asks)
+        self.recording = Kept()
+        self.it = taped(Plane(Setting(PLANE_USUAL), asks_estimators=asks), self.recording)
         self.coming: dict[Ref, Object] = {}
         """What somebody else is about to write with targets."""
         self.begun: dict[Ref, float] = {}
@@ -246,6 +248,8 @@ class Scheduling(RuleBasedStateMachine):
         it.settle(2 * ASSUMED_MOST)
         assert it.assumed() == {}
         assert held(it.scheduler, "_on_write") == set()
+        # Whatever happened, who is told of it once more decides the same.
+        assert differing(steps(self.recording.lines)) == []
 
 
 def _writes_spec(write: events.Write) -> bool:

@@ -1,5 +1,7 @@
 """What is around a binding, for all who ask where it goes."""
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 from placing_world import make_binding
@@ -22,7 +24,11 @@ HOLDINGS = st.dictionaries(
 
 
 def counted(assumed) -> dict[tuple[str, Demand | None], int]:
-    return {(each.cluster, one.demand): one.replicas for each in assumed for one in each.components}
+    found = Counter[tuple[str, Demand | None]]()
+    for each in assumed:
+        for one in each.components:
+            found[each.cluster, one.demand] += one.replicas
+    return found
 
 
 @given(st.dictionaries(st.sampled_from("xyz"), HOLDINGS, min_size=1))

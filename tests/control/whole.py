@@ -16,6 +16,7 @@ from atoll.client.mirror import Listener
 from atoll.client.transport import Transport
 from atoll.config import NO_ESTIMATORS, EstimatorChoice, Times
 from atoll.control.hub import Hub
+from atoll.control.recording import Recording
 from atoll.control.running import USUAL_SOURCES, controlling
 from atoll.dialects.policy_source import PolicySource
 from atoll.effects import Effects, system_effects
@@ -99,6 +100,7 @@ async def whole(
     *,
     sources: Sequence[PolicySource] = USUAL_SOURCES,
     tracer: Tracer | None = None,
+    recording: Recording | None = None,
 ) -> AsyncIterator[Whole]:
     effects = effects or system_effects()
     members = {name: build(name, effects) for name in names}
@@ -110,6 +112,7 @@ async def whole(
                 estimators=estimators,
                 sources=sources,
                 tracer=tracer,
+                recording=recording,
             )
         )
 
@@ -135,6 +138,7 @@ async def plane_over(
     estimators: EstimatorChoice = NO_ESTIMATORS,
     sources: Sequence[PolicySource] = USUAL_SOURCES,
     tracer: Tracer | None = None,
+    recording: Recording | None = None,
 ) -> AsyncIterator[Whole]:
     """A plane over a log, with members that go on by themselves when it ends.
 
@@ -153,6 +157,7 @@ async def plane_over(
                 estimators=estimators,
                 sources=sources,
                 tracer=tracer,
+                recording=recording,
             )
         )
         for name in members:

@@ -5,7 +5,7 @@ sees what is mirrored of a member; a mirror begins when delivery asks for it.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from atoll.client import api
 from atoll.client.api import Wire
@@ -29,6 +29,7 @@ from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
 from atoll.runtime.children import Children
 
+Handle = Callable[[events.Event, float], tuple[events.Instruction, ...]]
 WORKERS = 4  # for each member
 
 
@@ -39,6 +40,7 @@ class Delivery:
         """`agent_of` names the cluster that this looks after from inside, if it does."""
         self._hub = hub
         self._deliveries = Deliveries(agent_of)
+        self.handle: Handle = self._deliveries.handle
         self._loops: dict[str, Loop[Key]] = {}
         self._more = asyncio.Event()
         self._controller = Controller(
@@ -77,7 +79,7 @@ class Delivery:
                 await self._more.wait()
 
     def _tell(self, event: events.Event) -> None:
-        self._carry_out(self._deliveries.handle(event, self._hub.now))
+        self._carry_out(self.handle(event, self._hub.now))
 
     def _carry_out(self, instructions: Iterable[events.Instruction]) -> None:
         for each in instructions:
@@ -152,7 +154,7 @@ class Delivery:
         return events.MemberView(is_silent, found, frozenset(unserved), frozenset(unknown))
 
     def _plan(self, looked: events.Looked) -> Plan:
-        instructions = self._deliveries.handle(looked, self._hub.now)
+        instructions = self.handle(looked, self._hub.now)
         self._carry_out(each for each in instructions if not isinstance(each, Action))
         actions = tuple(each for each in instructions if isinstance(each, Action))
         again = (each.after_s for each in instructions if isinstance(each, events.LookAgain))
@@ -183,7 +185,7 @@ class Delivery:
         if isinstance(action, Tell) or action.at == PLANE:
             return False
         refused = events.Refused(action, str(refusal))
-        instructions = self._deliveries.handle(refused, self._hub.now)
+        instructions = self.handle(refused, self._hub.now)
         self._carry_out(instructions)
         return any(isinstance(each, events.Wake) for each in instructions)
 

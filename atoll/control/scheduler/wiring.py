@@ -7,7 +7,7 @@ targets, and everybody who asks about a binding is given what the scheduler know
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("atoll.scheduler")
 
 _LOOK_AROUND_EVERY_S = 1.0
+Handle = Callable[[events.Event, float], tuple[events.Instruction, ...]]
 _Later = tuple[Ref, events.Why]
 
 
@@ -57,6 +58,7 @@ class Scheduling:
         self._hub = hub
         self._estimation = estimation
         self._scheduler = Scheduler(hub.setting, asks_estimators=estimation is not None)
+        self.handle: Handle = self._scheduler.handle
         self._later: Worklist[_Later] = Worklist(
             self.name, hub.turns, lane=lambda later: later[0].namespace
         )
@@ -130,7 +132,7 @@ class Scheduling:
     def _tell(self, event: events.Event) -> events.Write | events.WriteWith | None:
         """Hand on an event, and do what that calls for, but for the write, which is returned."""
         hub, began, now, write = self._hub, stopwatch(), self._hub.now, None
-        for each in self._scheduler.handle(event, now):
+        for each in self.handle(event, now):
             match each:
                 case events.Write() | events.WriteWith():
                     write = each
@@ -143,7 +145,7 @@ class Scheduling:
                 case events.Ask():
                     hub.children.spawn(self._ask(each), f"estimators for {each.key}")
                 case events.Searched():
-                    self._scheduler.handle(events.SearchTook(hub.now - now), hub.now)
+                    self.handle(events.SearchTook(hub.now - now), hub.now)
                 case events.Decided():
                     hub.numbers.decided.note(stopwatch() - began, "All")
                 case events.Scheduled():

@@ -46,6 +46,11 @@ class Account(Generic[K]):
         for demand, pods in amounts.items():
             if not pods:
                 continue
+            if pods < 0:
+                self._list = None
+            else:
+                # The order of the work follows from what was added, not from who asked when.
+                self._parts().append(Component("", pods, demand))
             self._pods += pods
             count(self._units, self._written, demand, pods)
             left = self._amounts.get(demand, 0) + pods
@@ -53,10 +58,6 @@ class Account(Generic[K]):
                 self._amounts[demand] = left
             else:
                 del self._amounts[demand]
-            if pods < 0:
-                self._list = None
-            elif self._list is not None:
-                self._list.append(Component("", pods, demand))
         if self._list and len(self._list) > 2 * len(self._amounts) + _REWRITTEN_FROM:
             self._list = None
 
@@ -76,10 +77,14 @@ class Account(Generic[K]):
     def assumed(self, cluster: str) -> Assumed:
         """The work so far."""
         if self._told is None:
-            if self._list is None:
-                self._list = [Component("", n, demand) for demand, n in self._amounts.items()]
-                self._memo = {}
             sums = Sums(self._pods, dict(self._units), dict(self._written))
-            parts = Parts(self._list, len(self._list), self._memo)
+            listed = self._parts()
+            parts = Parts(listed, len(listed), self._memo)
             self._told = Assumed.counted(cluster, parts, sums)
         return self._told
+
+    def _parts(self) -> list[Component]:
+        if self._list is None:
+            self._list = [Component("", n, demand) for demand, n in self._amounts.items()]
+            self._memo = {}
+        return self._list
