@@ -4,39 +4,10 @@ In come policies as they change; out come those that may matter to a template, t
 or to a priority class. Whether one does matter, and which one wins, is for others to say.
 """
 
-from collections.abc import Hashable
-from typing import Generic, TypeVar
-
 from atoll.model.action import Object, Ref
+from atoll.model.named import Named
 from atoll.model.policy import Policy
 from atoll.model.selector_index import SelectorIndex
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V", bound=Hashable)
-
-
-class Named(Generic[K, V]):
-    """Keys by the values that each of them names."""
-
-    def __init__(self) -> None:
-        self._by_value: dict[V, dict[K, None]] = {}
-        self._values: dict[K, tuple[V, ...]] = {}
-
-    def put(self, key: K, values: tuple[V, ...]) -> None:
-        """Know what a key names, instead of what it named before; nothing forgets it."""
-        for value in self._values.pop(key, ()):
-            filed = self._by_value[value]
-            filed.pop(key, None)
-            if not filed:
-                del self._by_value[value]
-        for value in values:
-            self._by_value.setdefault(value, {})[key] = None
-        if values:
-            self._values[key] = values
-
-    def naming(self, value: V) -> list[K]:
-        """The keys that name a value."""
-        return list(self._by_value.get(value, ()))
 
 
 class PolicyIndex:
@@ -57,11 +28,11 @@ class PolicyIndex:
         ref, own = known.ref, None if after is None else after.own_template
         if after is None:
             self._policies.pop(ref, None)
-            self._selecting.drop(ref)
+            self._selecting.put(ref)
         else:
             self._policies[ref] = after
             self._selecting.put(ref, after.selectors)
-        self._waiting.put(ref, () if after is None else tuple(after.awaits))
+        self._waiting.put(ref, () if after is None else after.awaits)
         named = after.priority_class if after is not None else ""
         self._prioritized.put(ref, (named,) if named else ())
         self._owning.put(ref, () if own is None else (Ref.of(own),))

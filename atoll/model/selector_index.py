@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from atoll.model.action import Object
+from atoll.model.named import Named
 from atoll.model.resource_selector import ResourceSelector, label_keys
 
 K = TypeVar("K", bound=Hashable)
@@ -21,31 +22,16 @@ class SelectorIndex(Generic[K]):
     """Keys by what their selectors mean."""
 
     def __init__(self) -> None:
-        self._filed: dict[_Place, dict[K, None]] = {}
-        self._places: dict[K, tuple[_Place, ...]] = {}
+        self._filed: Named[K, _Place] = Named()
 
-    def put(self, key: K, selectors: Iterable[ResourceSelector]) -> None:
-        """Know what a key selects, instead of what it selected before."""
-        self.drop(key)
-        found = {place: None for each in selectors for place in self._places_for(each)}
-        for place in found:
-            self._filed.setdefault(place, {})[key] = None
-        self._places[key] = tuple(found)
-
-    def drop(self, key: K) -> None:
-        """Forget a key."""
-        for place in self._places.pop(key, ()):
-            filed = self._filed[place]
-            del filed[key]
-            if not filed:
-                del self._filed[place]
+    def put(self, key: K, selectors: Iterable[ResourceSelector] = ()) -> None:
+        """Know what a key selects, instead of what it selected before; nothing forgets it."""
+        self._filed.put(key)
+        self._filed.put(key, [place for each in selectors for place in self._places_for(each)])
 
     def candidates(self, wire: Object) -> list[K]:
         """Those that may select an object, each once."""
-        found: dict[K, None] = {}
-        for place in _looked_up(wire):
-            found |= self._filed.get(place, {})
-        return list(found)
+        return self._filed.naming(*_looked_up(wire))
 
     def _places_for(self, selector: ResourceSelector) -> list[_Place]:
         within = (selector.api_version, selector.kind, selector.namespace)
@@ -57,7 +43,7 @@ class SelectorIndex(Generic[K]):
         return min(ways, key=self._crowd) if ways else [(_KIND, *within)]
 
     def _crowd(self, places: list[_Place]) -> int:
-        return sum(len(self._filed.get(each, ())) for each in places)
+        return sum(map(self._filed.count, places))
 
 
 def _looked_up(wire: Object) -> Iterator[_Place]:
