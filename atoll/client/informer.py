@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from atoll.client.api import Wire
 from atoll.client.mirror import Key, Mirror
+from atoll.model.named import Named
 
 T = TypeVar("T")
 Decode = Callable[[Wire, T | None], T]
@@ -24,7 +25,7 @@ class Informer(Generic[T]):
         self._values: dict[Key, tuple[Wire, T]] = {}
         self._former: tuple[Wire, T] | None = None
         """What the last change replaced or removed."""
-        self._shelves: dict[Callable[[T], Iterable[Hashable]], _Shelves[T]] = {}
+        self._filed: dict[Callable[[T], Iterable[Hashable]], Named[Key, Hashable]] = {}
         for wire in mirror:
             self._learn(None, wire)
         mirror.listen(self._learn)
@@ -38,12 +39,12 @@ class Informer(Generic[T]):
 
     def by(self, sorter: Callable[[T], Iterable[Hashable]], filed: Hashable) -> list[T]:
         """The values that a sorter files under this; filed once, and kept so."""
-        shelves = self._shelves.get(sorter)
-        if shelves is None:
-            shelves = self._shelves[sorter] = _Shelves(sorter)
+        known = self._filed.get(sorter)
+        if known is None:
+            known = self._filed[sorter] = Named()
             for key, (_, value) in self._values.items():
-                shelves.put(key, None, value)
-        return shelves.of(filed)
+                known.put(key, sorter(value))
+        return [self._values[key][1] for key in known.naming(filed)]
 
     def value(self, wire: Wire) -> T:
         """The value of an object of this collection that somebody is told of."""
@@ -57,34 +58,10 @@ class Informer(Generic[T]):
         former = self._values.pop(key, None) if after is None else self._values.get(key)
         self._former = former
         known = None if former is None else former[1]
-        value = None
         if after is not None:
-            value = self._decode(after, known)
-            self._values[key] = after, value
-        for shelves in self._shelves.values():
-            shelves.put(key, known, value)
-
-
-class _Shelves(Generic[T]):
-    """Values by what a sorter files them under."""
-
-    def __init__(self, sorter: Callable[[T], Iterable[Hashable]]) -> None:
-        self._sorter = sorter
-        self._filed: dict[Hashable, dict[Key, T]] = {}
-
-    def of(self, filed: Hashable) -> list[T]:
-        return list(self._filed.get(filed, {}).values())
-
-    def put(self, key: Key, before: T | None, after: T | None) -> None:
-        """File a value instead of another."""
-        for filed in self._sorter(before) if before is not None else ():
-            shelf = self._filed.get(filed, {})
-            shelf.pop(key, None)
-            if not shelf:
-                self._filed.pop(filed, None)
-        if after is not None:
-            for filed in self._sorter(after):
-                self._filed.setdefault(filed, {})[key] = after
+            self._values[key] = after, self._decode(after, known)
+        for sorter, filed in self._filed.items():
+            filed.put(key, () if after is None else sorter(self._values[key][1]))
 
 
 def _key(wire: Wire) -> Key:

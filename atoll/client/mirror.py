@@ -7,10 +7,11 @@ object. A server that gets an object back without it keeps what it knew.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from atoll.client.api import ApiClient, Change, Collection, Head, Refused, Wire
 from atoll.client.transport import Unreachable
+from atoll.model.named import Named
 from atoll.runtime.children import report_failure
 from atoll.runtime.stalls import doing
 
@@ -35,7 +36,7 @@ class Mirror:
         self._reached = 0
         self._gone: set[str] = set()
         """The uids of what is known to be gone although the watch has yet to tell of it."""
-        self._shelves: dict[Sorter, dict[Hashable, dict[Key, Wire]]] = {}
+        self._filed: dict[Sorter, Named[Key, Hashable]] = {}
         self._ahead: tuple[int, float] | None = None
         """A version that was written, and when: the watch has yet to come to it."""
         self._lag_s = 0.0
@@ -63,19 +64,19 @@ class Mirror:
 
     def by(self, sorter: Sorter, value: Hashable) -> list[Wire]:
         """The objects that a sorter files under a value; filed once, and kept so."""
-        return list(self._shelf(sorter, value).values())
+        return [self._objects[key] for key in self._sorted(sorter).naming(value)]
 
     def count(self, sorter: Sorter, value: Hashable) -> int:
         """How many objects a sorter files under a value."""
-        return len(self._shelf(sorter, value))
+        return self._sorted(sorter).count(value)
 
-    def _shelf(self, sorter: Sorter, value: Hashable) -> Mapping[Key, Wire]:
-        shelves = self._shelves.get(sorter)
-        if shelves is None:
-            shelves = self._shelves[sorter] = {}
-            for wire in self:
-                _file(shelves, sorter, None, wire)
-        return shelves.get(value, {})
+    def _sorted(self, sorter: Sorter) -> Named[Key, Hashable]:
+        filed = self._filed.get(sorter)
+        if filed is None:
+            filed = self._filed[sorter] = Named()
+            for key, wire in self._objects.items():
+                filed.put(key, sorter(wire))
+        return filed
 
     def within(self, namespace: str) -> list[Wire]:
         """The objects of one namespace."""
@@ -184,8 +185,8 @@ class Mirror:
         self._tell(before, after)
 
     def _tell(self, before: Wire | None, after: Wire | None) -> None:
-        for sorter, shelves in self._shelves.items():
-            _file(shelves, sorter, before, after)
+        for sorter, filed in self._filed.items():
+            filed.put(_key(after or before or {}), () if after is None else sorter(after))
         tell_each(self._listeners, before, after)
 
 
@@ -197,21 +198,6 @@ def tell_each(listeners: Iterable[Listener], before: Wire | None, after: Wire | 
         except Exception as error:  # noqa: BLE001 - one bad object must not end the following
             wire = after or before or {}
             report_failure(f"{wire.get('kind')} {'/'.join(_key(wire))}", error)
-
-
-def _file(
-    shelves: dict[Hashable, dict[Key, Wire]],
-    sorter: Sorter,
-    before: Wire | None,
-    after: Wire | None,
-) -> None:
-    for value in sorter(before) if before is not None else ():
-        shelf = shelves.get(value, {})
-        shelf.pop(_key(before or {}), None)
-        if not shelf:
-            shelves.pop(value, None)
-    for value in sorter(after) if after is not None else ():
-        shelves.setdefault(value, {})[_key(after or {})] = after or {}
 
 
 def _clock() -> float:
