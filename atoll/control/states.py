@@ -13,6 +13,7 @@ from atoll.instruments.families import Family, Sample
 from atoll.model import quantity
 from atoll.model.action import Object
 from atoll.model.member import Member
+from atoll.model.resource_binding import ResourceBinding
 
 Value = Callable[[Member], float | None]
 """What a cluster's status says of something; None if it says nothing."""
@@ -114,13 +115,16 @@ def _ways(hub: Hub) -> Iterator[Family]:
 
 def _evictions(hub: Hub) -> Iterator[Family]:
     leaving: Counts[tuple[str, str]] = Counts()
-    for kind in kinds.BINDINGS:
-        for binding in hub.plane.values(kind):
-            for task in binding.spec.evictions:
-                leaving[task.cluster, binding.spec.template.kind] += 1
+    for binding in hub.bindings(_has_tasks, True):
+        for task in binding.spec.evictions:
+            leaving[task.cluster, binding.spec.template.kind] += 1
     samples: list[Sample] = [
         ("", ((_MEMBER, cluster), ("resource_kind", kind)), count)
         for (cluster, kind), count in leaving.items()
     ]
     told = "Workloads on their way out of a member, by kind."
     yield "eviction_kind_total", "gauge", told, samples
+
+
+def _has_tasks(binding: ResourceBinding) -> tuple[bool, ...]:
+    return (True,) if binding.spec.evictions else ()

@@ -1,7 +1,7 @@
-"""Keys by the values that each of them names: an index that follows what changes.
+"""Keys by what each of them names: the one index that all others are made of.
 
-In come keys with what they name; out come the keys that name a value, in the order in which they
-were told last. What keys and values are is not known here.
+What a key names comes in whenever it changes; the keys that name something go out, those that were
+put last come last. It costs what is put and what is found, however much there is.
 """
 
 from collections.abc import Hashable, Iterable
@@ -18,7 +18,7 @@ class Named(Generic[K, V]):
         self._by_value: dict[V, dict[K, None]] = {}
         self._values: dict[K, tuple[V, ...]] = {}
 
-    def put(self, key: K, values: Iterable[V]) -> None:
+    def put(self, key: K, values: Iterable[V] = ()) -> None:
         """Know what a key names, instead of what it named before; nothing forgets it."""
         for value in self._values.pop(key, ()):
             filed = self._by_value[value]
@@ -31,9 +31,16 @@ class Named(Generic[K, V]):
         if named:
             self._values[key] = named
 
-    def naming(self, value: V) -> list[K]:
-        """The keys that name a value."""
-        return list(self._by_value.get(value, ()))
+    def naming(self, *values: V) -> list[K]:
+        """The keys that name one of these values, each once."""
+        found: dict[K, None] = {}
+        for value in values:
+            found |= self._by_value.get(value, {})
+        return list(found)
+
+    def __len__(self) -> int:
+        """How many keys name something."""
+        return len(self._values)
 
     def count(self, value: V) -> int:
         """How many keys name a value."""

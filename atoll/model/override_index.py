@@ -4,7 +4,7 @@ In come policies as they change; out come those that may mean an object, and wha
 mean. Whether one does mean it, and which one wins, is for others to say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from atoll.model.action import Object, Ref
@@ -13,6 +13,8 @@ from atoll.model.policy import OverridePolicy
 from atoll.model.resource_selector import ResourceSelector
 from atoll.model.selector_index import SelectorIndex
 
+_EVERYTHING, _LOOKING, _RELABELLING, _RENAMING = "everything", "looking", "relabelling", "renaming"
+
 
 class OverrideIndex:
     """The override policies of a plane."""
@@ -20,62 +22,60 @@ class OverrideIndex:
     def __init__(self) -> None:
         self._policies: dict[Ref, OverridePolicy] = {}
         self._selecting: SelectorIndex[Ref] = SelectorIndex()
-        self._unselective: Named[Ref, str] = Named()
-        """By namespace, those that are for everything in it; under none, for all of the plane."""
-        self._looking: dict[Ref, None] = {}
-        self._relabelling: dict[Ref, None] = {}
-        self._renaming: dict[Ref, None] = {}
+        self._filed: Named[Ref, tuple[str, str]] = Named()
+        """Those that are for everything in a namespace, or under none in the plane; those that
+        look at something in clusters; and the cluster-wide ones that change what others select by.
+        """
 
     def changed(self, before: OverridePolicy | None, after: OverridePolicy | None) -> None:
         """A policy came, changed or went."""
-        if before is not None:
-            self._drop(before.ref)
-        if after is None:
+        known = after or before
+        if known is None:
             return
-        ref, rules = after.ref, after.rules
-        self._drop(ref)
-        self._policies[ref] = after
-        self._selecting.put(ref, _within(after))
-        self._unselective.put(ref, () if after.selectors else (ref.namespace,))
-        is_wide = not ref.namespace
-        for filed, is_one in (
-            (self._looking, any(each.looks_at_clusters for each in rules)),
-            (self._relabelling, is_wide and any(each.relabels for each in rules)),
-            (self._renaming, is_wide and any(each.renames for each in rules)),
-        ):
-            if is_one:
-                filed[ref] = None
+        self._policies.pop(known.ref, None)
+        if after is not None:
+            self._policies[known.ref] = after
+        self._selecting.put(known.ref, () if after is None else _within(after))
+        self._filed.put(known.ref, () if after is None else _traits(after))
+
+    def __iter__(self) -> Iterator[OverridePolicy]:
+        return iter([*self._policies.values()])
 
     def of(self, wire: Object) -> list[OverridePolicy]:
         """The policies that may mean an object: all that do, and few that do not."""
         found = self._selecting.candidates(wire)
-        for namespace in dict.fromkeys(("", (wire.get("metadata") or {}).get("namespace") or "")):
-            found += self._unselective.naming(namespace)
+        spaces = ("", (wire.get("metadata") or {}).get("namespace") or "")
+        found += self._filed.naming(*((_EVERYTHING, each) for each in spaces))
         return [self._policies[each] for each in found]
 
-    def looking_at_clusters(self) -> list[OverridePolicy]:
-        """The policies that are for some clusters by how these are, and not by their names."""
-        return [self._policies[each] for each in self._looking]
+    def looking_at(self, keys: Iterable[str]) -> list[OverridePolicy]:
+        """The policies that are for some clusters by these labels, or by their `LOCATION`."""
+        found = self._filed.naming(*((_LOOKING, key) for key in keys))
+        return [self._policies[each] for each in found]
 
     def reach(self, policy: OverridePolicy) -> tuple[ResourceSelector, ...] | None:
         """Selectors for all templates that a policy may mean; None: for everything in its reach.
 
         A namespace's policies select by what the cluster-wide ones make of a template.
         """
-        if not policy.selectors or (policy.ref.namespace and self._renaming):
+        if not policy.selectors or (policy.ref.namespace and self._filed.count((_RENAMING, ""))):
             return None
         selectors = tuple(_within(policy))
-        if policy.ref.namespace and self._relabelling:
+        if policy.ref.namespace and self._filed.count((_RELABELLING, "")):
             return tuple(each if each.name else replace(each, labels=None) for each in selectors)
         return selectors
 
-    def _drop(self, ref: Ref) -> None:
-        if self._policies.pop(ref, None) is None:
-            return
-        self._selecting.drop(ref)
-        self._unselective.put(ref, ())
-        for each in (self._looking, self._relabelling, self._renaming):
-            each.pop(ref, None)
+
+def _traits(policy: OverridePolicy) -> Iterator[tuple[str, str]]:
+    """What is to be known of a policy, beside what it selects."""
+    if not policy.selectors:
+        yield _EVERYTHING, policy.ref.namespace
+    for rule in policy.rules:
+        yield from ((_LOOKING, key) for key in rule.looks_at)
+        if not policy.ref.namespace and rule.relabels:
+            yield _RELABELLING, ""
+        if not policy.ref.namespace and rule.renames:
+            yield _RENAMING, ""
 
 
 def _within(policy: OverridePolicy) -> Iterator[ResourceSelector]:

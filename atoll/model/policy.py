@@ -6,9 +6,12 @@ from typing import NamedTuple
 
 from atoll.errors import Invalid
 from atoll.model.action import Object, Ref
-from atoll.model.affinity import Affinity
+from atoll.model.affinity import ANYWHERE, Affinity
 from atoll.model.metadata import Metadata
 from atoll.model.resource_selector import Closeness, ResourceSelector
+
+LOCATION = ""
+"""Provider, region and zones, where else the key of a label is; no label has this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,12 @@ class OverrideRule:
     """Whether it may change who the object is."""
 
     @property
-    def looks_at_clusters(self) -> bool:
-        """Whether a cluster may come to be meant, or not, by what is written of it."""
-        target = self.target
-        return target is not None and bool(
-            target.labels or target.provider or target.region or target.zones
-        )
+    def looks_at(self) -> frozenset[str]:
+        """By what a cluster may come to be meant, or not: keys of its labels, and `LOCATION`."""
+        target = self.target or ANYWHERE
+        keys = () if target.labels is None else (each.key for each in target.labels.requirements)
+        is_where = target.provider or target.region or target.zones
+        return frozenset((*keys, *((LOCATION,) if is_where else ())))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

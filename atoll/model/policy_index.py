@@ -5,7 +5,7 @@ or to a priority class. Whether one does matter, and which one wins, is for othe
 """
 
 from atoll.model.action import Object, Ref
-from atoll.model.named import Named as Named
+from atoll.model.named import Named
 from atoll.model.policy import Policy
 from atoll.model.selector_index import SelectorIndex
 
@@ -28,7 +28,7 @@ class PolicyIndex:
         ref, own = known.ref, None if after is None else after.own_template
         if after is None:
             self._policies.pop(ref, None)
-            self._selecting.drop(ref)
+            self._selecting.put(ref)
         else:
             self._policies[ref] = after
             self._selecting.put(ref, after.selectors)

@@ -67,7 +67,8 @@ class BindingSpec:
     """Whether every ordinal is to exist once among all clusters."""
     has_policy: bool = False
     """Whether it is more than attached to others: only policies give a placement."""
-    is_grouped: bool = False
+    groups: tuple[str, ...] = ()
+    """The groups of workloads that it wants to be with, or apart from."""
     propagates_dependencies: bool = False
     overwrites: bool = False
     """Whether what stands in a cluster already is taken over."""

@@ -24,19 +24,14 @@ class SelectorIndex(Generic[K]):
     def __init__(self) -> None:
         self._filed: Named[K, _Place] = Named()
 
-    def put(self, key: K, selectors: Iterable[ResourceSelector]) -> None:
-        """Know what a key selects, instead of what it selected before."""
-        self.drop(key)
-        self._filed.put(key, (place for each in selectors for place in self._places_for(each)))
-
-    def drop(self, key: K) -> None:
-        """Forget a key."""
-        self._filed.put(key, ())
+    def put(self, key: K, selectors: Iterable[ResourceSelector] = ()) -> None:
+        """Know what a key selects, instead of what it selected before; nothing forgets it."""
+        self._filed.put(key)
+        self._filed.put(key, [place for each in selectors for place in self._places_for(each)])
 
     def candidates(self, wire: Object) -> list[K]:
         """Those that may select an object, each once."""
-        found = (key for place in _looked_up(wire) for key in self._filed.naming(place))
-        return list(dict.fromkeys(found))
+        return self._filed.naming(*_looked_up(wire))
 
     def _places_for(self, selector: ResourceSelector) -> list[_Place]:
         within = (selector.api_version, selector.kind, selector.namespace)

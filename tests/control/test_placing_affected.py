@@ -1,18 +1,27 @@
 """Whom a cluster's change matters to."""
 
+import cProfile
+import pstats
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from placing_world import World, make_binding, make_cluster
 
-from atoll.control.scheduler.decide.affected import Change, affected, by_price, change
+from atoll.control.scheduler.decide.affected import Change, Interests, change
+from atoll.control.works.decide.overriding.targeting import matches
 from atoll.dialects.karmada import cluster
 from atoll.dialects.karmada.objects.resource_bindings import decode
+from atoll.dialects.karmada.standing import to_schedule
 from atoll.model.action import Ref
 from atoll.model.cluster import Cluster
 from atoll.model.price import Price
 from atoll.model.resource_binding import ResourceBinding
+
+MANY = 40
 
 
 def made(*given: Any, **facts: Any) -> Cluster:
@@ -34,6 +43,13 @@ def watching(
         "schedulerObservedGeneration": generation,
     }
     return decode({**wire, "status": status})
+
+
+def of(*bindings: ResourceBinding) -> Interests:
+    known = Interests()
+    for each in bindings:
+        known.learn(each)
+    return known
 
 
 def names(found: list[Ref]) -> list[str]:
@@ -84,29 +100,29 @@ def test_how_much_a_change_matters(
 
 
 def test_the_affinity_is_tested_with_the_old_and_the_new_cluster() -> None:
-    all_there_are = [
+    all_there_are = of(
         watching("anywhere"),
         watching("old", placement=by_label("old")),
         watching("new", placement=by_label("new")),
         watching("other", placement=by_label("other")),
         watching("runs-there", placement=by_label("other"), clusters=[{"name": "a"}]),
-    ]
+    )
     before, after = made("a", labels={"env": "old"}), made("a", labels={"env": "new"})
-    assert names(affected(all_there_are, before, after)) == ["anywhere", "old", "new", "runs-there"]
-    assert names(affected(all_there_are, None, after)) == ["anywhere", "new", "runs-there"]
-    assert names(affected(all_there_are, before, None)) == ["anywhere", "old", "runs-there"]
+    assert names(all_there_are.affected(before, after)) == ["anywhere", "old", "new", "runs-there"]
+    assert names(all_there_are.affected(None, after)) == ["anywhere", "new", "runs-there"]
+    assert names(all_there_are.affected(before, None)) == ["anywhere", "old", "runs-there"]
 
 
 def test_only_those_who_choose_by_price_care_for_prices() -> None:
-    all_there_are = [
+    all_there_are = of(
         watching("karmada"),
         watching("best", atoll={"select": {"order": "Best"}}),
         watching("cheapest", atoll={"select": {"order": "Cheapest"}}),
         watching("filled", atoll={"divide": {"order": "Cheapest"}}),
         watching("elsewhere", placement=by_label("x"), atoll={"select": {"order": "Cheapest"}}),
-    ]
-    assert names(by_price(all_there_are, [made("a"), made("b")])) == ["cheapest", "filled"]
-    assert names(by_price(all_there_are, [made("a", labels={"env": "x"})])) == [
+    )
+    assert names(all_there_are.by_price([made("a"), made("b")])) == ["cheapest", "filled"]
+    assert names(all_there_are.by_price([made("a", labels={"env": "x"})])) == [
         *("cheapest", "filled", "elsewhere")
     ]
 
@@ -126,20 +142,20 @@ def test_the_terms_from_the_observed_one_on_count(
     name: str, observed: str, *, settled: bool, expected: bool
 ) -> None:
     one = watching("one", placement=TERMS, observed=observed, settled=settled)
-    assert names(affected([one], made(name), made(name))) == (["one"] if expected else [])
+    assert names(of(one).affected(made(name), made(name))) == (["one"] if expected else [])
 
 
 def test_a_binding_matters_as_it_stands() -> None:
     world = World(make_binding(placement=TERMS), make_cluster("y"))
-    assert len(affected([decode(world.binding)], None, made("x"))) == 1
+    assert len(of(decode(world.binding)).affected(None, made("x"))) == 1
     world.settle()
-    assert affected([decode(world.binding)], None, made("x")) == []
-    assert len(affected([decode(world.binding)], made("y"), None)) == 1
+    assert of(decode(world.binding)).affected(None, made("x")) == []
+    assert len(of(decode(world.binding)).affected(made("y"), None)) == 1
 
 
 @pytest.mark.parametrize("facts", [{"schedulerName": "another"}, {"clusters": "all"}])
 def test_nothing_matters_to_what_is_not_ours_or_cannot_be_read(facts: dict[str, Any]) -> None:
-    assert affected([decode(make_binding(**facts))], None, made("a")) == []
+    assert of(decode(make_binding(**facts))).affected(None, made("a")) == []
 
 
 @pytest.mark.parametrize(
@@ -149,4 +165,106 @@ def test_a_cluster_of_an_earlier_term_matters_to_whoever_would_return_to_it(
     atoll: dict[str, Any], expected: list[str]
 ) -> None:
     seen = watching("w", observed="second", placement=TERMS, atoll=atoll)
-    assert names(affected([seen], None, made("x"))) == expected
+    assert names(of(seen).affected(None, made("x"))) == expected
+
+
+PLACEMENTS = [
+    {},
+    {"clusterAffinity": {"clusterNames": ["a", "b"]}},
+    {"clusterAffinity": {"clusterNames": ["b"], "exclude": ["c"]}},
+    {"clusterAffinity": {"exclude": ["a"]}},
+    by_label("old"),
+    by_label("new"),
+    TERMS,
+]
+bindings = st.builds(
+    watching,
+    st.sampled_from("pqrs"),
+    settled=st.booleans(),
+    observed=st.sampled_from(["", "first", "second"]),
+    placement=st.sampled_from(PLACEMENTS),
+    clusters=st.sampled_from([[], [{"name": "a"}], [{"name": "y"}, {"name": "b"}]]),
+    atoll=st.sampled_from([{}, {"select": {"order": "Cheapest"}}, {"failback": "WhenPossible"}]),
+    schedulerName=st.sampled_from(["", "", "another"]),
+)
+clusters = st.builds(
+    lambda name, env: made(name, labels={"env": env}),
+    st.sampled_from(["a", "b", "c", "x", "y", "z"]),
+    st.sampled_from(["old", "new"]),
+)
+KEYS = [watching(name).ref for name in "pqrs"]
+histories = st.lists(st.one_of(bindings, st.sampled_from(KEYS), clusters), max_size=15)
+
+
+@given(histories, clusters, st.sampled_from(["old", "new", None]))
+def test_many_bindings_care_for_what_each_of_them_cares_for_alone(
+    history: list[Any], before: Cluster, env: str | None
+) -> None:
+    after = None if env is None else replace(before, labels={"env": env})
+    known, there = Interests(), dict[Ref, ResourceBinding]()
+    for each in history:
+        match each:
+            case ResourceBinding():
+                known.learn(each)
+                there[each.ref] = each
+            case Ref():
+                known.forget(each)
+                there.pop(each, None)
+            case _:
+                known.affected(each, None)  # to ask changes nothing
+    alone = {key: of(each) for key, each in there.items()}
+    assert known.affected(before, after) == [
+        key for key, one in alone.items() if one.affected(before, after)
+    ]
+    assert known.by_price([before]) == [key for key, one in alone.items() if one.by_price([before])]
+
+
+def looked_at(question: Callable[[], object]) -> tuple[int, int]:
+    """How many bindings are read and how many affinities are tested to answer a question."""
+    profile = cProfile.Profile()
+    with profile:
+        question()
+    profile.create_stats()
+    counted = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    codes = (to_schedule.__code__, matches.__code__)
+    here = [(code.co_filename, code.co_firstlineno, code.co_name) for code in codes]
+    read, tested = (counted[each][1] if each in counted else 0 for each in here)
+    return read, tested
+
+
+@pytest.mark.parametrize(
+    ("placement", "tests"),
+    [
+        pytest.param(lambda _: by_label("x"), 2, id="a choice that all share"),
+        pytest.param(
+            lambda nth: {"clusterAffinity": {"clusterNames": [f"c-{nth}"]}},
+            1,
+            id="one cluster each",
+        ),
+        pytest.param(lambda nth: by_label(f"x-{nth}"), 2 * MANY, id="a choice each"),
+    ],
+)
+def test_a_change_costs_what_is_chosen_by_and_not_how_many_bindings_there_are(
+    placement: Callable[[int], dict[str, Any]], tests: int
+) -> None:
+    there = [
+        watching(f"w-{nth}-{one}", placement=placement(nth)) for nth in range(MANY) for one in "ab"
+    ]
+    known = of(*there)
+    known.affected(None, made("c-1"))
+    before, after = made("c-1"), made("c-1", labels={"env": "new"})
+    assert looked_at(lambda: known.affected(before, after)) == (0, tests)
+    assert looked_at(lambda: known.by_price([after])) == (0, 0)
+    known.learn(there[0])
+    assert looked_at(lambda: known.affected(before, after)) == (1, tests)
+
+
+def test_a_choice_that_nobody_has_any_more_is_not_tested() -> None:
+    one, other = watching("one", placement=by_label("x")), watching("two", placement=by_label("y"))
+    known = of(one, other)
+    assert looked_at(lambda: known.affected(None, made("a")))[1] == 2
+    known.learn(watching("one", placement=by_label("y")))
+    assert looked_at(lambda: known.affected(None, made("a")))[1] == 1
+    known.forget(one.ref)
+    known.forget(other.ref)
+    assert looked_at(lambda: known.affected(None, made("a")))[1] == 0

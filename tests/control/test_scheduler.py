@@ -454,6 +454,26 @@ def test_neighbours_are_seen_as_they_are_being_written() -> None:
     assert it.scheduler.surroundings(binding, NO_NODES).neighbours == ()
 
 
+def test_its_neighbours_are_those_of_its_groups_and_no_others() -> None:
+    it = plane(setting=TOGETHER)
+    for name, groups in {
+        "with": {"affinityGroup": "g"},
+        "apart": {"antiAffinityGroup": "h"},
+        "both": {"affinityGroup": "g", "antiAffinityGroup": "h"},
+        "other": {"affinityGroup": "x", "antiAffinityGroup": "y"},
+        "gone": {"affinityGroup": "g"},
+        "alone": None,
+    }.items():
+        it.create(name, 1, workloadAffinityGroups=groups)
+    it.delete("gone")
+    wanted = {"affinityGroup": "g", "antiAffinityGroup": "h"}
+    binding = decode(make_binding(1, name="web", workloadAffinityGroups=wanted))
+    found = it.scheduler.surroundings(binding, NO_NODES).neighbours
+    assert [each.name for each in found] == [
+        f"{name}-deployment" for name in ("with", "both", "apart")
+    ]
+
+
 def test_whoever_asks_anew_is_not_held_up_by_what_it_was_given_itself() -> None:
     it = placed("a")
     (around,) = it.scheduler.surroundings(it.stored[WEB], NO_NODES).assumed

@@ -1,6 +1,6 @@
 """Members let the plane speak for those who may go through it to them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from atoll.client.api import Wire
@@ -10,7 +10,7 @@ from atoll.control.hub import Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import kinds
-from atoll.dialects.karmada.proxy_access import leads
+from atoll.dialects.karmada.proxy_access import EVERYWHERE, ways
 from atoll.model.action import Ref
 from atoll.model.member import Member
 from atoll.model.work import Work
@@ -32,19 +32,20 @@ def access(hub: Hub) -> Loop[str]:
         if before is None and after is not None:
             loop.wake(names.cluster_of(after["metadata"]["name"]) or "")
 
-    def all_again() -> None:
-        for cluster in hub.members:
-            loop.wake(cluster.name)
+    def wake(roles: Iterable[Wire | None]) -> None:
+        names = {name for role in roles if role is not None for name in ways(role)}
+        everyone = (each.name for each in hub.members)
+        for name in everyone if EVERYWHERE in names else sorted(names):
+            loop.wake(name)
 
     def role_changed(before: Wire | None, after: Wire | None) -> None:
-        # Most roles are about other things; whom such a one is bound to is no matter.
-        if any(map(leads, filter(None, (before, after)))) and spec_changed(before, after):
-            all_again()
+        if spec_changed(before, after):
+            wake((before, after))
 
     def role_bound(before: Wire | None, after: Wire | None) -> None:
-        roles = (_role(hub, each) for each in (before, after) if each is not None)
-        if any(map(leads, filter(None, roles))) and spec_changed(before, after):
-            all_again()
+        # Most roles are about other things; whom such a one is bound to is no matter.
+        if spec_changed(before, after):
+            wake(_role(hub, each) for each in (before, after) if each is not None)
 
     def spoilt(before: Work | None, after: Work | None) -> None:
         """One of the Works was changed or removed by somebody else."""
@@ -83,7 +84,7 @@ def _observe(hub: Hub, name: str) -> impersonating.SeenAccess | None:
     space = Ref("v1", "Namespace", "", names.execution_namespace(name))
     if cluster is None or hub.plane.find(space) is None:
         return None
-    roles = _filed(hub, ROLE, _leading, True)
+    roles = [role for each in (name, EVERYWHERE) for role in _filed(hub, ROLE, ways, each)]
     works = (hub.works.get(each.namespace, each.name) for each in impersonating.works_of(name))
     return impersonating.SeenAccess(
         cluster=cluster,
@@ -92,10 +93,6 @@ def _observe(hub: Hub, name: str) -> impersonating.SeenAccess | None:
         works=[each for each in works if each is not None],
         new_id=hub.new_id(),
     )
-
-
-def _leading(role: Wire) -> tuple[bool]:
-    return (leads(role),)
 
 
 def _roles_bound(binding: Wire) -> tuple[str]:

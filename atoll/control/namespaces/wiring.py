@@ -57,7 +57,7 @@ def namespaces(hub: Hub) -> Loop[Key]:
         if before is None:
             wake(_all(hub) if _has_space(hub, after.name) else (), after.name)
             return
-        for policy in concerned.overrides_otherwise(hub, before, after):
+        for policy in concerned.overrides_otherwise(hub.overrides, before, after):
             if not policy.ref.namespace:
                 wake(_meant(hub, policy), after.name)
 

@@ -11,8 +11,8 @@ from atoll.client.mirror import Mirror
 from atoll.control.hub import Hub
 from atoll.control.wakes import TEMPLATES
 from atoll.model.action import Ref
+from atoll.model.named import Named
 from atoll.model.policy import Claim
-from atoll.model.policy_index import Named
 from atoll.model.resource_selector import ResourceSelector, label_keys
 
 
@@ -30,10 +30,8 @@ class Held:
         return [each for each in found if each is not None]
 
     def _changed(self, before: Wire | None, after: Wire | None) -> None:
-        claim_of = self._hub.claims.of
-        claim = None if after is None else claim_of(after)
-        if claim is not None or (before is not None and claim_of(before) is not None):
-            self._claims.put(Ref.of(after or before or {}), (claim,) if claim else ())
+        claim = None if after is None else self._hub.claims.of(after)
+        self._claims.put(Ref.of(after or before or {}), () if claim is None else (claim,))
 
 
 def candidates(selector: ResourceSelector, mirror: Mirror) -> Iterable[Wire]:

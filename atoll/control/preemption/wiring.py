@@ -5,8 +5,9 @@ from functools import partial
 from atoll.control.hub import Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.control.preemption import decide as giving_way
-from atoll.dialects.karmada.preemption_notes import GAVE_WAY, PREEMPTS, Part, has, parts
+from atoll.dialects.karmada.preemption_notes import GAVE_WAY, PREEMPTS, has, parts
 from atoll.model.action import Ref
+from atoll.model.named import Named
 from atoll.model.resource_binding import ResourceBinding
 
 
@@ -14,36 +15,23 @@ def preemption(hub: Hub) -> Loop[Ref]:
     """The loop of bindings that carry a note of taking or giving room."""
     controller = Controller("preemption", partial(_observe, hub), giving_way.plan)
     loop = Loop(controller, hub.performer, hub.turns)
-    gave: dict[Ref, set[Ref]] = {}
+    gave: Named[Ref, Ref] = Named()
 
     def changed(before: ResourceBinding | None, after: ResourceBinding | None) -> None:
-        noted = after is not None and (has(after.wire, PREEMPTS) or has(after.wire, GAVE_WAY))
         known = after or before
-        if known is None or not (noted or gave):
-            return  # most of the time nobody gives way to anyone
-        for part in _given(before):
-            _discard(gave, part.other, known.ref)
-        for part in _given(after):
-            gave.setdefault(part.other, set()).add(known.ref)
+        if known is None:
+            return
+        given = () if after is None else parts(after.wire, GAVE_WAY)
+        gave.put(known.ref, (each.other for each in given))
+        noted = after is not None and (has(after.wire, PREEMPTS) or has(after.wire, GAVE_WAY))
         if noted and spec_changed(before, after):
             loop.wake(known.ref)
         # Whoever gave way to this one waits for it to run, or to go.
-        for each in gave.get(known.ref, ()):
+        for each in gave.naming(known.ref):
             loop.wake(each)
 
     hub.hear_bindings("preemption", changed)
     return loop
-
-
-def _given(binding: ResourceBinding | None) -> tuple[Part, ...]:
-    return () if binding is None else parts(binding.wire, GAVE_WAY)
-
-
-def _discard(gave: dict[Ref, set[Ref]], taker: Ref, giver: Ref) -> None:
-    givers = gave.get(taker, set())
-    givers.discard(giver)
-    if not givers:
-        gave.pop(taker, None)
 
 
 def _observe(hub: Hub, ref: Ref) -> giving_way.SeenParties | None:

@@ -36,7 +36,7 @@ _BY_CONDITION: Mapping[str, Mark | None] = {
 
 @dataclass(frozen=True, slots=True)
 class SeenCluster:
-    """A Cluster, and all ClusterTaintPolicies; those that do not mean it are passed over."""
+    """A Cluster, and ClusterTaintPolicies; those that do not mean it are passed over."""
 
     cluster: Member
     policies: Sequence[ClusterTaintPolicy] = ()

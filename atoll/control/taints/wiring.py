@@ -11,6 +11,8 @@ from atoll.model.action import Action, Tell, Update
 from atoll.model.member import Member
 from atoll.model.policy import ClusterTaintPolicy
 
+_ANY = ""
+
 
 def tainting(hub: Hub) -> Loop[str]:
     """The loop that keeps the taints of clusters, by name."""
@@ -30,7 +32,11 @@ def tainting(hub: Hub) -> Loop[str]:
 
     def policy_changed(before: ClusterTaintPolicy | None, after: ClusterTaintPolicy | None) -> None:
         policies = [each for each in (before, after) if each is not None]
-        for cluster in hub.members if spec_changed(before, after) else ():
+        if not spec_changed(before, after):
+            return
+        names = {name for each in policies for name in _targets(each)}
+        named = filter(None, map(hub.member, sorted(names)))
+        for cluster in hub.members if _ANY in names else named:
             if any(decide.means(each, cluster) for each in policies):
                 loop.wake(cluster.name)
 
@@ -44,8 +50,14 @@ def _observe(hub: Hub, name: str) -> decide.SeenCluster | None:
     cluster = hub.member(name)
     if cluster is None:
         return None
-    known = hub.plane.informer(kinds.CLUSTER_TAINT_POLICY) if hub.features.Failover else ()
-    return decide.SeenCluster(cluster, tuple(known))
+    known = hub.plane.informer(kinds.CLUSTER_TAINT_POLICY) if hub.features.Failover else None
+    found = () if known is None else (*known.by(_targets, name), *known.by(_targets, _ANY))
+    return decide.SeenCluster(cluster, found)
+
+
+def _targets(policy: ClusterTaintPolicy) -> tuple[str, ...]:
+    """The clusters that a policy names, or may mean."""
+    return (policy.target and policy.target.names) or (_ANY,)
 
 
 def _refused(hub: Hub, action: Action, refusal: Refused) -> bool:

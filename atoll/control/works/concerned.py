@@ -14,7 +14,8 @@ from atoll.dialects.karmada.references import binding_of
 from atoll.errors import Invalid
 from atoll.model.action import Ref
 from atoll.model.member import Member
-from atoll.model.policy import OverridePolicy
+from atoll.model.override_index import OverrideIndex
+from atoll.model.policy import LOCATION, OverridePolicy
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.resource_selector import ResourceSelector
 
@@ -46,7 +47,7 @@ def by_cluster(hub: Hub, before: Member | None, after: Member | None) -> Iterato
     if before is None or after is None or before.meta.is_going != after.meta.is_going:
         yield from hub.bindings(target_names, name)
         return
-    for policy in overrides_otherwise(hub, before, after):
+    for policy in overrides_otherwise(hub.overrides, before, after):
         if hub.overrides.reach(policy) is None:
             space = policy.ref.namespace
             found = hub.bindings(target_names, name)
@@ -60,12 +61,16 @@ def is_looked_at_otherwise(before: Member | None, after: Member | None) -> bool:
     return _looked_at(before) != _looked_at(after)
 
 
-def overrides_otherwise(hub: Hub, before: Member, after: Member) -> list[OverridePolicy]:
+def overrides_otherwise(
+    known: OverrideIndex, before: Member, after: Member
+) -> list[OverridePolicy]:
     """The policies of which other rules are for a cluster than were."""
     old, new = before.cluster(), after.cluster()
-    found = hub.overrides.looking_at_clusters()
     if isinstance(old, Invalid) or isinstance(new, Invalid):
-        return found
+        return list(known)
+    labels = before.meta.labels.items() ^ after.meta.labels.items()
+    where = (LOCATION,) if before.spec.location != after.spec.location else ()
+    found = known.looking_at((*sorted({key for key, _ in labels}), *where))
     return [each for each in found if list(rules(each, old)) != list(rules(each, new))]
 
 

@@ -4,12 +4,15 @@ The plane's ClusterRoles and their bindings come in; names go out, and rules for
 member. Who asks, and how requests travel, is not known here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from atoll.model.action import Object
 
 _WAYS = (("cluster.karmada.io", "clusters/proxy"), ("search.karmada.io", "proxying/proxy"))
+
+EVERYWHERE = ""
+"""In the place of a cluster's name, which is never empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +31,23 @@ class Subjects:
         return self.groups | of_accounts | ({"system:serviceaccounts"} if spaces else frozenset())
 
 
-def leads(role: Object) -> bool:
-    """Whether a ClusterRole gives the way to any cluster."""
-    return any(_leads_to(rule, None) for rule in role.get("rules") or ())
+def ways(role: Object) -> frozenset[str]:
+    """The clusters that a ClusterRole gives the way to, by name; `EVERYWHERE` alone: to any."""
+    named = frozenset(name for rule in role.get("rules") or () for name in _ways(rule))
+    return frozenset((EVERYWHERE,)) if EVERYWHERE in named else named
 
 
 def let_through(cluster: str, roles: Iterable[Object], bindings: Iterable[Object]) -> Subjects:
     """Those to whom a ClusterRole gives the way to this cluster."""
-    ways = {
+    leading = {
         role["metadata"]["name"]
         for role in roles
-        if any(_leads_to(rule, cluster) for rule in role.get("rules") or ())
+        if not ways(role).isdisjoint((cluster, EVERYWHERE))
     }
     subjects = [
         subject
         for binding in bindings
-        if binding["roleRef"]["kind"] == "ClusterRole" and binding["roleRef"]["name"] in ways
+        if binding["roleRef"]["kind"] == "ClusterRole" and binding["roleRef"]["name"] in leading
         for subject in binding.get("subjects") or ()
     ]
     return Subjects(
@@ -57,16 +61,14 @@ def let_through(cluster: str, roles: Iterable[Object], bindings: Iterable[Object
     )
 
 
-def _leads_to(rule: Object, cluster: str | None) -> bool:
-    """Whether a rule gives the way to a cluster, or to any."""
+def _ways(rule: Object) -> Iterator[str]:
+    """The clusters that a rule gives the way to."""
     groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
-    named = rule.get("resourceNames") or ()
-    return any(
-        _covers(groups, group)
-        and (_covers(resources, resource) or f"*/{resource.partition('/')[2]}" in resources)
-        and (not named or cluster is None or cluster in named or group == _WAYS[1][0])
-        for group, resource in _WAYS
-    )
+    for group, resource in _WAYS:
+        of_all = f"*/{resource.partition('/')[2]}"
+        if _covers(groups, group) and (_covers(resources, resource) or of_all in resources):
+            named = rule.get("resourceNames") if group == _WAYS[0][0] else None
+            yield from filter(None, named) if named else (EVERYWHERE,)
 
 
 def _covers(listed: Sequence[str], wanted: str) -> bool:

@@ -37,6 +37,7 @@ from atoll.control.patience import Waited
 from atoll.dialects.karmada import names
 from atoll.model.action import Delete, Object, Plan, Ref, Tell, Update
 from atoll.model.member import Member
+from atoll.model.named import Named
 from atoll.model.work import Work
 
 _REMEMBERED_S = 1800.0  # longer than any system goes on sending what is not acknowledged
@@ -73,7 +74,7 @@ class Deliveries:
         self._works: dict[Key, _Held] = {}
         self._within: dict[str, dict[Key, None]] = {}
         """Works by cluster."""
-        self._asked: dict[tuple[str, Ref], dict[Key, None]] = {}
+        self._asked: Named[Key, tuple[str, Ref]] = Named()
         """Works by the objects they ask for, in which cluster."""
         self._clusters: dict[str, _Standing] = {}
         self._silent: dict[str, dict[Key, None]] = {}
@@ -147,7 +148,9 @@ class Deliveries:
             # does not say any more what should be there.
             held.attempts.clear()
             self._over.pop(key, None)
-        self._file(key, cluster, former, event.after)
+        if former is None or former.spec is not event.after.spec:
+            wanted = map(Ref.of, working.objects(event.after))
+            self._asked.put(key, ((cluster, ref) for ref in wanted))
         held.work = event.after
         if event.is_meant:
             yield Wake(key)
@@ -156,23 +159,10 @@ class Deliveries:
         if said != event.after.wire.get("status"):
             yield Wake(key, Level.REPORT)
 
-    def _file(self, key: Key, cluster: str, before: Work | None, after: Work | None) -> None:
-        """Let a Work be found by what it asks for."""
-        if before is not None and after is not None and before.spec is after.spec:
-            return
-        former, wanted = ([] if each is None else working.objects(each) for each in (before, after))
-        for ref in map(Ref.of, former):
-            self._asked.get((cluster, ref), {}).pop(key, None)
-            if not self._asked.get((cluster, ref), True):
-                del self._asked[cluster, ref]
-        for ref in map(Ref.of, wanted):
-            self._asked.setdefault((cluster, ref), {})[key] = None
-
     def _forget(self, key: Key, cluster: str) -> None:
-        held = self._works.pop(key, None)
-        if held is None:
+        if self._works.pop(key, None) is None:
             return
-        self._file(key, cluster, held.work, None)
+        self._asked.put(key)
         self._untold.pop(key, None)
         for each in (self._within, self._silent):
             each.get(cluster, {}).pop(key, None)
@@ -232,7 +222,7 @@ class Deliveries:
         if _claims(before) != _claims(after):
             # Something that is not theirs came, changed or went: it may be in the way no more.
             ref = Ref.of(event.after or before)
-            for key in self._asked.get((event.cluster, ref), ()):
+            for key in self._asked.naming((event.cluster, ref)):
                 if key not in makers:
                     yield Wake(key)
 
@@ -345,7 +335,7 @@ class Deliveries:
         """What is held of the Work that something was written to a member for."""
         ref = write.ref if isinstance(write, Delete) else Ref.of(write.object)
         maker = ("", "") if isinstance(write, Delete) else _work_of(write.object)
-        asking = {key: self._works[key] for key in self._asked.get((write.at, ref), ())}
+        asking = {key: self._works[key] for key in self._asked.naming((write.at, ref))}
         going = (each for each in asking.values() if each.planned and each.planned.meta.is_going)
         return asking.get(maker) or next(going, None)
 

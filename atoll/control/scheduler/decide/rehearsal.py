@@ -38,8 +38,8 @@ class Rehearsal:
     fleet: Fleet
     setting: Setting
     bindings: dict[Ref, ResourceBinding]
-    grouped: Mapping[str, tuple[Ref, ...]]
-    """By namespace, the bindings that may want to be together or apart."""
+    grouped: Mapping[surroundings.Groups, tuple[Ref, ...]]
+    """By groups, the bindings that share one of them."""
     ledger: Ledger[Ref]
     nodes: NodeView
     asks_estimators: bool = False
@@ -54,7 +54,7 @@ class Rehearsal:
         binding = self.bindings[key]
         # In whole seconds: who was decided within this one can be asked for from the next one on.
         wish = {"spec": {"rescheduleTriggeredAt": written_time(self.now + 1)}}
-        near = self.grouped.get(key.namespace, ()) if binding.spec.is_grouped else ()
+        near = self.grouped.get(surroundings.groups(binding), ())
         others = (self.bindings[each] for each in near)
         around = surroundings.surroundings(binding, others, self.ledger.assumed(), self.nodes)
         seen = SeenBinding(

@@ -29,6 +29,7 @@ from atoll.dialects.wire import instant
 from atoll.errors import Invalid
 from atoll.model.action import Ref, Update
 from atoll.model.decision import Verdict
+from atoll.model.named import Named
 from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.nodes.view import NodeView
@@ -54,8 +55,9 @@ class Scheduler:
         self._setting = setting
         self._asks_estimators = asks_estimators
         self._bindings: dict[Ref, ResourceBinding] = {}
-        self._grouped: dict[str, dict[Ref, None]] = {}
-        """By namespace, the bindings that may want to be together or apart."""
+        self._interests = affected.Interests()
+        self._grouped: Named[Ref, tuple[str, str]] = Named()
+        """By namespace and group, the bindings that may want to be together or apart."""
         self._queue: Queue[Ref] = Queue(by_priority=setting.features.PriorityBasedScheduling)
         self._ledger: Ledger[Ref] = Ledger()
         self._in_flight: dict[Ref, InFlight] = {}
@@ -86,7 +88,7 @@ class Scheduler:
                 self.fleet = self.fleet.priced(known)
                 self._facts += 1
                 clusters = [self.fleet.clusters[self.fleet.rows[name]] for name in known]
-                yield from self._wake(affected.by_price(self._bindings.values(), clusters), now)
+                yield from self._wake(self._interests.by_price(clusters), now)
             case events.TimePassed(nodes_changed):
                 yield from self._time_passed(now, nodes_changed=nodes_changed)
             case events.Turn():
@@ -115,8 +117,7 @@ class Scheduler:
 
     def surroundings(self, binding: ResourceBinding, nodes: NodeView) -> Surroundings:
         """What is around a binding that is decided now."""
-        near = self._grouped.get(binding.ref.namespace, ()) if binding.spec.is_grouped else ()
-        others = map(self._as_written, near)
+        others = map(self._as_written, self._grouped.naming(*surroundings.groups(binding)))
         return surroundings.surroundings(binding, others, self._ledger.assumed(), nodes)
 
     def surroundings_anew(self, binding: ResourceBinding, nodes: NodeView) -> Surroundings:
@@ -127,12 +128,13 @@ class Scheduler:
 
     def rehearsal(self, nodes: NodeView, now: float) -> Rehearsal:
         """What is known now, to try out what would come of placing something anew."""
+        groups = {surroundings.groups(each) for each in self._bindings.values()}
         return Rehearsal(
             now=now,
             fleet=self.fleet,
             setting=self._setting,
             bindings={key: self._as_written(key) for key in self._bindings},
-            grouped={space: tuple(keys) for space, keys in self._grouped.items()},
+            grouped={each: tuple(self._grouped.naming(*each)) for each in groups},
             ledger=self._ledger.copy(),
             nodes=nodes,
             asks_estimators=self._asks_estimators,
@@ -144,11 +146,13 @@ class Scheduler:
         if known is None:
             return
         key = known.ref
-        self._group(known, is_there=after is not None)
+        is_near = after is not None and self._setting.features.WorkloadAffinity
+        self._grouped.put(key, surroundings.groups(known) if is_near else ())
         if after is None:
             yield from self._gone(key)
             return
         self._bindings[key] = after
+        self._interests.learn(after)
         is_own_write = self._is_own_write(key, after)
         if is_own_write:
             flight = self._on_write.pop(key)
@@ -171,17 +175,10 @@ class Scheduler:
         """A binding is no more; what is under way for it is heard of once more."""
         for each in (self._bindings, self._on_write, self._asked_since, self._unreported):
             each.pop(key, None)
+        self._interests.forget(key)
         self._ledger.release(key)
         self._queue.forget(key)
         yield events.Forget(key)
-
-    def _group(self, binding: ResourceBinding, *, is_there: bool) -> None:
-        key, near = binding.ref, self._grouped.setdefault(binding.ref.namespace, {})
-        near.pop(key, None)
-        if is_there and binding.spec.is_grouped and self._setting.features.WorkloadAffinity:
-            near[key] = None
-        if not near:
-            del self._grouped[key.namespace]
 
     def _is_own_write(self, key: Ref, binding: ResourceBinding) -> bool:
         """Whether a binding came with the targets that it was to be written with."""
@@ -207,8 +204,7 @@ class Scheduler:
         match affected.change(before, after):
             case affected.Change.FACTS:
                 self._facts += 1
-                found = affected.affected(self._bindings.values(), before, after)
-                yield from self._wake(found, now, event.cause)
+                yield from self._wake(self._interests.affected(before, after), now, event.cause)
             case change if let_go or change is affected.Change.ROOM:
                 # Where more was assumed than the report counts, there is room now as well.
                 yield from self._wake(self._queue.wants_room(), now, event.cause)
@@ -329,7 +325,7 @@ class Scheduler:
             self._give_back(key, self._on_write.pop(key), now)  # it was not written
         is_late = self._queue.by_priority and self._queue.wake(now) == now
         waits = is_late or key in self._queue
-        if waits or self._asks_estimators or binding.spec.is_grouped:
+        if waits or self._asks_estimators or binding.spec.groups:
             return
         placing = planning.plan(self._seen(binding, event.nodes), now)
         wire = placing.binding

@@ -18,6 +18,13 @@ from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling.nodes.view import NodeView
 from atoll.scheduling.question import Surroundings
 
+Groups = tuple[tuple[str, str], ...]
+
+
+def groups(binding: ResourceBinding) -> Groups:
+    """The groups, in its namespace, that a binding wants to be with or apart from."""
+    return tuple((binding.ref.namespace, each) for each in binding.spec.groups)
+
 
 def surroundings(
     binding: ResourceBinding,

@@ -92,7 +92,7 @@ def _spec(wire: Object, before: ResourceBinding | None) -> BindingSpec:
         is_divided=_is_divided(spec),
         is_split=extra.get("ordinals") is not None and template.kind == STATEFUL_SET,
         has_policy=spec.get("placement") is not None,
-        is_grouped=bool(spec.get("workloadAffinityGroups")),
+        groups=_groups(spec),
         propagates_dependencies=flag(spec, "propagateDeps", "spec", default=False),
         overwrites=text(spec, "conflictResolution", "spec") == "Overwrite",
         preserves=flag(spec, "preserveResourcesOnDeletion", "spec", default=False),
@@ -125,6 +125,14 @@ def _is_divided(spec: Wire) -> bool:
     placement = part(spec, "placement", "spec") or {}
     wanted = part(placement, "replicaScheduling", "spec.placement")
     return wanted is not None and wanted.get("replicaSchedulingType") != "Duplicated"
+
+
+def _groups(spec: Wire) -> tuple[str, ...]:
+    """The names of its groups; that one is no text is for the scheduler to say."""
+    written = spec.get("workloadAffinityGroups")
+    return (
+        tuple(str(each) for each in written.values() if each) if isinstance(written, dict) else ()
+    )
 
 
 def _suspended_in(suspension: Wire) -> tuple[str, ...]:
