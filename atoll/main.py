@@ -39,7 +39,6 @@ from atoll.config import (
 from atoll.effects import Effects
 from atoll.exchange import Peer
 from atoll.instruments.families import Family
-from atoll.model.action import Object
 from atoll.runtime.files import raise_file_limit
 from atoll.runtime.loops import fastest_loop
 from atoll.runtime.memory import settle_memory
@@ -49,6 +48,7 @@ from atoll.store.log import Log
 from atoll.store.record import Event
 from atoll.store.sqlite import SqliteLog
 from atoll.store.store import Store
+from atoll.wire import Object
 
 if TYPE_CHECKING:
     from atoll.control.hub import Hub

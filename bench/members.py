@@ -22,7 +22,7 @@ import uvloop
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.placement.kinds import plane_kinds
-from atoll.client.api import ApiClient, Collection, Wire
+from atoll.client.api import ApiClient, Collection
 from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
 from atoll.config import USUAL_TIMES, Times
@@ -31,13 +31,13 @@ from atoll.control.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer
 from atoll.main import Plane, run
-from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.runtime.memory import settle_memory
 from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.record import Event
 from atoll.store.store import Store
+from atoll.wire import Object, Wire
 from bench.arithmetic import percentile
 from bench.propagation import deployment
 from simulation.link import LinkedMember, build

@@ -5,11 +5,10 @@ field manager, so that both servers keep account of who owns which field.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 NAMESPACES = "/api/v1/namespaces"
 MANAGER = "bench"
@@ -20,7 +19,7 @@ WIDTH = 8  # of numbers in changing values, so that every version of an object h
 _LINE = "a value of a setting, of a length that settings have; "
 
 
-def configmap(name: str, number: int) -> Object:
+def configmap(name: str, number: int) -> Wire:
     """A ConfigMap of about 1 KB; the number makes a version of it."""
     data = {f"setting-{n:02}.conf": _LINE[: 40 + n] for n in range(13)}
     labels = {"app": "bench", "tier": "backend", "shard": f"s{number % 10}"}
@@ -32,7 +31,7 @@ def configmap(name: str, number: int) -> Object:
     }
 
 
-def deployment(name: str, number: int) -> Object:
+def deployment(name: str, number: int) -> Wire:
     """A Deployment of about 3 KB; the number makes a version of its pod template."""
     labels = {"app": "bench", "component": name}
     pod = {
@@ -55,7 +54,7 @@ def deployment(name: str, number: int) -> Object:
     }
 
 
-def _container(name: str, port: int, number: int) -> Object:
+def _container(name: str, port: int, number: int) -> Wire:
     env = [{"name": f"SETTING_{n}", "value": _LINE[:30]} for n in range(9)]
     probe = {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 5}
     return {
@@ -77,7 +76,7 @@ def _container(name: str, port: int, number: int) -> Object:
     }
 
 
-def rights(user: str, others: int) -> Iterator[tuple[str, Object]]:
+def rights(user: str, others: int) -> Iterator[tuple[str, Wire]]:
     """Roles and bindings, each with where it is made: the user's, and those of so many others."""
     rule = {
         "apiGroups": ["", "apps"],
@@ -91,7 +90,7 @@ def rights(user: str, others: int) -> Iterator[tuple[str, Object]]:
     yield f"{_RBAC}/clusterrolebindings", _binding(user, "bench")
 
 
-def _binding(user: str, role: str) -> Object:
+def _binding(user: str, role: str) -> Wire:
     group = "rbac.authorization.k8s.io"
     return {
         "apiVersion": _RBAC_VERSION,
@@ -118,26 +117,26 @@ def get(path: str) -> bytes:
     return _message("GET", path, b"", "")
 
 
-def post(path: str, obj: Object) -> bytes:
+def post(path: str, obj: Wire) -> bytes:
     return _message("POST", f"{path}?fieldManager={MANAGER}", orjson.dumps(obj))
 
 
-def put(path: str, obj: Object) -> bytes:
+def put(path: str, obj: Wire) -> bytes:
     """Replace an object whatever its version is: there is one writer to each."""
     path = f"{path}/{obj['metadata']['name']}?fieldManager={MANAGER}"
     return _message("PUT", path, orjson.dumps(obj))
 
 
-def merge_patch(path: str, name: str, patch: Object) -> bytes:
+def merge_patch(path: str, name: str, patch: Wire) -> bytes:
     path = f"{path}/{name}?fieldManager={MANAGER}"
     return _message("PATCH", path, orjson.dumps(patch), "application/merge-patch+json")
 
 
-def configmap_patch(number: int) -> Object:
+def configmap_patch(number: int) -> Wire:
     return {"data": {"version": _version(number)}}
 
 
-def deployment_patch(number: int) -> Object:
+def deployment_patch(number: int) -> Wire:
     """What a roll-out by patch looks like: an annotation of the pod template changes."""
     annotations = {"bench/version": _version(number)}
     return {"spec": {"template": {"metadata": {"annotations": annotations}}}}

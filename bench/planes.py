@@ -30,12 +30,12 @@ from atoll.control.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, run
-from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.simulated.member import running
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from atoll.wire import Object
 from bench.processes import usage
 from bench.requests import Written, writes, written
 from simulation.enrolling import enrol

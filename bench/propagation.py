@@ -28,8 +28,8 @@ from typing import Any, TypeVar
 import orjson
 import uvloop
 
-from atoll.client.api import Wire
 from atoll.runtime.memory import settle_memory
+from atoll.wire import Wire
 from bench.deliveries import KARMADA, KARMADA_TUNED, Many, Move, One, told
 from bench.federations import real
 from bench.planes import (

@@ -16,7 +16,8 @@ import orjson
 from atoll.config import Config
 from atoll.store.sqlite import SqliteLog
 from atoll.store.store import Put, Store
-from bench.objects import MANAGER, Object, configmap
+from atoll.wire import Wire
+from bench.objects import MANAGER, configmap
 from bench.report import Figure, Say
 from bench.servers import OURS, Target, atoll, kubernetes_with_etcd
 from bench.sizes import Sizes
@@ -98,11 +99,11 @@ async def fill(path: Path, count: int) -> None:
         await committer
 
 
-def _stored(name: str, number: int, revision: int) -> Object:
+def _stored(name: str, number: int, revision: int) -> Wire:
     """A ConfigMap as it is at rest: with what a server adds to it."""
     obj = configmap(name, number)
-    owned: Object = {f"f:{key}": {} for key in obj["data"]}
-    labels: Object = {f"f:{key}": {} for key in obj["metadata"]["labels"]}
+    owned: Wire = {f"f:{key}": {} for key in obj["data"]}
+    labels: Wire = {f"f:{key}": {} for key in obj["metadata"]["labels"]}
     born = "2025-01-01T00:00:00Z"
     entry = {
         "manager": MANAGER,

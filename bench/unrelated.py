@@ -18,8 +18,9 @@ from math import inf
 
 import uvloop
 
-from atoll.client.api import Collection, Wire
+from atoll.client.api import Collection
 from atoll.runtime.memory import settle_memory
+from atoll.wire import Wire
 from bench.planes import DEPLOYMENTS, EMBEDDED, POLICIES, PREFIX, Setting, embedded
 from bench.propagation import CLIENTS, POLICY, deployment, policy
 

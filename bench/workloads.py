@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from atoll.wire import Wire
 from bench.connection import Connection, Failed
 from bench.fanout import fan_out
 from bench.load import Sample, Tally, ask, close_all, connections, dealt, measured, send_all
 from bench.objects import (
     NAMESPACES,
-    Object,
     configmap,
     configmap_patch,
     configmaps,
@@ -59,8 +59,8 @@ class Kind:
 
     name: str
     path: Callable[[str], str]
-    make: Callable[[str, int], Object]
-    patch: Callable[[int], Object]
+    make: Callable[[str, int], Wire]
+    patch: Callable[[int], Wire]
 
     def count(self, sizes: Sizes) -> int:
         return sizes.configmaps if self is CONFIGMAP else sizes.deployments
@@ -116,7 +116,7 @@ async def _prepare_as_administrator(target: Target, sizes: Sizes) -> None:
     client.close()
 
 
-def _namespace(name: str) -> Object:
+def _namespace(name: str) -> Wire:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 

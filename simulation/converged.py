@@ -6,7 +6,6 @@ converged. What is read is what is stored, never what a controller believes.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -14,6 +13,7 @@ from atoll.dialects.explanations import KEPT, expanded
 from atoll.dialects.karmada import names
 from atoll.simulated.member import Member
 from atoll.store.store import Store
+from atoll.wire import Wire
 from simulation.objects import EXTRA, FOREIGN, SETTINGS, TINT
 from simulation.promises import (
     BINDINGS,
@@ -29,7 +29,6 @@ from simulation.promises import (
 )
 from simulation.twins import missing_ordinals
 
-Wire = dict[str, Any]
 POLICIES = ("propagationpolicies.policy.karmada.io", "clusterpropagationpolicies.policy.karmada.io")
 EXPLANATIONS = "explanations.placement.atoll.io"
 OVERRIDES = "overridepolicies.policy.karmada.io"

@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from atoll.client.api import Taken, Wire
+from atoll.client.api import Taken
 from atoll.control.hub import CLUSTER, Hub
 from atoll.control.insisting import insist
-from atoll.model.action import Object
+from atoll.wire import Object, Wire
 
 
 async def enrol(hub: Hub, name: str, spec: Object | None = None, **metadata: Object) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from random import Random
-from typing import Any
 
 import orjson
 
@@ -26,6 +25,7 @@ from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
+from atoll.wire import Wire
 from simulation.converged import Scene
 from simulation.link import LinkedMember, build
 from simulation.network import Sky
@@ -45,7 +45,6 @@ from simulation.promises import BINDINGS, TEMPLATES, Promises, leaving
 from simulation.users import Habits
 from simulation.world import World
 
-Wire = dict[str, Any]
 TAINT_POLICIES = Collection(POLICY, "ClusterTaintPolicy", "clustertaintpolicies", namespaced=False)
 ALL_CLUSTERS = "clusters.cluster.karmada.io"
 ORDER = {"key": "mine", "effect": "NoExecute"}

@@ -7,9 +7,8 @@ enough if some decision without that cluster had arrived everywhere.
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
-Wire = dict[str, Any]
+from atoll.wire import Wire
 
 
 @dataclass

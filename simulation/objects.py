@@ -7,8 +7,9 @@ templates of its group, so that relabelling one changes its policy.
 from random import Random
 from typing import Any
 
-from atoll.client.api import Collection, Wire
+from atoll.client.api import Collection
 from atoll.dialects.karmada import names
+from atoll.wire import Wire
 
 POLICY = "policy.karmada.io/v1alpha1"
 DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)

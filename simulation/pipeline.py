@@ -22,7 +22,6 @@ from atoll.control.recording import Recording
 from atoll.control.running import controlling
 from atoll.effects import Effects
 from atoll.exchange import Peer
-from atoll.model.action import Object
 from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.fleets import Pool
 from atoll.simulated.keeping import Pace
@@ -31,6 +30,7 @@ from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from atoll.tracing.span import Span
 from atoll.tracing.tracer import Tracer
+from atoll.wire import Object
 from simulation import ordinals
 from simulation.converged import Scene
 from simulation.enrolling import enrol

@@ -9,7 +9,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import orjson
 
@@ -17,6 +16,7 @@ from atoll.dialects.karmada import names
 from atoll.simulated.member import Member
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
+from atoll.wire import Wire
 from simulation.moves import Moves
 from simulation.thrift import Thrift
 from simulation.twins import Ordinals
@@ -37,7 +37,6 @@ RECENT_S = 120.0
 # What cannot arrive is waited for no longer than this when something moves.
 MOVE_LIMIT_S = 600.0
 
-Wire = dict[str, Any]
 Key = tuple[str, str]  # a kind, and namespace/name
 
 

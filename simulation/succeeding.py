@@ -23,7 +23,6 @@ from atoll.client.transport import Transport
 from atoll.control.running import controlling
 from atoll.exchange import Request, Response
 from atoll.hosting.electing import SEAT, Term
-from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.fleets import Pool
@@ -31,6 +30,7 @@ from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.record import Event
 from atoll.store.store import Store
+from atoll.wire import Object
 from simulation.electing import ADMIN, Contender, Road, Tally
 from simulation.link import LinkedMember, build
 from simulation.objects import (

@@ -16,8 +16,8 @@ from atoll.client.transport import Transport
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.standing import LAST, MARK, OBSERVED_GENERATION
 from atoll.exchange import Request, Response
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 _CLAIMS = (names.POLICY_ID, names.CLUSTER_POLICY_ID)
 
 

@@ -6,9 +6,8 @@ what it asked for before until its status shows that no more is left.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-Wire = dict[str, Any]
+from atoll.wire import Wire
 
 
 class Ordinals:

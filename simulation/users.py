@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from atoll.client.api import ApiClient, Collection, Refused, Wire
+from atoll.client.api import ApiClient, Collection, Refused
 from atoll.client.inprocess import InProcess
 from atoll.simulated.member import ADMINISTRATOR, Member
+from atoll.wire import Wire
 from simulation.objects import (
     CLUSTER_POLICIES,
     CLUSTERS,

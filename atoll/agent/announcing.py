@@ -8,7 +8,7 @@ changed in the plane stays where the agent may not write.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.client.refusals import Refused
 from atoll.dialects.karmada import names
 from atoll.members.granting import bundle_of, grant, secrets_of
@@ -24,6 +24,7 @@ from atoll.members.objects import (
     speaking_to,
 )
 from atoll.members.registering import check_known
+from atoll.wire import Wire
 
 CREDENTIALS, IMPERSONATOR = "KubeCredentials", "KubeImpersonator"
 REPORTED = (CREDENTIALS, IMPERSONATOR)

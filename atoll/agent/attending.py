@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from atoll.client.api import ApiClient, Refused, Wire
+from atoll.client.api import ApiClient, Refused
 from atoll.client.collection import Collection
 from atoll.client.transport import Transport, Unreachable
 from atoll.config import USUAL_TIMES, Times
@@ -32,6 +32,7 @@ from atoll.runtime.supervisor import Supervisor
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.scheduling.nodes.table import NodeTable
 from atoll.tracing.tracer import Tracer
+from atoll.wire import Wire
 
 log = logging.getLogger("atoll.agent")
 

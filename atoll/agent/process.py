@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from atoll.agent.announcing import Announcement, announce
 from atoll.agent.attending import attending
 from atoll.agent.renewing import CHECK_S, LEFT, Kept, Renewal, Way, check_certificate
-from atoll.client.api import Missing, Refused, Wire
+from atoll.client.api import Missing, Refused
 from atoll.client.endpoint import Endpoint
 from atoll.client.https import Https
 from atoll.client.plain import PlainClient
@@ -32,6 +32,7 @@ from atoll.runtime.supervisor import Restart, Supervisor
 from atoll.runtime.watchdog import Watchdog
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.tracing.opening import tracing
+from atoll.wire import Wire
 
 log = logging.getLogger("atoll.agent")
 

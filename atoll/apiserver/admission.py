@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.resource import Branch, Resource
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
@@ -33,21 +33,21 @@ class Admission:
     namespace: str
     name: str
     identity: Identity
-    object: Object | None = None
-    old: Object | None = None
+    object: Wire | None = None
+    old: Wire | None = None
     subresource: str = ""
     dry_run: bool = False
     is_unnamed: bool = False  # by the client: of generateName, or one of a whole collection
-    options: Callable[[], Object] = dict  # as the client gave them, with their kind
+    options: Callable[[], Wire] = dict  # as the client gave them, with their kind
     warnings: list[str] = field(default_factory=list)  # to be told to the client
-    others: Callable[[], Sequence[Object]] = tuple
+    others: Callable[[], Sequence[Wire]] = tuple
     """All objects of this collection, as they are stored."""
 
 
-Mutating = Callable[[Admission], Object]
+Mutating = Callable[[Admission], Wire]
 Validating = Callable[[Admission], None]
 Settle = Callable[[], None]
-Fit = Callable[[Object], Object]
+Fit = Callable[[Wire], Wire]
 
 
 class Outside(Protocol):
@@ -56,7 +56,7 @@ class Outside(Protocol):
     def concerns(self, resource: Resource) -> bool:
         """Whether anybody wants to be asked about this resource; looked up on every write."""
 
-    async def mutated(self, admission: Admission, fit: Fit) -> Object:
+    async def mutated(self, admission: Admission, fit: Fit) -> Wire:
         """The object as they want it; `fit` makes a proper object of what they changed."""
 
     async def check(self, admission: Admission) -> None:
@@ -69,7 +69,7 @@ class Nobody:
     def concerns(self, _: Resource) -> bool:
         return False
 
-    async def mutated(self, admission: Admission, _: Fit) -> Object:
+    async def mutated(self, admission: Admission, _: Fit) -> Wire:
         assert admission.object is not None, "only creations and updates are mutated"
         return admission.object
 
@@ -116,7 +116,7 @@ class Hooks:
         concerned = self._concerned(admission).mutating
         return bool(concerned) or self.outside.concerns(admission.resource)
 
-    async def mutated(self, admission: Admission, fit: Fit) -> Object:
+    async def mutated(self, admission: Admission, fit: Fit) -> Wire:
         """The object after everybody who may change it has had their say.
 
         `fit` gives an object from outside what the server alone decides; hooks then look at it.
@@ -143,7 +143,7 @@ class Hooks:
         await self.outside.check(admission)
         return partial(self._check_again, admission)
 
-    def _mutated_here(self, admission: Admission) -> Object:
+    def _mutated_here(self, admission: Admission) -> Wire:
         for hook in self._concerned(admission).mutating:
             wanted = hook(admission)
             if wanted is not admission.object:
@@ -188,7 +188,7 @@ class Kinds:
     services: Mapping[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     branches: Mapping[tuple[str, str], tuple[Branch, ...]] = field(default_factory=dict)
     """By group and plural: what else is served below the objects of a resource."""
-    roles: Sequence[tuple[str, Object]] = ()
+    roles: Sequence[tuple[str, Wire]] = ()
     """Roles and bindings that are there from the start, each with its collection."""
     namespaces: Sequence[str] = ()
     """Namespaces that are there from the start, beside those of every cluster."""

@@ -20,10 +20,10 @@ from atoll.apiserver.schemas.pruning import drop_nulls, prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import root_schema
 from atoll.apiserver.validations.loading import compiled_rules
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
-def resources_of(definition: Object) -> list[Resource]:
+def resources_of(definition: Wire) -> list[Resource]:
     """The resources a definition makes: one per served version, in the definition's order."""
     versions = definition["spec"]["versions"]
     stored = next(version for version in versions if version.get("storage"))
@@ -31,7 +31,7 @@ def resources_of(definition: Object) -> list[Resource]:
     return [_resource(definition, version, stored) for version in served]
 
 
-def _resource(definition: Object, version: Object, stored: Object) -> Resource:
+def _resource(definition: Wire, version: Wire, stored: Wire) -> Resource:
     spec, names = definition["spec"], definition["spec"]["names"]
     raw = _raw_schema(version)
     schema = root_schema(raw, names["kind"])
@@ -60,9 +60,7 @@ def _resource(definition: Object, version: Object, stored: Object) -> Resource:
     )
 
 
-def _strategy(
-    version: Object, schema: Schema, raw: Object, kind: str, api_version: str
-) -> Strategy:
+def _strategy(version: Wire, schema: Schema, raw: Wire, kind: str, api_version: str) -> Strategy:
     subresources = version.get("subresources") or {}
     scale = _scale(subresources.get("scale"))
     status, raw_status = _only_status(schema, raw)
@@ -81,26 +79,26 @@ def _strategy(
     )
 
 
-def _conversion(spec: Object) -> Object | None:
+def _conversion(spec: Wire) -> Wire | None:
     """The webhook that converts; None if versions differ in their names only."""
     said = spec.get("conversion") or {}
     return said.get("webhook") if said.get("strategy") == "Webhook" else None
 
 
-def _deprecation(version: Object, what: str) -> str:
+def _deprecation(version: Wire, what: str) -> str:
     if not version.get("deprecated"):
         return ""
     return str(version.get("deprecationWarning") or f"{what} is deprecated")
 
 
-def _only_status(schema: Schema, raw: Object) -> tuple[Schema, Object]:
+def _only_status(schema: Schema, raw: Wire) -> tuple[Schema, Wire]:
     """A schema that looks into the status and into no other field."""
     inside = {key: child for key, child in schema.fields.items() if key == "status"}
     said = {key: rules for key, rules in raw.get("properties", {}).items() if key == "status"}
     return replace(schema, fields=inside), {**raw, "properties": said}
 
 
-def _scale(scale: Object | None) -> Scale | None:
+def _scale(scale: Wire | None) -> Scale | None:
     if scale is None:
         return None
     selector = scale.get("labelSelectorPath")
@@ -111,12 +109,12 @@ def _scale(scale: Object | None) -> Scale | None:
     )
 
 
-def _selectable(version: Object) -> dict[str, Path]:
+def _selectable(version: Wire) -> dict[str, Path]:
     paths = [simple_path(field["jsonPath"]) for field in version.get("selectableFields") or []]
     return {".".join(path): path for path in paths}
 
 
-def _columns(version: Object) -> tuple[Column, ...]:
+def _columns(version: Wire) -> tuple[Column, ...]:
     """The columns a version declares, up to the first whose path cannot be understood."""
     columns = []
     for declared in version.get("additionalPrinterColumns") or []:
@@ -139,10 +137,10 @@ def _columns(version: Object) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _cell(find: Find, *, as_text: bool) -> Callable[[Object], Any]:
+def _cell(find: Find, *, as_text: bool) -> Callable[[Wire], Any]:
     """What a path leads to first. Columns of type string show any value, as text."""
 
-    def cell(obj: Object) -> Any:
+    def cell(obj: Wire) -> Any:
         found = find(obj)
         if not found:
             return None
@@ -159,26 +157,26 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else fields.shown(value)
 
 
-def _raw_schema(version: Object) -> Object:
-    raw: Object = version.get("schema", {}).get("openAPIV3Schema", {})
+def _raw_schema(version: Wire) -> Wire:
+    raw: Wire = version.get("schema", {}).get("openAPIV3Schema", {})
     return raw
 
 
-def _keeper(stored: Object, group: str, kind: str) -> Callable[[Object], Object]:
+def _keeper(stored: Wire, group: str, kind: str) -> Callable[[Wire], Wire]:
     """How an object of another version is kept: as far as the stored version has words for it."""
     schema, api_version = root_schema(_raw_schema(stored), kind), f"{group}/{stored['name']}"
     return lambda obj: prune(schema, {**obj, "apiVersion": api_version})
 
 
-def _reader(schema: Schema, api_version: str, *, same: bool) -> Callable[[Object], Object]:
+def _reader(schema: Schema, api_version: str, *, same: bool) -> Callable[[Wire], Wire]:
     """How a stored object is shown in a version: its schema's defaults, and nothing it lacks."""
     fill = compile_defaults(schema)
     if same:
         return unconverted if fill is None else fill
 
-    def read(stored: Object) -> Object:
+    def read(stored: Wire) -> Wire:
         shown = drop_nulls(schema, prune(schema, {**stored, "apiVersion": api_version}))
-        obj: Object = shown if fill is None else fill(shown)
+        obj: Wire = shown if fill is None else fill(shown)
         return obj
 
     return read

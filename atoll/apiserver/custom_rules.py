@@ -20,9 +20,9 @@ from atoll.apiserver.schemas.list_types import compile_list_types
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.validating import Validate, compile_validation
 from atoll.apiserver.validations.rules import Part
-from atoll.wire import Object
+from atoll.wire import Wire
 
-Errors = Callable[[Object], list[FieldError]]
+Errors = Callable[[Wire], list[FieldError]]
 
 _INT32_MAX = 2**31 - 1
 # Errors after which Kubernetes does not look at CEL rules any more.
@@ -42,7 +42,7 @@ class CustomRules:
     """The rules of one version of a custom resource, each compiled when it is first asked."""
 
     schema: Schema
-    raw: Object
+    raw: Wire
     called: tuple[str, str]  # the kind and the apiVersion that its objects must have
     scale: Scale | None
     expressions: Part | None
@@ -55,7 +55,7 @@ class CustomRules:
     def _list_types(self) -> Errors | None:
         return compile_list_types(self.schema)
 
-    def errors(self, obj: Object) -> list[FieldError]:
+    def errors(self, obj: Wire) -> list[FieldError]:
         """The rules a new object breaks."""
         found = _type_errors(obj, *self.called)
         if found:
@@ -65,7 +65,7 @@ class CustomRules:
             found += self._list_types(obj)
         return self._with_expressions(found, obj, None, [])
 
-    def changed_errors(self, new: Object, old: Object, warnings: list[str]) -> list[FieldError]:
+    def changed_errors(self, new: Wire, old: Wire, warnings: list[str]) -> list[FieldError]:
         """The rules an object breaks that the one it replaces did not break in the same way."""
         found = _type_errors(new, *self.called)
         if found:
@@ -79,12 +79,12 @@ class CustomRules:
             found += repeated if repeated and not self._list_types(old) else []
         return self._with_expressions(found, new, old, warnings)
 
-    def _other_errors(self, obj: Object) -> list[FieldError]:
+    def _other_errors(self, obj: Wire) -> list[FieldError]:
         found = [] if self.scale is None else _scale_errors(self.scale, obj)
         return found + embedded_errors(self.schema, obj) if has_embedded(self.schema) else found
 
     def _with_expressions(
-        self, found: list[FieldError], new: Object, old: Object | None, warnings: list[str]
+        self, found: list[FieldError], new: Wire, old: Wire | None, warnings: list[str]
     ) -> list[FieldError]:
         if self.expressions is None:
             return found
@@ -96,7 +96,7 @@ class CustomRules:
         return found + rule_errors(self.expressions, new, old, warnings)
 
 
-def _type_errors(obj: Object, kind: str, api_version: str) -> list[FieldError]:
+def _type_errors(obj: Wire, kind: str, api_version: str) -> list[FieldError]:
     errors = []
     if obj.get("kind") != kind:
         errors.append(fields.invalid("kind", obj.get("kind", ""), f"must be {kind}"))
@@ -106,7 +106,7 @@ def _type_errors(obj: Object, kind: str, api_version: str) -> list[FieldError]:
     return errors
 
 
-def _scale_errors(scale: Scale, obj: Object) -> list[FieldError]:
+def _scale_errors(scale: Scale, obj: Wire) -> list[FieldError]:
     errors = []
     for path in (scale.spec_replicas, scale.status_replicas):
         where, value = "." + ".".join(path), at(obj, path)

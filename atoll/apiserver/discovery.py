@@ -15,7 +15,7 @@ import orjson
 from atoll.apiserver.aggregation.merging import NOTHING_BEHIND, Behind, merged_groups
 from atoll.apiserver.catalog import Catalog, Index, Subresource, subresources
 from atoll.apiserver.resource import Resource
-from atoll.wire import Object
+from atoll.wire import Wire
 
 # The aggregated list of a custom resource's verbs has an order of its own.
 _CUSTOM_ORDER = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
@@ -95,7 +95,7 @@ class Discovery:
         return None if plain is None else Document(orjson.dumps(plain))
 
 
-def legacy(served: Served, parts: tuple[str, ...], address: str = "") -> Object | None:
+def legacy(served: Served, parts: tuple[str, ...], address: str = "") -> Wire | None:
     """The plain form of the document at a path."""
     match parts:
         case ("api",):
@@ -112,7 +112,7 @@ def legacy(served: Served, parts: tuple[str, ...], address: str = "") -> Object 
     return None
 
 
-def _core_versions(served: Served, address: str) -> Object:
+def _core_versions(served: Served, address: str) -> Wire:
     reached = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}] if address else []
     return {
         "kind": "APIVersions",
@@ -121,7 +121,7 @@ def _core_versions(served: Served, address: str) -> Object:
     }
 
 
-def _group(served: Served, group: str) -> Object:
+def _group(served: Served, group: str) -> Wire:
     versions = [
         {"groupVersion": f"{group}/{version}", "version": version}
         for version in served.groups[group]
@@ -129,7 +129,7 @@ def _group(served: Served, group: str) -> Object:
     return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 
 
-def _resource_list(index: Index, group: str, version: str) -> Object:
+def _resource_list(index: Index, group: str, version: str) -> Wire:
     entries = [entry for resource in index.versions[group, version] for entry in _entries(resource)]
     # That of the core group has no apiVersion, for the sake of clients older than it.
     head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
@@ -137,9 +137,9 @@ def _resource_list(index: Index, group: str, version: str) -> Object:
     return {**head, "groupVersion": name, "resources": entries}
 
 
-def _entries(resource: Resource) -> list[Object]:
+def _entries(resource: Resource) -> list[Wire]:
     """A resource and its subresources as the plain lists show them."""
-    entry: Object = {
+    entry: Wire = {
         "name": resource.plural,
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
@@ -152,8 +152,8 @@ def _entries(resource: Resource) -> list[Object]:
     return [entry, *(_subresource_entry(resource, sub) for sub in subresources(resource))]
 
 
-def _subresource_entry(resource: Resource, sub: Subresource) -> Object:
-    entry: Object = {
+def _subresource_entry(resource: Resource, sub: Subresource) -> Wire:
+    entry: Wire = {
         "name": f"{resource.plural}/{sub.name}",
         "singularName": "",
         "namespaced": resource.namespaced,
@@ -169,7 +169,7 @@ def _verbs(resource: Resource) -> list[str]:
     return [verb for verb in _CUSTOM_ORDER if verb in resource.verbs]
 
 
-def _nicknames(resource: Resource) -> Object:
+def _nicknames(resource: Resource) -> Wire:
     named = {"shortNames": resource.short_names, "categories": resource.categories}
     return {key: list(names) for key, names in named.items() if names}
 
@@ -188,7 +188,7 @@ def _aggregated_document(served: Served, version: str, *, core: bool) -> Documen
     return Document(body, f"application/json;{kind}", etag)
 
 
-def aggregated(served: Served, version: str, *, core: bool) -> Object:
+def aggregated(served: Served, version: str, *, core: bool) -> Wire:
     """Everything below /api (`core`) or /apis in one document."""
     groups = [group for group in served.groups if (group == "") is core]
     return {
@@ -199,7 +199,7 @@ def aggregated(served: Served, version: str, *, core: bool) -> Object:
     }
 
 
-def _group_item(served: Served, group: str) -> Object:
+def _group_item(served: Served, group: str) -> Wire:
     versions = [
         served.behind.version(group, version)
         or {
@@ -212,8 +212,8 @@ def _group_item(served: Served, group: str) -> Object:
     return {"metadata": {"name": group} if group else {}, "versions": versions}
 
 
-def _resource_item(resource: Resource) -> Object:
-    item: Object = {
+def _resource_item(resource: Resource) -> Wire:
+    item: Wire = {
         "resource": resource.plural,
         "responseKind": _response_kind(resource, resource.group, resource.kind),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
@@ -233,7 +233,7 @@ def _resource_item(resource: Resource) -> Object:
     return item
 
 
-def _response_kind(resource: Resource, group: str, kind: str, version: str = "") -> Object:
+def _response_kind(resource: Resource, group: str, kind: str, version: str = "") -> Wire:
     """Built-in kinds of their own group are told by name alone, as Kubernetes does."""
     if not resource.custom and group == resource.group:
         return {"group": "", "version": "", "kind": kind}

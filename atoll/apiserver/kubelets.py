@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import orjson
 
-from atoll.apiserver.kinds.reading import Object, parts, text
+from atoll.apiserver.kinds.reading import parts, text
 from atoll.apiserver.options import first, parse_query
 from atoll.apiserver.resource import Branch, Errand
 from atoll.apiserver.status import ApiError, bad_request, not_found, plain_500, unavailable
 from atoll.exchange import Response
 from atoll.store.store import Store
+from atoll.wire import Wire
 
 _BOTH = ("create", "get")
 _ALL = ("create", "delete", "get", "patch", "update")
@@ -81,11 +82,11 @@ class Unreached:
             raise not_found("services", "", name)
         raise unavailable(f'no endpoints available for service "{name}"')
 
-    def _found(self, plural: str, errand: Errand, name: str) -> Object:
+    def _found(self, plural: str, errand: Errand, name: str) -> Wire:
         record = self.store.get(plural, f"{errand.namespace}/{name}")
         if record is None:
             raise not_found(plural, "", name)
-        found: Object = orjson.loads(record.value)
+        found: Wire = orjson.loads(record.value)
         return found
 
     def _out_of_reach(self, plural: str, node: str) -> ApiError:

@@ -20,7 +20,7 @@ from atoll.apiserver.openapi_v2 import swagger
 from atoll.apiserver.operations import META, REF, SPOKEN, paths_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import Facts
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _GVK = "x-kubernetes-group-version-kind"
 
@@ -31,7 +31,7 @@ def custom_name(resource: Resource) -> str:
     return f"{reversed_group}.{resource.version}.{resource.kind}"
 
 
-def custom_schemas(resource: Resource, name: str) -> Object:
+def custom_schemas(resource: Resource, name: str) -> Wire:
     """The schemas of a custom kind and of its lists, as published."""
     listed = f"{resource.kind}List" if not resource.list_kind else resource.list_kind
     return {
@@ -51,22 +51,22 @@ def custom_schemas(resource: Resource, name: str) -> Object:
     }
 
 
-def _kind(resource: Resource, kind: str) -> Object:
+def _kind(resource: Resource, kind: str) -> Wire:
     return {"group": resource.group, "kind": kind, "version": resource.version}
 
 
-def _published(resource: Resource) -> Object:
+def _published(resource: Resource) -> Wire:
     """The schema of a version of a CRD, with what every object has."""
     assert resource.definition is not None
     versions = resource.definition["spec"]["versions"]
     version = next(v for v in versions if v["name"] == resource.version)
     declared = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    schema: Object = _plain(declared)
+    schema: Wire = _plain(declared)
     schema["properties"] = _of_an_object(schema)
     return schema
 
 
-def _of_an_object(schema: Object) -> Object:
+def _of_an_object(schema: Wire) -> Wire:
     """The properties of what is an object of its own; those that all have are not for declaring."""
     return {
         **schema.get("properties", {}),
@@ -117,7 +117,7 @@ _OF_METADATA = {
 }
 
 
-def in_words(definition: str, schema: Object) -> Object:
+def in_words(definition: str, schema: Wire) -> Wire:
     """A definition with sentences for the fields that all objects have."""
     if definition == META + "ObjectMeta":
         return _described(schema, _OF_METADATA)
@@ -126,7 +126,7 @@ def in_words(definition: str, schema: Object) -> Object:
     return schema
 
 
-def _described(schema: Object, sentences: Mapping[str, str]) -> Object:
+def _described(schema: Wire, sentences: Mapping[str, str]) -> Wire:
     properties = {
         name: {"description": sentences[name], **each} if name in sentences else each
         for name, each in schema["properties"].items()
@@ -214,11 +214,11 @@ class OpenApi:
         *_, group, version = ["", *path.split("/")[1:]]
         return self._catalog.index.versions[group, version]
 
-    def _build(self, resources: tuple[Resource, ...]) -> Object:
+    def _build(self, resources: tuple[Resource, ...]) -> Wire:
         """One document: the paths of these resources, and every schema they mention."""
         custom = all(resource.custom for resource in resources)
-        paths: Object = {}
-        schemas: Object = {}
+        paths: Wire = {}
+        schemas: Wire = {}
         roots = list(_SHARED_ROOTS)
         for resource in resources:
             definition = self._definition(resource)

@@ -8,7 +8,7 @@ them, less is said about it, as Kubernetes does, so that no client refuses what 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _V3_REF = "#/components/schemas/"
 _V2_REF = "#/definitions/"
@@ -27,10 +27,10 @@ _STRINGS = frozenset(
 )
 
 
-def swagger(documents: Iterable[Object], kubernetes: str) -> Object:
+def swagger(documents: Iterable[Wire], kubernetes: str) -> Wire:
     """One OpenAPI v2 document of the v3 documents of all versions."""
-    paths: Object = {}
-    definitions: Object = {}
+    paths: Wire = {}
+    definitions: Wire = {}
     for document in documents:
         for path, item in document["paths"].items():
             paths[path] = _path(item)
@@ -59,7 +59,7 @@ def swagger(documents: Iterable[Object], kubernetes: str) -> Object:
     }
 
 
-def _definition(name: str, schema: Object) -> Object:
+def _definition(name: str, schema: Wire) -> Wire:
     if name in _STRINGS:
         return {"type": "string", **{k: v for k, v in schema.items() if k not in _LEFT_OUT}}
     if schema.get(_UNKNOWN) is True and _GVKS in schema:
@@ -68,7 +68,7 @@ def _definition(name: str, schema: Object) -> Object:
     return _schema(schema)
 
 
-def _schema(schema: Object) -> Object:
+def _schema(schema: Wire) -> Wire:
     """A schema in the older words."""
     found = {key: value for key, value in schema.items() if key not in _LEFT_OUT}
     reference = _reference(schema)
@@ -90,7 +90,7 @@ def _schema(schema: Object) -> Object:
     return _less_required(found, schema)
 
 
-def _reference(schema: Object) -> str | None:
+def _reference(schema: Wire) -> str | None:
     """Where a schema points, plainly or (where the use adds something) in allOf."""
     plain = schema.get("$ref")
     if plain is None and len(schema.get("allOf", ())) == 1:
@@ -98,7 +98,7 @@ def _reference(schema: Object) -> str | None:
     return plain if isinstance(plain, str) else None
 
 
-def _open(found: Object) -> None:
+def _open(found: Wire) -> None:
     """Say nothing of the fields of a value that may have others."""
     if found.get(_EMBEDDED) is True:
         # That it is an object was said by naming the fields that all objects have.
@@ -112,7 +112,7 @@ def _open(found: Object) -> None:
     found.pop("properties", None)
 
 
-def _less_required(found: Object, schema: Object) -> Object:
+def _less_required(found: Wire, schema: Wire) -> Wire:
     """Without the demand for fields that may be null, which is not the same as absent."""
     if "required" not in found:
         return found
@@ -124,12 +124,12 @@ def _less_required(found: Object, schema: Object) -> Object:
     return kept | ({"required": required} if required else {})
 
 
-def _path(item: Object) -> Object:
+def _path(item: Wire) -> Wire:
     found = {method: _operation(item[method]) for method in item if method in _METHODS}
     return found | {"parameters": [_parameter(each) for each in item["parameters"]]}
 
 
-def _operation(operation: Object) -> Object:
+def _operation(operation: Wire) -> Wire:
     body = operation.get("requestBody")
     found = {k: v for k, v in operation.items() if k not in ("requestBody", "parameters")}
     found["consumes"] = ["*/*"] if body is None else _consumed(body)
@@ -145,23 +145,23 @@ def _operation(operation: Object) -> Object:
     return found
 
 
-def _consumed(body: Object) -> list[str]:
+def _consumed(body: Wire) -> list[str]:
     types = list(body["content"])
     return types if any("patch" in each for each in types) else ["*/*"]
 
 
-def _produced(responses: Object) -> list[str]:
-    answer: Object = responses.get("200") or responses.get("201") or {}
+def _produced(responses: Wire) -> list[str]:
+    answer: Wire = responses.get("200") or responses.get("201") or {}
     return list(answer.get("content", ()))
 
 
-def _body(body: Object) -> Object:
+def _body(body: Wire) -> Wire:
     schema = next(iter(body["content"].values()))["schema"]
     required = {"required": True} if body.get("required") else {}
     return {"name": "body", "in": "body", **required, "schema": _schema(schema)}
 
 
-def _answer(response: Object) -> Object:
+def _answer(response: Wire) -> Wire:
     content = response.get("content")
     if content is None:
         return response
@@ -169,6 +169,6 @@ def _answer(response: Object) -> Object:
     return {"description": response["description"], "schema": _schema(schema)}
 
 
-def _parameter(parameter: Object) -> Object:
+def _parameter(parameter: Wire) -> Wire:
     kept = {key: value for key, value in parameter.items() if key != "schema"}
     return {**kept, **parameter["schema"]}

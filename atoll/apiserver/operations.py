@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from atoll.apiserver.catalog import Subresource, subresources
 from atoll.apiserver.resource import Resource
-from atoll.wire import Object
+from atoll.wire import Wire
 
 REF = "#/components/schemas/"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -36,7 +36,7 @@ _DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolic
 _SAYS = {"200": "OK", "201": "Created", "202": "Accepted"}
 
 
-def paths_of(resource: Resource, definition: str) -> Iterator[tuple[str, Object]]:
+def paths_of(resource: Resource, definition: str) -> Iterator[tuple[str, Wire]]:
     """Every path of a resource with what can be done there; `definition` names its schema."""
     root = f"/apis/{resource.group}/{resource.version}" if resource.group else "/api/v1"
     inside = f"{root}/namespaces/{{namespace}}" if resource.namespaced else root
@@ -53,32 +53,32 @@ def paths_of(resource: Resource, definition: str) -> Iterator[tuple[str, Object]
         yield f"{root}/{resource.plural}", _everywhere(resource, definition)
 
 
-def _parameter(name: str, place: str = "query") -> Object:
+def _parameter(name: str, place: str = "query") -> Wire:
     kind = "boolean" if name in _BOOLEANS else "integer" if name in _INTEGERS else "string"
-    parameter: Object = {"name": name, "in": place}
+    parameter: Wire = {"name": name, "in": place}
     if place == "path":
         parameter["required"] = True
     return parameter | {"schema": {"type": kind, "uniqueItems": True}}
 
 
-def _placed(*names: str) -> Object:
+def _placed(*names: str) -> Wire:
     """The parameters that all operations at a path have."""
     in_path = [_parameter(name, "path") for name in names]
     return {"parameters": [*in_path, _parameter("pretty")]}
 
 
-def _content(definition: str, types: tuple[str, ...] = _MEDIA_TYPES) -> Object:
+def _content(definition: str, types: tuple[str, ...] = _MEDIA_TYPES) -> Wire:
     return {"content": {media: {"schema": {"$ref": REF + definition}} for media in types}}
 
 
-def _answers(definition: str, *codes: str) -> Object:
+def _answers(definition: str, *codes: str) -> Wire:
     given = {code: {"description": _SAYS[code], **_content(definition)} for code in codes}
     return given | {"401": {"description": "Unauthorized"}}
 
 
 def _operation(
-    resource: Resource, action: str, name: str, parameters: tuple[str, ...], answers: Object
-) -> Object:
+    resource: Resource, action: str, name: str, parameters: tuple[str, ...], answers: Wire
+) -> Wire:
     return {
         "tags": [f"{_camel(resource.group)}_{resource.version}"],
         "operationId": name,
@@ -115,7 +115,7 @@ def _capital(word: str) -> str:
     return word[:1].upper() + word[1:]
 
 
-def _collection(resource: Resource, definition: str, within: tuple[str, ...]) -> Object:
+def _collection(resource: Resource, definition: str, within: tuple[str, ...]) -> Wire:
     found = {}
     if resource.stored:
         listed = _answers(f"{definition}List", "200")
@@ -131,7 +131,7 @@ def _collection(resource: Resource, definition: str, within: tuple[str, ...]) ->
     return found | _placed(*within)
 
 
-def _object(resource: Resource, definition: str, within: tuple[str, ...]) -> Object:
+def _object(resource: Resource, definition: str, within: tuple[str, ...]) -> Wire:
     found = _getting(resource, definition)
     deleted = definition if resource.strategy.returns_deleted else META + "Status"
     name, gone = _named(resource, "delete"), _answers(deleted, "200", "202")
@@ -140,7 +140,7 @@ def _object(resource: Resource, definition: str, within: tuple[str, ...]) -> Obj
     return found | _placed(*within)
 
 
-def _getting(resource: Resource, definition: str, suffix: str = "") -> Object:
+def _getting(resource: Resource, definition: str, suffix: str = "") -> Wire:
     """Reading, replacing and patching, which objects and their subresources have in common."""
     read, shown = _named(resource, "read", suffix), _answers(definition, "200")
     replace, replaced = _named(resource, "replace", suffix), _answers(definition, "200", "201")
@@ -156,7 +156,7 @@ def _getting(resource: Resource, definition: str, suffix: str = "") -> Object:
     }
 
 
-def _subresource(resource: Resource, definition: str, sub: Subresource) -> Object:
+def _subresource(resource: Resource, definition: str, sub: Subresource) -> Wire:
     spoken = SPOKEN.get(sub.kind, definition)
     suffix = _capital(sub.name)
     every = _getting(resource, spoken, suffix)
@@ -173,7 +173,7 @@ def _subresource(resource: Resource, definition: str, sub: Subresource) -> Objec
     return found
 
 
-def _everywhere(resource: Resource, definition: str) -> Object:
+def _everywhere(resource: Resource, definition: str) -> Wire:
     name = f"list{_placed_in(resource)}{resource.kind}ForAllNamespaces"
     listed = _answers(f"{definition}List", "200")
     parameters = [_parameter(parameter) for parameter in sorted((*_LIST, "pretty"))]

@@ -39,7 +39,7 @@ from atoll.apiserver.verbs.updating import finalize, update
 from atoll.apiserver.verbs.watching import watch
 from atoll.apiserver.verbs.writing import Written
 from atoll.exchange import Request, Response
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _INCLUDES = ("None", "Metadata", "Object")
 
@@ -117,7 +117,7 @@ def _writing(act: Callable[[Api, Call], Awaitable[Written]]) -> Verb:
     return serve
 
 
-def _giving(act: Callable[[Api, Call], Awaitable[Object]], status: int) -> Verb:
+def _giving(act: Callable[[Api, Call], Awaitable[Wire]], status: int) -> Verb:
     """Answers with an object."""
 
     async def serve(api: Api, call: Call) -> Response:

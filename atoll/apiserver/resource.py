@@ -14,14 +14,14 @@ from atoll.apiserver.fields.error import Errors, FieldError
 from atoll.apiserver.schemas.schema import Schema
 from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.exchange import Request, Response
-from atoll.wire import Object as Object
+from atoll.wire import Wire
 
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 Path = tuple[str, ...]
-Changed = Callable[[Object, Object, list[str]], list[FieldError]]
+Changed = Callable[[Wire, Wire, list[str]], list[FieldError]]
 
 
-def unconverted(stored: Object) -> Object:
+def unconverted(stored: Wire) -> Wire:
     return stored
 
 
@@ -39,7 +39,7 @@ class Column:
     """A column of `kubectl get`, computed by `cell`. Priority 1 is for `-o wide`."""
 
     name: str
-    cell: Callable[[Object], Any]
+    cell: Callable[[Wire], Any]
     type: str = "string"
     format: str = ""
     description: str = ""
@@ -55,9 +55,9 @@ class Strategy:
     has_status: bool = False
     scale: Scale | None = None
     # Other endpoints that change a part of an object: (what is proposed, old) -> what it comes to.
-    parts: Mapping[str, Callable[[Object, Object], Object]] = field(default_factory=dict)
+    parts: Mapping[str, Callable[[Wire, Wire], Wire]] = field(default_factory=dict)
     # Rules of their own that such parts have for a change, in place of `update_errors`.
-    part_errors: Mapping[str, Callable[[Object, Object], Errors]] = field(default_factory=dict)
+    part_errors: Mapping[str, Callable[[Wire, Wire], Errors]] = field(default_factory=dict)
     # Endpoints that do something with an object, asked for by another: group, version and kind.
     posts: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     unconditional_update: bool = True  # a PUT without resourceVersion overwrites
@@ -70,20 +70,20 @@ class Strategy:
     name_errors: Callable[[str], Sequence[str]] = subdomain_faults
     selectable: Mapping[str, Path] = field(default_factory=dict)  # beyond metadata.name/namespace
     selectable_else: Mapping[str, Path] = field(default_factory=dict)  # where that has nothing
-    default: Callable[[Object], None] = lambda _: None  # fills in what the user left out, in place
-    errors: Callable[[Object], Errors] = lambda _: ()
-    status_errors: Callable[[Object], Errors] = lambda _: ()  # where nothing else may differ
-    update_errors: Callable[[Object, Object], Errors] = lambda _new, _old: ()  # (new, old)
+    default: Callable[[Wire], None] = lambda _: None  # fills in what the user left out, in place
+    errors: Callable[[Wire], Errors] = lambda _: ()
+    status_errors: Callable[[Wire], Errors] = lambda _: ()  # where nothing else may differ
+    update_errors: Callable[[Wire, Wire], Errors] = lambda _new, _old: ()  # (new, old)
     # Asked of an update in place of `errors` and `status_errors`, where an update may leave wrong
     # what it does not touch: (new, old, warnings to add to).
     changed_errors: Changed | None = None
     changed_status_errors: Changed | None = None
-    warnings: Callable[[Object], list[str]] = lambda _: []  # what its writer should be told
+    warnings: Callable[[Wire], list[str]] = lambda _: []  # what its writer should be told
     # In place: what a user may not set at birth; of an update, (new, old), new in place.
-    prepare_create: Callable[[Object], None] = lambda _: None
-    prepare_update: Callable[[Object, Object], None] = lambda _new, _old: None
+    prepare_create: Callable[[Wire], None] = lambda _: None
+    prepare_update: Callable[[Wire, Wire], None] = lambda _new, _old: None
     # (object, now) -> it, as deletion starts
-    begin_delete: Callable[[Object, str], Object] = lambda obj, _now: obj
+    begin_delete: Callable[[Wire, str], Wire] = lambda obj, _now: obj
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Reading:
 
     group: str
     plural: str
-    shown: Callable[[Object, Callable[[Attributes], bool]], Object]
+    shown: Callable[[Wire, Callable[[Attributes], bool]], Wire]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Asked:
 
     identity: Identity
     namespace: str
-    object: Object
+    object: Wire
     now: str
 
 
@@ -156,15 +156,15 @@ class Resource:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     stored_in: str = ""  # the collection, where it is not this group's own (events)
-    definition: Object | None = None  # the CRD it comes from
-    conversion: Object | None = None  # the webhook that converts between its versions, if one does
+    definition: Wire | None = None  # the CRD it comes from
+    conversion: Wire | None = None  # the webhook that converts between its versions, if one does
     deprecation: str = ""  # what everybody who asks for it is warned of
-    from_stored: Callable[[Object], Object] = unconverted  # the stored version -> this one
-    to_stored: Callable[[Object], Object] = unconverted
+    from_stored: Callable[[Wire], Wire] = unconverted  # the stored version -> this one
+    to_stored: Callable[[Wire], Wire] = unconverted
     reading: Reading | None = None
     shared: bool = True  # what one reader is shown may be shown to another
     branches: tuple[Branch, ...] = ()
-    answer: Callable[[Asked], Object] | None = None  # of a kind that is answered, and never stored
+    answer: Callable[[Asked], Wire] | None = None  # of a kind that is answered, and never stored
     # What follows from the above, found out once: it is asked again and again in every request.
     api_version: str = field(init=False)
     collection: str = field(init=False)

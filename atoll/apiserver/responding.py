@@ -19,7 +19,7 @@ from atoll.apiserver.verbs.reading import Listing, list_head
 from atoll.apiserver.verbs.writing import Written
 from atoll.exchange import Response
 from atoll.store.record import Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 JSON = {"Content-Type": "application/json"}
 # A browser is not to take such a text for a page: what it says may have come from who asked.
@@ -33,7 +33,7 @@ ITEM_SHAPES = frozenset(["Table", "PartialObjectMetadata"])
 LIST_SHAPES = frozenset(["Table", "PartialObjectMetadataList"])
 
 
-def json_response(document: Object) -> Response:
+def json_response(document: Wire) -> Response:
     return Response(200, JSON, orjson.dumps(document))
 
 
@@ -61,7 +61,7 @@ def written_response(shaper: Shaper, written: Written, status: int) -> Response:
     return Response(status, {"Content-Type": shaper.content_type}, shaper.one(written.value))
 
 
-def object_response(shaper: Shaper, obj: Object, status: int) -> Response:
+def object_response(shaper: Shaper, obj: Wire, status: int) -> Response:
     """An object, or a Status about it."""
     headers = {"Content-Type": shaper.content_type}
     if obj.get("kind") == shaper.resource.kind:
@@ -104,7 +104,7 @@ async def _compressed(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield compressor.flush()
 
 
-def objects_response(shaper: Shaper, objects: Sequence[Object], revision: int) -> Response:
+def objects_response(shaper: Shaper, objects: Sequence[Wire], revision: int) -> Response:
     values = [orjson.dumps(obj) for obj in objects]
     body = shaper.many(values, {"resourceVersion": str(revision)})
     return Response(200, {"Content-Type": shaper.content_type}, body)

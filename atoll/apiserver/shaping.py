@@ -15,7 +15,7 @@ from atoll.apiserver.bodies.encoding import encode_yaml
 from atoll.apiserver.negotiation import Representation
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.tables import partial, partial_list, table
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 @dataclass(eq=False)
@@ -77,10 +77,10 @@ class Shaper:
         self._columns_told = True
         return orjson.dumps(shown)
 
-    def _table(self, objects: list[Object]) -> Object:
+    def _table(self, objects: list[Wire]) -> Wire:
         return table(self.resource, objects, self.now(), self.include, self.wanted.version)
 
-    def many(self, values: Sequence[bytes], head: Object) -> bytes:
+    def many(self, values: Sequence[bytes], head: Wire) -> bytes:
         """A list with this metadata."""
         if not self.plain or self.wanted.pretty:
             return self.encode(self._list(values, head))
@@ -97,7 +97,7 @@ class Shaper:
         head = self._head
         return memoryview(value)[len(head) if value.startswith(head) else 1 :]
 
-    def _list(self, values: Sequence[bytes], head: Object) -> Object:
+    def _list(self, values: Sequence[bytes], head: Wire) -> Wire:
         objects = [orjson.loads(value) for value in values]
         match self.wanted.shape:
             case "Table":
@@ -111,7 +111,7 @@ class Shaper:
             "items": [orjson.loads(b"{" + self._inside(value)) for value in values],
         }
 
-    def frame(self, head: Object) -> tuple[bytes, bytes, bytes]:
+    def frame(self, head: Wire) -> tuple[bytes, bytes, bytes]:
         """What comes before, between and after the items of a list that is written in pieces."""
         document = self._list([], head)
         key = "rows" if "rows" in document else "items"
@@ -135,7 +135,7 @@ class Shaper:
         text = self.encode(item).rstrip(b"\n")
         return text.replace(b"\n", b"\n    ") if self.wanted.pretty else text
 
-    def encode(self, obj: Object) -> bytes:
+    def encode(self, obj: Wire) -> bytes:
         if self.wanted.media_type == "application/yaml":
             return encode_yaml(obj)
         if self.wanted.pretty:

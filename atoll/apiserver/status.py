@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atoll.apiserver.fields.error import FieldError
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 class ApiError(Exception):
@@ -20,9 +20,9 @@ class ApiError(Exception):
         reason: str,
         message: str,
         *,
-        details: Object | None = None,
+        details: Wire | None = None,
         headers: Mapping[str, str] | None = None,
-        metadata: Object | None = None,
+        metadata: Wire | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -32,9 +32,9 @@ class ApiError(Exception):
         self.headers = dict(headers or {})
         self.metadata = metadata or {}
 
-    def status(self) -> Object:
+    def status(self) -> Wire:
         """The Status object as it goes over the wire."""
-        body: Object = {
+        body: Wire = {
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": self.metadata,
@@ -49,7 +49,7 @@ class ApiError(Exception):
         return body
 
 
-def _about(name: str, group: str, kind: str, **more: Any) -> Object:
+def _about(name: str, group: str, kind: str, **more: Any) -> Wire:
     named = {"name": name, "group": group, "kind": kind}
     return {key: value for key, value in named.items() if value} | more
 
@@ -68,7 +68,7 @@ def unauthorized() -> ApiError:
 
 
 def forbidden(
-    plural: str, group: str, name: str, why: str, causes: Sequence[Object] = ()
+    plural: str, group: str, name: str, why: str, causes: Sequence[Wire] = ()
 ) -> ApiError:
     subject = f'{qualified(plural, group)} "{name}"' if name else qualified(plural, group)
     more = {"causes": list(causes)} if causes else {}
@@ -124,7 +124,7 @@ MODIFIED = (
 )
 
 
-def expired(message: str, *, metadata: Object | None = None) -> ApiError:
+def expired(message: str, *, metadata: Wire | None = None) -> ApiError:
     return ApiError(410, "Expired", message, metadata=metadata)
 
 
@@ -195,11 +195,11 @@ def revision_too_large(asked: int, current: int) -> ApiError:
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
 
-def done(code: int) -> Object:
+def done(code: int) -> Wire:
     """The Status that answers a request which has no object to show for it."""
     return {**_SUCCESS, "metadata": {}, "code": code}
 
 
-def success(plural: str, group: str, name: str, uid: str) -> Object:
+def success(plural: str, group: str, name: str, uid: str) -> Wire:
     """The Status that answers a deletion which is already complete."""
     return {**_SUCCESS, "metadata": {}, "details": _about(name, group, plural, uid=uid)}

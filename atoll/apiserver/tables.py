@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from atoll.apiserver.kinds.columns.cells import INVALID, NAME, created_at, since
-from atoll.apiserver.resource import Column, Object, Resource
+from atoll.apiserver.resource import Column, Resource
+from atoll.wire import Wire
 
 _META = "meta.k8s.io/"
 _CUSTOM_AGE = Column("Age", created_at, type="date")
@@ -24,11 +25,11 @@ def columns_of(resource: Resource) -> tuple[Column, ...]:
 
 def table(
     resource: Resource,
-    objects: Sequence[Object],
+    objects: Sequence[Wire],
     now: datetime,
     include: str = "Metadata",
     version: str = "v1",
-) -> Object:
+) -> Wire:
     """The objects as a Table, of which each row shows None, Metadata or all of its Object."""
     columns = columns_of(resource)
     cells = (
@@ -46,7 +47,7 @@ def table(
     }
 
 
-def _definition(column: Column) -> Object:
+def _definition(column: Column) -> Wire:
     return {
         "name": column.name,
         "type": column.type,
@@ -56,13 +57,13 @@ def _definition(column: Column) -> Object:
     }
 
 
-def _revision_of(obj: Object) -> Object:
+def _revision_of(obj: Wire) -> Wire:
     """A Table of one object is as old as the object; that of a list is told by the caller."""
     revision = (obj.get("metadata") or {}).get("resourceVersion")
     return {"resourceVersion": revision} if revision else {}
 
 
-def _shown(obj: Object, include: str, version: str) -> Object:
+def _shown(obj: Wire, include: str, version: str) -> Wire:
     match include:
         case "None":
             return {"object": None}
@@ -71,7 +72,7 @@ def _shown(obj: Object, include: str, version: str) -> Object:
     return {"object": partial(obj, version)}
 
 
-def _cell(column: Column, obj: Object, now: datetime, *, custom: bool) -> Any:
+def _cell(column: Column, obj: Wire, now: datetime, *, custom: bool) -> Any:
     value = column.cell(obj)
     if custom and column is not NAME:
         value = _custom_value(column, value)
@@ -92,7 +93,7 @@ def _custom_value(column: Column, value: Any) -> Any:
     return int(value) if column.type == "integer" else value
 
 
-def partial(obj: Object, version: str = "v1") -> Object:
+def partial(obj: Wire, version: str = "v1") -> Wire:
     """The object as PartialObjectMetadata: who it is, not what it says."""
     return {
         "kind": "PartialObjectMetadata",
@@ -101,7 +102,7 @@ def partial(obj: Object, version: str = "v1") -> Object:
     }
 
 
-def partial_list(objects: Sequence[Object], version: str = "v1") -> Object:
+def partial_list(objects: Sequence[Wire], version: str = "v1") -> Wire:
     """A list of objects as PartialObjectMetadataList; its metadata is for the caller to add."""
     return {
         "kind": "PartialObjectMetadataList",

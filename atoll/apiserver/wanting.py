@@ -11,9 +11,10 @@ from functools import partial
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.authorization import Attributes, Authorize, may
 from atoll.apiserver.options import Query, flag, parse_query
-from atoll.apiserver.resource import Object, Reading, Resource
+from atoll.apiserver.resource import Reading, Resource
 from atoll.apiserver.routing import DocumentRoute, ResourceRoute, Route
 from atoll.exchange import Request
+from atoll.wire import Wire
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
@@ -80,7 +81,7 @@ def seen_by(
     if verb not in _READS:
         return resource
 
-    def from_stored(stored: Object) -> Object:
+    def from_stored(stored: Wire) -> Wire:
         return reading.shown(resource.from_stored(stored), partial(may, authorize, identity))
 
     return replace(resource, from_stored=from_stored, shared=False)

@@ -11,7 +11,7 @@ from atoll.cli.discovering import Kinds, Resource
 from atoll.cli.failing import TIMEOUT, CommandFailed
 from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing
-from atoll.model.action import Object
+from atoll.wire import Object
 
 _LOOK_EVERY_S = 0.1
 

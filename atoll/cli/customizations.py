@@ -17,8 +17,9 @@ from atoll.interpreting.customizing import layer, scripts
 from atoll.interpreting.kinds import kind_of
 from atoll.interpreting.operations import Interpreters, Item, Operation
 from atoll.lua.pool import Pool
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.health import Health
+from atoll.wire import Object
 
 KIND = "ResourceInterpreterCustomization"
 _BETWEEN = re.compile(rb"^---(?:[ \t].*)?$", flags=re.MULTILINE)

@@ -24,7 +24,7 @@ from atoll.cli.reaching import Plane, plane_options
 from atoll.cli.timeline import Sight, happened, ready_of
 from atoll.dialects.karmada.names import binding_name
 from atoll.members.objects import clusters_of
-from atoll.model.action import Object
+from atoll.wire import Object
 
 _MARK = "atoll.io/demo"
 _WITHIN_S, _EXPLAINED_WITHIN_S = 300.0, 10.0

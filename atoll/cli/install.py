@@ -24,12 +24,13 @@ from atoll.cli.output import DATA, JSON, YAML, listed, output_option, show_data
 from atoll.cli.printing import show, tell
 from atoll.cli.run import LOOPBACK
 from atoll.client.kubeconfig import read_kubeconfigs, usual_files
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.config import ALL_PLUGINS
 from atoll.hosting import deploying, elsewhere
 from atoll.hosting.installation import NAME, NAMESPACE, PLANE_SECRET, Installation, Plane, Resources
 from atoll.hosting.place import Place
 from atoll.members.objects import speaking_to
+from atoll.wire import Wire
 
 _HELP = """Install the control plane in a cluster, or bring it up to date there.
 

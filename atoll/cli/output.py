@@ -14,7 +14,7 @@ import click
 
 from atoll.cli.printing import show, tell
 from atoll.cli.tables import Column, fitting
-from atoll.model.action import Object
+from atoll.wire import Object
 
 F = TypeVar("F", bound=Callable[..., object])
 

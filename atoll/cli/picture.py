@@ -11,7 +11,7 @@ from datetime import datetime
 from atoll.cli.amounts import ago, count_of, hourly, monthly
 from atoll.cli.tables import FULL, lines, padded, width
 from atoll.dialects.karmada import names
-from atoll.model.action import Object
+from atoll.wire import Object
 
 MANY = 20
 """More clusters than this are not shown filter by filter."""

@@ -15,7 +15,7 @@ from atoll.cli.failing import USAGE, CommandFailed
 from atoll.cli.known import CLUSTERS
 from atoll.cli.reaching import Plane
 from atoll.members.objects import clusters_of
-from atoll.model.action import Object
+from atoll.wire import Object
 
 CONTROL = "(control)"
 PLANE, MEMBERS, ALL = "karmada", "members", "all"

@@ -22,7 +22,7 @@ from atoll.cli.reaching import Plane, plane_options
 from atoll.cli.tables import Column
 from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing
-from atoll.model.action import Object
+from atoll.wire import Object
 
 COST, BALANCE = "cost", "balance"
 _WITHIN_S, _SECOND_S = 60.0, 1.0

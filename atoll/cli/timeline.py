@@ -8,7 +8,7 @@ is the business of whoever looks.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from atoll.model.action import Object
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,9 @@ from atoll.client.refusals import Refused
 from atoll.dialects.karmada import annotations
 from atoll.errors import Invalid
 from atoll.members.objects import clusters_of
-from atoll.model.action import Object
 from atoll.model.price import NANO
 from atoll.model.quantity import parse
+from atoll.wire import Object
 
 UNKNOWN = "<unknown>"
 _GIB = 1 << 30

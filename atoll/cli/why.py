@@ -28,7 +28,7 @@ from atoll.client.collection import Collection
 from atoll.client.refusals import Missing, Refused
 from atoll.dialects.karmada import names
 from atoll.effects import system_now
-from atoll.model.action import Object
+from atoll.wire import Object
 
 UNPLACED = 4
 _DIRECTLY = ("ResourceBinding", "ClusterResourceBinding", "Explanation", "ClusterExplanation")

@@ -23,8 +23,8 @@ from atoll.client.refusals import Taken as Taken
 from atoll.client.refusals import refusal, refused
 from atoll.client.transport import Transport, Unreachable, closing, whole
 from atoll.exchange import Request, Response
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 _HEAD = ("apiVersion", "kind", "metadata")
 _PAGE = 500
 _JSON = {

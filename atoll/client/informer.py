@@ -8,9 +8,9 @@ that a change costs what it changed. What the values are is not known here.
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from atoll.client.api import Wire
 from atoll.client.mirror import Key, Mirror, key_of
 from atoll.model.named import Named
+from atoll.wire import Wire
 
 T = TypeVar("T")
 Decode = Callable[[Wire, T | None], T]

@@ -9,11 +9,12 @@ object. A server that gets an object back without it keeps what it knew.
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Iterator
 
-from atoll.client.api import ApiClient, Change, Collection, Head, Refused, Wire
+from atoll.client.api import ApiClient, Change, Collection, Head, Refused
 from atoll.client.transport import Unreachable
 from atoll.model.named import Named
 from atoll.runtime.children import report_failure
 from atoll.runtime.stalls import doing
+from atoll.wire import Wire
 
 Key = tuple[str, str]
 Listener = Callable[[Wire | None, Wire | None], None]

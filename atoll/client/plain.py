@@ -23,8 +23,7 @@ from atoll.client.refusals import Missing, Refused, refusal
 from atoll.client.tls import client_context
 from atoll.client.transport import Unreachable
 from atoll.exchange import Headers
-
-Wire = dict[str, Any]
+from atoll.wire import Wire
 
 MERGE = "application/merge-patch+json"
 _APPLY = {"content-type": "application/apply-patch+yaml"}

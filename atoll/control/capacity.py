@@ -10,7 +10,6 @@ import logging
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from atoll.client.api import Wire
 from atoll.dialects import cluster_nodes
 from atoll.dialects.cluster_nodes import Columns
 from atoll.errors import Invalid
@@ -18,6 +17,7 @@ from atoll.members.following import Observation
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.nodes.table import NodeTable
 from atoll.scheduling.nodes.view import NodeRoom, NodeView
+from atoll.wire import Wire
 
 log = logging.getLogger("atoll.control")
 

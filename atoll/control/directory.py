@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from atoll.client.api import ApiClient, Collection, Missing, Refused, Wire
+from atoll.client.api import ApiClient, Collection, Missing, Refused
 from atoll.client.transport import Unreachable
 from atoll.control.insisting import insist
+from atoll.wire import Wire
 
 Scope = Callable[[Collection], Collection]
 

@@ -8,7 +8,8 @@ are, and no event of one object pushes out another's. How an event is written is
 
 from dataclasses import dataclass, field, replace
 
-from atoll.model.action import Object, Tell
+from atoll.model.action import Tell
+from atoll.wire import Object
 
 PER_OBJECT = 256
 """Messages of one object that are remembered: more than a binding has clusters, most often."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
-from atoll.client.api import Collection, Wire
+from atoll.client.api import Collection
 from atoll.client.informer import Informer
 from atoll.client.mirror import tell_each
 from atoll.client.transport import Transport
@@ -43,7 +43,7 @@ from atoll.interpreting.operations import Interpreters
 from atoll.members.connection import USUAL_LIMITS, Connection, Limits
 from atoll.members.following import Observation
 from atoll.members.ways import Reach, over_network
-from atoll.model.action import PLANE, Object, Ref
+from atoll.model.action import PLANE, Ref
 from atoll.model.cluster import Cluster
 from atoll.model.member import Member
 from atoll.model.override_index import OverrideIndex
@@ -58,6 +58,7 @@ from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import USUAL_SETTING, Setting
 from atoll.tracing.tracer import Tracer
+from atoll.wire import Object, Wire
 
 BINDING = "work.karmada.io/v1alpha2"
 WORK = "work.karmada.io/v1alpha1"

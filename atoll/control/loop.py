@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Generic, TypeVar
 
-from atoll.client.api import Refused, Wire
+from atoll.client.api import Refused
 from atoll.client.transport import Unreachable
 from atoll.control.levels import Level
 from atoll.control.numbers import ERROR, SUCCESS
@@ -22,6 +22,7 @@ from atoll.model.action import NOTHING, PLANE, Action, Create, Plan, Ref, Tell
 from atoll.runtime.children import Children
 from atoll.runtime.turns import Turns
 from atoll.runtime.worklist import Worklist
+from atoll.wire import Wire
 
 K = TypeVar("K", bound=Hashable)
 Failure = tuple[Action, Exception]

@@ -20,13 +20,14 @@ import orjson
 from atoll.control.delivery.decide.events import Means
 from atoll.control.scheduler.decide.plan import Placing
 from atoll.dialects.karmada.objects import members, resource_bindings, works
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.member import Member
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
 from atoll.scheduling.columns import Interned
 from atoll.scheduling.nodes.table import NodeTable
 from atoll.scheduling.nodes.view import NodeView
+from atoll.wire import Object
 
 _DECODERS: dict[Any, Callable[[Object, Any], Any]] = {
     ResourceBinding: resource_bindings.decode,

@@ -10,8 +10,8 @@ from collections.abc import Collection
 from math import inf
 from typing import NamedTuple
 
-from atoll.model.action import Object
 from atoll.model.health import is_well
+from atoll.wire import Object
 
 MOMENT_S, MOST_S = 1.0, 20.0
 FEW = 15

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 
-from atoll.client.api import Missing, Refused, Stale, Taken, Wire
+from atoll.client.api import Missing, Refused, Stale, Taken
 from atoll.client.transport import Unreachable
 from atoll.control.events import Events, Told
 from atoll.control.levels import Level
@@ -18,10 +18,11 @@ from atoll.control.site import Site
 from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.effects import Chance
 from atoll.errors import AtollError
-from atoll.model.action import PLANE, Action, Create, Delete, Object, Ref, Tell, Update
+from atoll.model.action import PLANE, Action, Create, Delete, Ref, Tell, Update
 from atoll.runtime.causes import cause
 from atoll.runtime.turns import Turns
 from atoll.runtime.worklist import Worklist
+from atoll.wire import Object, Wire
 
 _NAMED_MOST = 200
 

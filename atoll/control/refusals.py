@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from atoll.client.api import Refused
 from atoll.control.hub import Hub
-from atoll.model.action import PLANE, Action, Create, Object, Ref, Tell, Update
+from atoll.model.action import PLANE, Action, Create, Ref, Tell, Update
+from atoll.wire import Object
 
 
 def tell_owner(

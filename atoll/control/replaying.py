@@ -18,8 +18,8 @@ from atoll.control.recording import FORMAT, Told, in_words, means_by
 from atoll.control.scheduler.decide import events as scheduler
 from atoll.control.scheduler.decide.scheduler import Scheduler
 from atoll.errors import AtollError, Malformed
-from atoll.model.action import Object
 from atoll.scheduling.setting import Setting
+from atoll.wire import Object
 
 WHOLE = Writing()
 _DECIDERS: dict[str, tuple[Any, Callable[..., Any]]] = {

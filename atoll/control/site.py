@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from atoll.client.api import ApiClient, Collection, Missing, Wire
+from atoll.client.api import ApiClient, Collection, Missing
 from atoll.client.informer import Informer
 from atoll.client.mirror import Listener, Mirror
 from atoll.client.transport import Transport
@@ -16,6 +16,7 @@ from atoll.control.directory import Directory, Scope, all_of
 from atoll.dialects.kind import Kind
 from atoll.model.action import Ref
 from atoll.runtime.children import Children
+from atoll.wire import Wire
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from atoll.control.hub import Hub
 from atoll.dialects.karmada.objects import kinds
 from atoll.instruments.families import Family, Sample
 from atoll.model import quantity
-from atoll.model.action import Object
 from atoll.model.member import Member
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Object
 
 Value = Callable[[Member], float | None]
 """What a cluster's status says of something; None if it says nothing."""

@@ -10,7 +10,6 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from atoll.client.api import Wire
 from atoll.control.loop import CarryOut, Failure
 from atoll.control.performing import LookAgain
 from atoll.control.site import Site
@@ -20,12 +19,13 @@ from atoll.dialects.karmada.references import API_VERSION, WORK_API
 from atoll.dialects.karmada.works import has_arrived
 from atoll.dialects.policy_source import Claims
 from atoll.dialects.wire import instant
-from atoll.model.action import Action, Create, Delete, Object, Plan, Ref, Tell, Update
+from atoll.model.action import Action, Create, Delete, Plan, Ref, Tell, Update
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.trigger import Trigger
 from atoll.tracing.context import ANNOTATION, Context, Mark, read_mark
 from atoll.tracing.span import Span, Value
 from atoll.tracing.tracer import Open, Tracer
+from atoll.wire import Object, Wire
 
 V = TypeVar("V")
 

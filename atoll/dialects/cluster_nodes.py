@@ -15,12 +15,13 @@ import numpy as np
 from atoll.dialects import json
 from atoll.dialects.compressed import deflated, inflated
 from atoll.dialects.prices import API_VERSION
-from atoll.dialects.wire import Wire, part, text
+from atoll.dialects.wire import part, text
 from atoll.errors import Invalid
 from atoll.model.taint import Effect, Taint
 from atoll.scheduling.columns import Interned, Numbers, T
 from atoll.scheduling.nodes.rows import INT64_MOST, NodeRows
 from atoll.scheduling.nodes.table import NodeTable
+from atoll.wire import Object
 
 KIND = "ClusterNodes"
 _TRAITS, _ROOM = "traits", "room"
@@ -70,7 +71,7 @@ def _traits(rows: NodeRows) -> dict[str, Any]:
     }
 
 
-def wire(owner: Wire, columns: Columns, count: int, at: str) -> dict[str, Any]:
+def wire(owner: Object, columns: Columns, count: int, at: str) -> dict[str, Any]:
     """The object in which these columns are published; it goes with the Cluster that owns it."""
     name, uid = owner["metadata"]["name"], owner["metadata"]["uid"]
     of = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": name, "uid": uid}
@@ -82,7 +83,7 @@ def wire(owner: Wire, columns: Columns, count: int, at: str) -> dict[str, Any]:
     }
 
 
-def columns_of(published: Wire) -> Columns:
+def columns_of(published: Object) -> Columns:
     """The columns in such an object, as they are written there."""
     spec = part(published, "spec", "") or {}
     return Columns(text(spec, _TRAITS, "spec"), text(spec, _ROOM, "spec"))
@@ -110,7 +111,7 @@ def decode(columns: Columns, alike: NodeTable | None = None) -> NodeTable:
     return _read(columns.room, _ROOM, with_room)
 
 
-def problems(published: Wire) -> Iterator[Invalid]:
+def problems(published: Object) -> Iterator[Invalid]:
     """What is wrong with such an object."""
     try:
         decode(columns_of(published))

@@ -6,7 +6,7 @@ from typing import Any
 from atoll.dialects import json
 from atoll.dialects.compressed import deflated, inflated
 from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.wire import Object
 
 NAMESPACED, CLUSTER_WIDE = "Explanation", "ClusterExplanation"
 KEPT = 10

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from atoll.model.action import Object
+from atoll.wire import Object
 
 T = TypeVar("T")
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.dialects.wire import Wire, at, parts, text
+from atoll.dialects.wire import at, parts, text
 from atoll.errors import Invalid
+from atoll.wire import Object
 
 ADD, REMOVE, REPLACE = "add", "remove", "replace"
 OPERATORS = (ADD, REMOVE, REPLACE)
@@ -49,13 +50,13 @@ class Operation:
     value: Any = None
 
 
-def operation(wire: Wire, path: str, key: str = "path") -> Operation:
+def operation(wire: Object, path: str, key: str = "path") -> Operation:
     """An operation as overriders write it, with its pointer under this key."""
     pointer = Pointer(text(wire, key, path), at(path, key))
     return Operation(operator(wire, path, OPERATORS), pointer, wire.get("value"))
 
 
-def operator(wire: Wire, path: str, known: tuple[str, ...]) -> str:
+def operator(wire: Object, path: str, known: tuple[str, ...]) -> str:
     """What an overrider does; Invalid if it is none of these."""
     found = text(wire, "operator", path)
     if found not in known:

@@ -12,9 +12,10 @@ from typing import Any
 
 from atoll.dialects.json import written
 from atoll.dialects.kind import Kind
-from atoll.model.action import Action, Object, Ref
+from atoll.model.action import Action, Ref
 from atoll.model.policy import Claim, Policy
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Object
 
 HELD_AT = "atoll.io/held-at"
 """On a template that a lazy policy holds back: the content it is held back at."""

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from atoll.dialects.kubernetes import metadata
-from atoll.dialects.wire import Wire, at, instant, name, part, parts, text, text_by_name
+from atoll.dialects.wire import at, instant, name, part, parts, text, text_by_name
 from atoll.errors import Invalid
-from atoll.model.action import Object
 from atoll.model.amount import CPU, MEMORY
 from atoll.model.price import NANO, ClusterPrice, Price, Quote
+from atoll.wire import Object
 
 GROUP = "placement.atoll.io"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -39,7 +39,7 @@ def currency(written: str, path: str) -> str:
     return written
 
 
-def defaulted(wire: Wire) -> Wire:
+def defaulted(wire: Object) -> Object:
     """A price whose cluster is not given is that of the cluster of its own name."""
     spec, own = wire.get("spec"), (wire.get("metadata") or {}).get("name")
     if not isinstance(spec, dict) or spec.get("cluster") or not own:
@@ -58,7 +58,7 @@ def decode(wire: Object, before: ClusterPrice | None = None) -> ClusterPrice:
         return ClusterPrice(wire, meta, problem)
 
 
-def _quote(wire: Wire) -> Quote:
+def _quote(wire: Object) -> Quote:
     for problem in problems(wire):
         raise problem
     spec = part(defaulted(wire), "spec", "") or {}
@@ -74,7 +74,7 @@ def _quote(wire: Wire) -> Quote:
     return Quote(name(spec, "cluster", "spec"), price, since, until)
 
 
-def problems(wire: Wire) -> Iterator[Invalid]:
+def problems(wire: Object) -> Iterator[Invalid]:
     """Everything that is wrong with a ClusterPrice."""
     spec = part(wire, "spec", "") or {}
     checks = (
@@ -95,7 +95,7 @@ def problems(wire: Wire) -> Iterator[Invalid]:
         yield Invalid("spec", {}, f"must give at least one price: {known}")
 
 
-def _other_problems(spec: Wire) -> Iterator[Invalid]:
+def _other_problems(spec: Object) -> Iterator[Invalid]:
     try:
         others = text_by_name(spec, _OTHERS, "spec")
     except Invalid as problem:
@@ -111,19 +111,19 @@ def _other_problems(spec: Wire) -> Iterator[Invalid]:
             yield problem
 
 
-def _price(spec: Wire, resource: str) -> int | None:
+def _price(spec: Object, resource: str) -> int | None:
     key = _PER[resource]
     written = text(spec, key, "spec")
     return nanos(written, at("spec", key), resource) if written else None
 
 
-def _span(spec: Wire) -> None:
+def _span(spec: Object) -> None:
     since, until = (_seconds(spec, key) for key in ("validFrom", "validUntil"))
     if since is not None and until is not None and until <= since:
         problem = f"must be later than validFrom, {spec['validFrom']}"
         raise Invalid("spec.validUntil", spec["validUntil"], problem)
 
 
-def _seconds(spec: Wire, key: str) -> float | None:
+def _seconds(spec: Object, key: str) -> float | None:
     found = instant(spec, key, "spec")
     return None if found is None else found / 10**9

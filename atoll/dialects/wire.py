@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from atoll.errors import Invalid
 from atoll.model.amount import Amount
 from atoll.model.quantity import parse
+from atoll.wire import Object
 
-Wire = Mapping[str, Any]
 E = TypeVar("E", bound=Enum)
 
 INT32, INT64 = 2**31 - 1, 2**63 - 1
@@ -49,14 +49,14 @@ def at(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def checked(value: Any, path: str) -> Wire:
+def checked(value: Any, path: str) -> Object:
     """The value itself if it is an object."""
     if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101 (a dict is quick)
         return value
     raise Invalid(path, value, "must be an object")
 
 
-def text(wire: Wire, key: str, path: str) -> str:
+def text(wire: Object, key: str, path: str) -> str:
     value = wire.get(key)
     if value is None:
         return ""
@@ -65,7 +65,7 @@ def text(wire: Wire, key: str, path: str) -> str:
     raise Invalid(at(path, key), value, "must be text")
 
 
-def name(wire: Wire, key: str, path: str) -> str:
+def name(wire: Object, key: str, path: str) -> str:
     """Text that must be given."""
     value = text(wire, key, path)
     if not value:
@@ -73,7 +73,7 @@ def name(wire: Wire, key: str, path: str) -> str:
     return value
 
 
-def flag(wire: Wire, key: str, path: str, *, default: bool) -> bool:
+def flag(wire: Object, key: str, path: str, *, default: bool) -> bool:
     value = wire.get(key)
     if value is None:
         return default
@@ -82,7 +82,7 @@ def flag(wire: Wire, key: str, path: str, *, default: bool) -> bool:
     raise Invalid(at(path, key), value, "must be true or false")
 
 
-def number(wire: Wire, key: str, path: str, *, least: int = 0, most: int = INT32) -> int | None:
+def number(wire: Object, key: str, path: str, *, least: int = 0, most: int = INT32) -> int | None:
     """A whole number within bounds; None if absent."""
     value = wire.get(key)
     if value is None:
@@ -96,12 +96,12 @@ def number(wire: Wire, key: str, path: str, *, least: int = 0, most: int = INT32
     return value
 
 
-def count(wire: Wire, key: str, path: str) -> int:
+def count(wire: Object, key: str, path: str) -> int:
     """A number of things; none if absent."""
     return number(wire, key, path) or 0
 
 
-def choice(wire: Wire, key: str, path: str, known: Mapping[str, E], default: E) -> E:
+def choice(wire: Object, key: str, path: str, known: Mapping[str, E], default: E) -> E:
     value = text(wire, key, path)
     if not value:
         return default
@@ -110,13 +110,13 @@ def choice(wire: Wire, key: str, path: str, known: Mapping[str, E], default: E) 
     raise Invalid(at(path, key), value, f"must be one of {', '.join(known)}")
 
 
-def part(wire: Wire, key: str, path: str) -> Wire | None:
+def part(wire: Object, key: str, path: str) -> Object | None:
     """An object inside this one; None if absent."""
     value = wire.get(key)
     return None if value is None else checked(value, at(path, key))
 
 
-def elements(wire: Wire, key: str, path: str) -> list[Any]:
+def elements(wire: Object, key: str, path: str) -> list[Any]:
     value = wire.get(key)
     if value is None:
         return []
@@ -125,7 +125,7 @@ def elements(wire: Wire, key: str, path: str) -> list[Any]:
     raise Invalid(at(path, key), value, "must be a list")
 
 
-def parts(wire: Wire, key: str, path: str) -> Iterator[tuple[str, Wire]]:
+def parts(wire: Object, key: str, path: str) -> Iterator[tuple[str, Object]]:
     """The objects of a list, each with its path."""
     values = elements(wire, key, path)
     if values:
@@ -135,7 +135,7 @@ def parts(wire: Wire, key: str, path: str) -> Iterator[tuple[str, Wire]]:
             yield here, checked(value, here)
 
 
-def texts(wire: Wire, key: str, path: str) -> tuple[str, ...]:
+def texts(wire: Object, key: str, path: str) -> tuple[str, ...]:
     values = elements(wire, key, path)
     for index, value in enumerate(values):
         if not isinstance(value, str):
@@ -143,7 +143,7 @@ def texts(wire: Wire, key: str, path: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def text_by_name(wire: Wire, key: str, path: str) -> Mapping[str, str]:
+def text_by_name(wire: Object, key: str, path: str) -> Mapping[str, str]:
     """A map of texts, such as labels."""
     values = part(wire, key, path)
     if not values:
@@ -154,7 +154,7 @@ def text_by_name(wire: Wire, key: str, path: str) -> Mapping[str, str]:
     return values
 
 
-def known_only(wire: Wire, path: str, *known: str) -> None:
+def known_only(wire: Object, path: str, *known: str) -> None:
     """Refuse fields that nobody reads: a mistyped wish must not be lost in silence."""
     for key in wire:
         if key not in known:
@@ -206,7 +206,7 @@ def _nanoseconds(written: str) -> int | None:
     return (apart.days * 86400 + apart.seconds) * 1_000_000_000 + fraction
 
 
-def instant(wire: Wire, key: str, path: str) -> int | None:
+def instant(wire: Object, key: str, path: str) -> int | None:
     """A time in nanoseconds since the epoch; None if absent."""
     value = wire.get(key)
     if value is None:

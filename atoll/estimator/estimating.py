@@ -27,7 +27,7 @@ from atoll.scheduling.nodes.fitting import fits
 from atoll.scheduling.nodes.sets import fits_sets
 from atoll.scheduling.nodes.table import NodeTable
 from atoll.scheduling.nodes.view import filled
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _NANO = 1_000_000_000
 
@@ -47,7 +47,7 @@ class Estimating:
         self._observation = observation
         self._now = now
 
-    async def answer(self, method: str, request: Object) -> int:
+    async def answer(self, method: str, request: Wire) -> int:
         """How much fits, or is stuck, in this cluster."""
         asked = request.get("cluster", "")
         if asked != self._cluster:
@@ -58,7 +58,7 @@ class Estimating:
             raise NotCounted(f"the nodes and pods of {self._cluster} are still being counted")
         return estimate(self._observation.columns.table(), method, request)
 
-    async def _stuck(self, request: Object) -> int:
+    async def _stuck(self, request: Wire) -> int:
         of = part(request, "resource", "") or {}
         kind = text(of, "apiVersion", "resource"), text(of, "kind", "resource")
         if kind not in WORKLOADS:

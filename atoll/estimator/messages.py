@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atoll.protobuf.tables import Listed, Mapped, Table, decode, encode
-from atoll.wire import Object
+from atoll.wire import Wire
 
 SERVICE = "github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
 
@@ -84,7 +84,7 @@ def write_request(method: str, request: Mapping[str, Any]) -> bytes:
     return encode(_with_needs(request, _written), _ASKED[method])
 
 
-def read_request(method: str, data: bytes) -> Object:
+def read_request(method: str, data: bytes) -> Wire:
     """A request as it was meant; Malformed if the bytes are none."""
     return _with_needs(decode(data, _ASKED[method]), _meant)
 
@@ -100,7 +100,7 @@ def read_answer(data: bytes) -> int:
     return count
 
 
-def _with_needs(request: Mapping[str, Any], changed: Any) -> Object:
+def _with_needs(request: Mapping[str, Any], changed: Any) -> Wire:
     """The request with all needs in it in the other form."""
     told = dict(request)
     if told.get("replicaRequirements") is not None:
@@ -111,7 +111,7 @@ def _with_needs(request: Mapping[str, Any], changed: Any) -> Object:
     return told
 
 
-def _written(needs: Mapping[str, Any]) -> Object:
+def _written(needs: Mapping[str, Any]) -> Wire:
     wanted = needs.get("resourceRequest") or {}
     requests = {name: {"string": str(each)} for name, each in wanted.items()}
     written = {
@@ -131,7 +131,7 @@ def _written(needs: Mapping[str, Any]) -> Object:
     return written
 
 
-def _meant(needs: Mapping[str, Any]) -> Object:
+def _meant(needs: Mapping[str, Any]) -> Wire:
     newer = needs.get("resourceRequestBytes") or {}
     read = {name: decode(each, _QUANTITY) for name, each in newer.items()}
     requests = read or needs.get("resourceRequest") or {}
@@ -144,11 +144,11 @@ def _meant(needs: Mapping[str, Any]) -> Object:
     return meant
 
 
-def _meant_claim(claim: Mapping[str, Any]) -> Object:
+def _meant_claim(claim: Mapping[str, Any]) -> Wire:
     affinity = claim.get("nodeAffinity")
     if claim.get("nodeAffinityBytes"):
         affinity = decode(claim["nodeAffinityBytes"], _SELECTOR)
-    tolerations: Sequence[Object] = claim.get("tolerations") or ()
+    tolerations: Sequence[Wire] = claim.get("tolerations") or ()
     if claim.get("tolerationsBytes"):
         tolerations = [decode(each, _TOLERATION) for each in claim["tolerationsBytes"]]
     found = {

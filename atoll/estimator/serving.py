@@ -15,7 +15,7 @@ from grpclib.server import Server, Stream
 from atoll.errors import AtollError, Invalid, Malformed, UsageError
 from atoll.estimator.grpc import PORT, Bytes, Trust, server_tls
 from atoll.estimator.messages import METHODS, path, read_request, write_answer
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 class NotHere(AtollError):
@@ -28,7 +28,7 @@ class Answers(Protocol):
     NotHere if the cluster is not known; Invalid if the request cannot be read.
     """
 
-    async def answer(self, method: str, request: Object) -> int: ...
+    async def answer(self, method: str, request: Wire) -> int: ...
 
 
 class _Service:

@@ -14,7 +14,7 @@ from atoll.client.collection import Collection
 from atoll.client.refusals import refusal
 from atoll.dialects.wire import instant
 from atoll.members.following import PODS
-from atoll.model.action import Object
+from atoll.wire import Object
 
 _APPS = "apps/v1"
 REPLICA_SETS = Collection(_APPS, "ReplicaSet", "replicasets", namespaced=True)

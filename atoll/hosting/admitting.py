@@ -22,9 +22,9 @@ from atoll.exchange import Request, Response
 from atoll.hosting.reviewing import Asked, allowed, asked_in, converted, refused, shown_place
 from atoll.hosting.translating import SHOWN
 from atoll.interpreting.asking import Known, Unanswered
-from atoll.wire import Object
+from atoll.wire import Wire
 
-Answer = Callable[[Asked], Awaitable[Object]]
+Answer = Callable[[Asked], Awaitable[Wire]]
 
 DEFAULTS, RULES, PROTECTION = "/admission/defaults", "/admission/rules", "/admission/protection"
 CONVERSION = "/conversion"
@@ -61,20 +61,20 @@ class Admitting:
         except ApiError as refusal:
             return _told(refused(asked, refusal))
 
-    async def _defaulted(self, asked: Asked) -> Object:
+    async def _defaulted(self, asked: Asked) -> Wire:
         seen = await self._seen(asked)
         if seen is None or seen.object is None:
             return allowed(asked)
         return allowed(asked, await self._hooks.mutated(seen, lambda obj: obj))
 
-    async def _judged(self, asked: Asked) -> Object:
+    async def _judged(self, asked: Asked) -> Wire:
         seen = await self._seen(asked)
         if seen is not None:
             _check_name(seen)
             await self._check(seen)
         return allowed(asked)
 
-    async def _protected(self, asked: Asked) -> Object:
+    async def _protected(self, asked: Asked) -> Wire:
         group, plural = asked.place
         refuse_protected(asked.old or {}, plural, group, asked.name)
         return allowed(asked)
@@ -95,7 +95,7 @@ class Admitting:
         resource = self._resources.get(shown_place(asked.place))
         return None if resource is None else asked.seen(resource, await self._others(resource))
 
-    async def _others(self, resource: Resource) -> Sequence[Object]:
+    async def _others(self, resource: Resource) -> Sequence[Wire]:
         if resource.kind != CUSTOMIZATION:
             return ()
         place = Collection(resource.api_version, resource.kind, resource.plural, namespaced=False)
@@ -111,5 +111,5 @@ def _check_name(seen: Admission) -> None:
         raise invalid(seen.resource.kind, seen.resource.group, seen.name, wrong)
 
 
-def _told(review: Object) -> Response:
+def _told(review: Wire) -> Response:
     return Response(200, {"Content-Type": "application/json"}, orjson.dumps(review))

@@ -10,7 +10,7 @@ from functools import cache
 from atoll.apiserver.karmada.definitions import definitions, for_kubernetes
 from atoll.apiserver.placement.definitions import own_definitions
 from atoll.hosting.translating import KEPT, SHOWN
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _ABOUT = (
     "What is kept of a Cluster. Read and write clusters.cluster.karmada.io instead: it shows the"
@@ -18,7 +18,7 @@ _ABOUT = (
 )
 
 
-def host_definitions(converter: Object | None = None) -> list[Object]:
+def host_definitions(converter: Wire | None = None) -> list[Wire]:
     """Every definition; with `converter` (a webhook's clientConfig), all versions are served."""
     karmada = [each for each in definitions() if each["metadata"]["name"] != SHOWN.collection]
     return [
@@ -29,13 +29,13 @@ def host_definitions(converter: Object | None = None) -> list[Object]:
 
 
 @cache
-def cluster_definition() -> Object:
+def cluster_definition() -> Wire:
     """The definition of Clusters, as they are shown."""
     return next(each for each in definitions() if each["metadata"]["name"] == SHOWN.collection)
 
 
 @cache
-def record_definition() -> Object:
+def record_definition() -> Wire:
     """The definition of what is kept of them."""
     shown = cluster_definition()
     names = {
@@ -57,12 +57,12 @@ def record_definition() -> Object:
     }
 
 
-def _described(version: Object) -> Object:
+def _described(version: Wire) -> Wire:
     schema = {**version["schema"]["openAPIV3Schema"], "description": _ABOUT}
     return {**version, "schema": {"openAPIV3Schema": schema}}
 
 
-def _converted(definition: Object, converter: Object) -> Object:
+def _converted(definition: Wire, converter: Wire) -> Wire:
     spec = definition["spec"]
     if len(spec["versions"]) == 1:
         return definition

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.client.collection import Collection
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.errors import UsageError
 from atoll.hosting.installation import LABELS, NAME, Installation, objects_of, objects_on_plane
 from atoll.hosting.registering import roles
 from atoll.hosting.rights import RIGHTS, RIGHTS_ELSEWHERE
 from atoll.members.agent_home import DEPLOYMENTS
 from atoll.members.objects import ACCOUNTS, NAMESPACES, RBAC, ROLE_BINDINGS, ROLES, SECRETS
+from atoll.wire import Wire
 
 PODS = Collection("v1", "Pod", "pods", namespaced=True)
 _MONITORING = "monitoring.coreos.com/v1"

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from atoll.client.api import ApiClient, Refused, Stale, Taken, Wire
+from atoll.client.api import ApiClient, Refused, Stale, Taken
 from atoll.client.collection import Collection
 from atoll.client.mirror import Mirror
 from atoll.client.transport import Transport, Unreachable
@@ -35,8 +35,9 @@ from atoll.hosting.leading import (
     see,
 )
 from atoll.members.ways import Reach
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.runtime.children import Children
+from atoll.wire import Object, Wire
 
 log = logging.getLogger("atoll.hosting")
 

@@ -18,13 +18,14 @@ from atoll.apiserver.housekeeping.bootstrap_tokens import INFO, KUBECONFIG, kube
 from atoll.apiserver.housekeeping.certificates import Approve, plan
 from atoll.apiserver.kinds.certificates import APPROVED, GROUP
 from atoll.apiserver.objects.times import rfc3339
-from atoll.client.api import ApiClient, Missing, Stale, Taken, Wire
+from atoll.client.api import ApiClient, Missing, Stale, Taken
 from atoll.client.collection import Collection
 from atoll.client.endpoint import Endpoint
 from atoll.client.mirror import Mirror
 from atoll.effects import Effects
 from atoll.hosting.installing import MANAGER
 from atoll.runtime.worklist import Worklist
+from atoll.wire import Wire
 
 log = logging.getLogger("atoll.hosting")
 

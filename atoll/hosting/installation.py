@@ -12,7 +12,7 @@ from typing import Any
 
 from atoll import __version__
 from atoll.members.confining import SCRATCH, SCRATCH_MOUNT, container_confinement, pod_confinement
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Rules = Sequence[Mapping[str, Any]]
 
@@ -84,7 +84,7 @@ class Installation:
     plane: Plane | None = None
 
 
-def objects_of(wanted: Installation, rights: Rights) -> list[Object]:
+def objects_of(wanted: Installation, rights: Rights) -> list[Wire]:
     """All objects of an installation, in the order in which they are made."""
     plane = wanted.plane
     return [
@@ -100,7 +100,7 @@ def objects_of(wanted: Installation, rights: Rights) -> list[Object]:
     ]
 
 
-def objects_on_plane(wanted: Installation, rights: Rights) -> list[Object]:
+def objects_on_plane(wanted: Installation, rights: Rights) -> list[Wire]:
     """What the API server of a plane elsewhere must have for the replicas to be let in there."""
     return [
         _namespace(wanted),
@@ -111,21 +111,21 @@ def objects_on_plane(wanted: Installation, rights: Rights) -> list[Object]:
     ]
 
 
-def _object(api_version: str, kind: str, namespace: str = "", name: str = NAME) -> Object:
-    metadata: Object = {"name": name}
+def _object(api_version: str, kind: str, namespace: str = "", name: str = NAME) -> Wire:
+    metadata: Wire = {"name": name}
     if namespace:
         metadata["namespace"] = namespace
     metadata["labels"] = {**LABELS, "app.kubernetes.io/version": __version__}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
 
 
-def _namespace(wanted: Installation) -> Object:
+def _namespace(wanted: Installation) -> Wire:
     wire = _object("v1", "Namespace", name=wanted.namespace)
     wire["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "restricted"
     return wire
 
 
-def _roles(wanted: Installation, rights: Rights) -> list[Object]:
+def _roles(wanted: Installation, rights: Rights) -> list[Wire]:
     version, space = f"{_RBAC}/v1", wanted.namespace
     return [
         {**_object(version, "ClusterRole"), "rules": list(rights.everywhere)},
@@ -140,7 +140,7 @@ def _roles(wanted: Installation, rights: Rights) -> list[Object]:
     ]
 
 
-def _ways(wanted: Installation, plane: Plane) -> list[Object]:
+def _ways(wanted: Installation, plane: Plane) -> list[Wire]:
     """How replicas and a monitor reach the plane; what they may do is said there."""
     if not plane.kubeconfig:
         return []
@@ -150,19 +150,19 @@ def _ways(wanted: Installation, plane: Plane) -> list[Object]:
     return [way, numbers] if wanted.with_service_monitor else [way]
 
 
-def _secret(wanted: Installation, name: str, key: str, text: str) -> Object:
+def _secret(wanted: Installation, name: str, key: str, text: str) -> Wire:
     data = {key: base64.b64encode(text.encode()).decode()}
     return {**_object("v1", "Secret", wanted.namespace, name), "type": "Opaque", "data": data}
 
 
-def _token(wanted: Installation, account: str, name: str) -> Object:
+def _token(wanted: Installation, account: str, name: str) -> Wire:
     """A Secret that the cluster itself puts a token of an account into."""
     secret = _object("v1", "Secret", wanted.namespace, name)
     secret["metadata"]["annotations"] = {"kubernetes.io/service-account.name": account}
     return {**secret, "type": "kubernetes.io/service-account-token"}
 
 
-def _monitor(wanted: Installation) -> list[Object]:
+def _monitor(wanted: Installation) -> list[Wire]:
     """As whom a monitor reads our numbers."""
     bound = _bound(wanted, "ClusterRole", METRICS, METRICS)
     return [
@@ -172,20 +172,20 @@ def _monitor(wanted: Installation) -> list[Object]:
     ]
 
 
-def _bound(wanted: Installation, kind: str, role: str, account: str = NAME) -> Object:
+def _bound(wanted: Installation, kind: str, role: str, account: str = NAME) -> Wire:
     return {
         "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": wanted.namespace}],
     }
 
 
-def _service(wanted: Installation) -> Object:
+def _service(wanted: Installation) -> Wire:
     port = {"name": "https", "port": 443, "targetPort": "https", "protocol": "TCP"}
     spec = {"type": "ClusterIP", "selector": LABELS, "ports": [port]}
     return {**_object("v1", "Service", wanted.namespace), "spec": spec}
 
 
-def _deployment(wanted: Installation) -> Object:
+def _deployment(wanted: Installation) -> Wire:
     metadata = {"labels": {**LABELS, "app.kubernetes.io/version": __version__}}
     spec = {
         "replicas": wanted.replicas,
@@ -200,8 +200,8 @@ def _deployment(wanted: Installation) -> Object:
     return {**_object("apps/v1", "Deployment", wanted.namespace), "spec": spec}
 
 
-def _pod(wanted: Installation) -> Object:
-    pod: Object = {
+def _pod(wanted: Installation) -> Wire:
+    pod: Wire = {
         "serviceAccountName": NAME,
         "securityContext": pod_confinement(),
         # To stop leading, to be forgotten by those who ask, and to finish answers.
@@ -224,7 +224,7 @@ def _pod(wanted: Installation) -> Object:
     return pod
 
 
-def _spread(topology: str) -> Object:
+def _spread(topology: str) -> Wire:
     return {
         "maxSkew": 1,
         "topologyKey": topology,
@@ -233,9 +233,9 @@ def _spread(topology: str) -> Object:
     }
 
 
-def _container(wanted: Installation) -> Object:
+def _container(wanted: Installation) -> Wire:
     words = ["run", f"--namespace={wanted.namespace}", f"--port={PORT}"]
-    mounts: list[Object] = [SCRATCH_MOUNT]
+    mounts: list[Wire] = [SCRATCH_MOUNT]
     if wanted.plane is not None:
         words += [f"--kubeconfig={_PLANE_MOUNT}/{_PLANE_KEY}", f"--serve-at={wanted.plane.url}"]
         mounts.append({"name": "plane", "mountPath": _PLANE_MOUNT, "readOnly": True})
@@ -259,17 +259,17 @@ def _container(wanted: Installation) -> Object:
     }
 
 
-def _probe(path: str, every_s: int) -> Object:
+def _probe(path: str, every_s: int) -> Wire:
     asked = {"path": path, "port": "https", "scheme": "HTTPS"}
     return {"httpGet": asked, "periodSeconds": every_s, "timeoutSeconds": 5}
 
 
-def _disruption_budget(wanted: Installation) -> Object:
+def _disruption_budget(wanted: Installation) -> Wire:
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": LABELS}}
     return {**_object("policy/v1", "PodDisruptionBudget", wanted.namespace), "spec": spec}
 
 
-def _network_policy(wanted: Installation) -> Object:
+def _network_policy(wanted: Installation) -> Wire:
     """Only its port is open, to all: nobody can foretell from where the host's API server asks."""
     spec = {
         "podSelector": {"matchLabels": LABELS},
@@ -279,7 +279,7 @@ def _network_policy(wanted: Installation) -> Object:
     return {**_object("networking.k8s.io/v1", "NetworkPolicy", wanted.namespace), "spec": spec}
 
 
-def _service_monitor(wanted: Installation) -> Object:
+def _service_monitor(wanted: Installation) -> Wire:
     # The authority is kept in the plane, which may be elsewhere.
     authority = {"ca": {"secret": {"name": SERVING_SECRET, "key": "ca.crt"}}}
     trust = authority if wanted.plane is None else {"insecureSkipVerify": True}

@@ -13,7 +13,7 @@ from typing import TypeVar
 import orjson
 
 from atoll.apiserver.objects.conditions import is_true
-from atoll.client.api import ApiClient, Refused, Wire
+from atoll.client.api import ApiClient, Refused
 from atoll.client.collection import Collection
 from atoll.client.refusals import refusal
 from atoll.client.transport import Unreachable
@@ -34,6 +34,7 @@ from atoll.hosting.registering import (
 )
 from atoll.hosting.translating import SHOWN
 from atoll.runtime.children import Children
+from atoll.wire import Wire
 
 T = TypeVar("T")
 

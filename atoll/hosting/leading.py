@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Any
 
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.wire import Object
 
 _MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
 _RELEASED_S = 1

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from atoll.errors import UsageError
 from atoll.hosting.installation import NAME
-from atoll.wire import Object
+from atoll.wire import Wire
 
 OUTSIDE = f"{NAME}-outside"
 _HTTPS = 443
@@ -54,18 +54,18 @@ class Place:
         inside = f"{self.service}.{self.namespace}.svc"
         return [inside, f"{inside}.cluster.local", *([self.host] if self.url else [])]
 
-    def client_config(self, path: str, bundle: str) -> Object:
+    def client_config(self, path: str, bundle: str) -> Wire:
         """How a webhook at this path is called."""
         if self.url:
             return {"url": f"https://{self._authority}{path}", "caBundle": bundle}
         place = {"namespace": self.namespace, "name": self.service, "path": path, "port": _HTTPS}
         return {"service": place, "caBundle": bundle}
 
-    def api_service(self) -> Object:
+    def api_service(self) -> Wire:
         """How our API is reached."""
         return {"namespace": self.namespace, "name": self.service, "port": self.port}
 
-    def objects(self) -> list[Object]:
+    def objects(self) -> list[Wire]:
         """What the host needs to know a place outside of it by: a name for it."""
         if not self.url:
             return []

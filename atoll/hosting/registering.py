@@ -20,7 +20,7 @@ from atoll.hosting.installation import METRICS, NAME
 from atoll.hosting.place import Place
 from atoll.hosting.translating import KEPT, SHOWN
 from atoll.members.objects import NAMESPACES
-from atoll.wire import Object
+from atoll.wire import Wire
 
 DEFINITIONS = Collection(
     "apiextensions.k8s.io/v1",
@@ -62,7 +62,7 @@ _NUMBERS = (
 # As Karmada registers it.
 _GROUP_PRIORITY, _VERSION_PRIORITY = 2000, 10
 
-Applied = tuple[str, Object]
+Applied = tuple[str, Wire]
 """A path, and what is to be applied there."""
 
 
@@ -74,7 +74,7 @@ class Registration:
     bundle: str = ""
     me: str = ""
 
-    def client_config(self, path: str) -> Object:
+    def client_config(self, path: str) -> Wire:
         return self.place.client_config(path, self.bundle)
 
 
@@ -135,7 +135,7 @@ def registrations(wanted: Registration) -> Iterator[Applied]:
         yield f"/apis/{_ADMISSION}/{kind.lower()}webhookconfigurations/{NAME}", wire
 
 
-def _of_kinds(wanted: Registration, name: str, path: str) -> list[Object]:
+def _of_kinds(wanted: Registration, name: str, path: str) -> list[Wire]:
     """The webhooks that concern kinds of ours: written by others, and Clusters, by anybody.
 
     What is written to the record of a Cluster comes from us, whoever wants it; all else that we
@@ -161,7 +161,7 @@ def _of_kinds(wanted: Registration, name: str, path: str) -> list[Object]:
     ]
 
 
-def _protection(wanted: Registration) -> Object:
+def _protection(wanted: Registration) -> Wire:
     """The webhook that keeps what is labelled so from being deleted; the label can be taken off."""
     every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "scope": "*"}
     labelled = {"matchLabels": {names.DELETION_PROTECTED: "Always"}}
@@ -172,7 +172,7 @@ def _protection(wanted: Registration) -> Object:
     }
 
 
-def _webhook(wanted: Registration, name: str, path: str) -> Object:
+def _webhook(wanted: Registration, name: str, path: str) -> Wire:
     return {
         "name": f"{name}.{KEPT.group}",
         "clientConfig": wanted.client_config(path),
@@ -195,7 +195,7 @@ def _kinds() -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def _rules_of(kinds: dict[str, dict[str, list[str]]]) -> list[Object]:
+def _rules_of(kinds: dict[str, dict[str, list[str]]]) -> list[Wire]:
     return [
         {
             "apiGroups": [group],

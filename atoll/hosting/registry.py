@@ -11,7 +11,7 @@ from atoll.client.mirror import Mirror
 from atoll.dialects.karmada.proxy_access import Subjects, let_through
 from atoll.hosting.translating import KEPT, shown_object
 from atoll.members.objects import ROLE_BINDINGS, ROLES, SECRETS
-from atoll.wire import Object
+from atoll.wire import Wire
 
 RECORDS = Collection(KEPT.api_version, KEPT.kind, KEPT.plural, namespaced=False)
 
@@ -32,12 +32,12 @@ class HostRegistry:
     async def names(self) -> Sequence[str]:
         return [each["metadata"]["name"] for each in (await self._api.list(RECORDS))[0]]
 
-    async def cluster(self, name: str) -> Object | None:
+    async def cluster(self, name: str) -> Wire | None:
         kept = await self._api.find(RECORDS.path(name=name))
-        shown: Object | None = shown_object(kept)
+        shown: Wire | None = shown_object(kept)
         return shown
 
-    async def secret(self, namespace: str, name: str) -> Object | None:
+    async def secret(self, namespace: str, name: str) -> Wire | None:
         return await self._api.find(SECRETS.path(namespace, name)) if name else None
 
     async def subjects(self, cluster: str) -> Subjects:

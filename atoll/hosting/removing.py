@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.client.collection import Collection
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing, Refused, Stale
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
@@ -42,6 +42,7 @@ from atoll.members.objects import ACCOUNTS, NAMESPACES, SECRETS
 from atoll.members.patience import Pause, tries
 from atoll.members.unjoining import WORKS, clear_namespace
 from atoll.members.unregistering import LEASES
+from atoll.wire import Wire
 
 LEASE = "atoll-controllers"
 

@@ -18,7 +18,7 @@ from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request
 from atoll.dialects.karmada import older
 from atoll.hosting.translating import KEPT, SHOWN, shown_object
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _ADMISSION, _CONVERSION = "AdmissionReview", "ConversionReview"
 _NEWER = "work.karmada.io/v1alpha2"
@@ -33,7 +33,7 @@ class Asked:
     """A write that a host asks about, and the number of its question."""
 
     uid: str
-    request: Object
+    request: Wire
 
     @property
     def place(self) -> tuple[str, str]:
@@ -48,10 +48,10 @@ class Asked:
         return str(self.request.get("name") or own.get("name") or "")
 
     @property
-    def old(self) -> Object | None:
+    def old(self) -> Wire | None:
         return self.request.get("oldObject")
 
-    def seen(self, resource: Resource, others: Sequence[Object]) -> Admission:
+    def seen(self, resource: Resource, others: Sequence[Wire]) -> Admission:
         """The write as the rules see it; what is kept of a Cluster, as the Cluster."""
         request = self.request
         info = request.get("userInfo") or {}
@@ -85,9 +85,9 @@ def shown_place(place: tuple[str, str]) -> tuple[str, str]:
     return (SHOWN.group, SHOWN.plural) if place == (KEPT.group, KEPT.plural) else place
 
 
-def allowed(asked: Asked, changed: Object | None = None) -> Object:
+def allowed(asked: Asked, changed: Wire | None = None) -> Wire:
     """The answer to a write that may be made, after these changes."""
-    response: Object = {"uid": asked.uid, "allowed": True}
+    response: Wire = {"uid": asked.uid, "allowed": True}
     before = shown_object(asked.request.get("object"))
     changes = steps(before, changed) if changed is not None else []
     if changes:
@@ -96,18 +96,18 @@ def allowed(asked: Asked, changed: Object | None = None) -> Object:
     return _review("admission.k8s.io/v1", _ADMISSION, response)
 
 
-def refused(asked: Asked, refusal: ApiError) -> Object:
+def refused(asked: Asked, refusal: ApiError) -> Wire:
     """The answer to a write that may not be made."""
     response = {"uid": asked.uid, "allowed": False, "status": refusal.status()}
     return _review("admission.k8s.io/v1", _ADMISSION, response)
 
 
-def steps(before: Any, after: Any, path: str = "") -> list[Object]:
+def steps(before: Any, after: Any, path: str = "") -> list[Wire]:
     """A JSON patch that makes the one of the other; what is no object is replaced whole."""
     if not isinstance(before, dict) or not isinstance(after, dict):
         return [] if before == after else [{"op": "replace", "path": path, "value": after}]
     gone = sorted(before.keys() - after.keys())
-    found: list[Object] = [{"op": "remove", "path": f"{path}/{_escaped(key)}"} for key in gone]
+    found: list[Wire] = [{"op": "remove", "path": f"{path}/{_escaped(key)}"} for key in gone]
     for key, value in after.items():
         below = f"{path}/{_escaped(key)}"
         if key in before:
@@ -121,11 +121,11 @@ def _escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def converted(body: bytes) -> Object:
+def converted(body: bytes) -> Wire:
     """The answer to a question for bindings in another version; ApiError 400 if it is none."""
     request = _request_in(body, _CONVERSION)
     wanted, objects = request.get("desiredAPIVersion"), request.get("objects") or []
-    response: Object = {"uid": request["uid"]}
+    response: Wire = {"uid": request["uid"]}
     try:
         found = [_in_version(each, wanted) for each in objects]
         response |= {"convertedObjects": found, "result": {"status": "Success"}}
@@ -134,7 +134,7 @@ def converted(body: bytes) -> Object:
     return _review("apiextensions.k8s.io/v1", _CONVERSION, response)
 
 
-def _in_version(obj: Object, wanted: Any) -> Object:
+def _in_version(obj: Wire, wanted: Any) -> Wire:
     version = obj.get("apiVersion")
     if version == wanted:
         return obj
@@ -145,7 +145,7 @@ def _in_version(obj: Object, wanted: Any) -> Object:
     raise ValueError(f"there is no way from {version} to {wanted}")
 
 
-def _request_in(body: bytes, kind: str) -> Object:
+def _request_in(body: bytes, kind: str) -> Wire:
     try:
         review = orjson.loads(body)
         request = review["request"]
@@ -156,5 +156,5 @@ def _request_in(body: bytes, kind: str) -> Object:
     raise bad_request(f"this is no {kind}")
 
 
-def _review(version: str, kind: str, response: Mapping[str, Any]) -> Object:
+def _review(version: str, kind: str, response: Mapping[str, Any]) -> Wire:
     return {"apiVersion": version, "kind": kind, "response": dict(response)}

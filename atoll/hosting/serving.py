@@ -24,7 +24,7 @@ from atoll.apiserver.responding import status_response, text_response
 from atoll.apiserver.routing import ResourceRoute, beyond_subresource, route
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.status import ApiError, unauthorized, unavailable, unknown_resource
-from atoll.client.api import ApiClient, Refused, Wire
+from atoll.client.api import ApiClient, Refused
 from atoll.client.collection import Collection
 from atoll.client.transport import Transport, Unreachable
 from atoll.effects import Effects
@@ -35,6 +35,7 @@ from atoll.hosting.enrolling import REVIEWS
 from atoll.hosting.hosted import translated
 from atoll.hosting.translating import SHOWN
 from atoll.instruments.families import More
+from atoll.wire import Wire
 
 _TOKENS = Collection("authentication.k8s.io/v1", "TokenReview", "tokenreviews", namespaced=False)
 _TOLD = ("uid", "groups", "extra")

@@ -20,7 +20,7 @@ from atoll.apiserver.negotiation import Representation, negotiate
 from atoll.apiserver.status import bad_request
 from atoll.errors import Malformed
 from atoll.exchange import Request, Response
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _body_inward(form: str, kind: str, body: bytes) -> tuple[str, bytes]:
     return JSON if form == YAML else kind, orjson.dumps(_kept(said))
 
 
-def _kept(said: Object) -> Object:
+def _kept(said: Wire) -> Wire:
     version = said.get("apiVersion")
     if version == KEPT.api_version:
         raise bad_request(
@@ -203,7 +203,7 @@ def _shown_row(row: Any) -> Any:
     return {**row, "object": shown_object(row["object"])}
 
 
-def _shown_status(status: Object) -> Object:
+def _shown_status(status: Wire) -> Wire:
     found = dict(status)
     if isinstance(found.get("message"), str):
         found["message"] = in_shown_words(found["message"])
@@ -234,7 +234,7 @@ def in_shown_words(text: str) -> str:
     return text
 
 
-def _renamed(obj: Object, old: Naming, new: Naming) -> Object:
+def _renamed(obj: Wire, old: Naming, new: Naming) -> Wire:
     """The same object, or list of them, under other names; what is of another kind stays."""
     found = dict(obj)
     if found.get("apiVersion") == old.api_version:

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from atoll.dialects.wire import (
-    Wire,
     at,
     checked,
     elements,
@@ -31,6 +30,7 @@ from atoll.interpreting.fields import inner, without
 from atoll.interpreting.kinds import kind_of
 from atoll.interpreting.operations import Item
 from atoll.interpreting.reflecting import generation
+from atoll.wire import Object
 
 
 def in_order(items: tuple[Item, ...]) -> list[Item]:
@@ -38,14 +38,14 @@ def in_order(items: tuple[Item, ...]) -> list[Item]:
     return sorted(items, key=lambda item: item.cluster)
 
 
-def reported(items: tuple[Item, ...]) -> Iterator[tuple[str, Wire]]:
+def reported(items: tuple[Item, ...]) -> Iterator[tuple[str, Object]]:
     """The statuses that were collected, by cluster, each with where it stands."""
     for item in in_order(items):
         if item.status is not None:
             yield place(item), status_of(item)
 
 
-def status_of(item: Item) -> Wire:
+def status_of(item: Item) -> Object:
     """A cluster's status; empty if it was not collected yet."""
     return {} if item.status is None else checked(item.status, place(item))
 
@@ -55,7 +55,7 @@ def place(item: Item) -> str:
     return at(f"aggregatedStatus[{item.cluster}]", "status")
 
 
-def news(template: Wire, status: dict[str, Any]) -> dict[str, Any] | None:
+def news(template: Object, status: dict[str, Any]) -> dict[str, Any] | None:
     """This status, unless the template's says the same already."""
     said = part(template, "status", "") or {}
     return None if _told(said) == _told(status) else status
@@ -69,7 +69,7 @@ def _told(value: Any) -> Any:
     return [_told(each) for each in value] if isinstance(value, list) else value
 
 
-def workload(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
+def workload(template: Object, items: tuple[Item, ...]) -> dict[str, Any] | None:
     """Sums of the counters, and the generation that all members have observed."""
     counters = COUNTERS[kind_of(template)]
     old, current = inner(template, "status"), _generation(template)
@@ -82,12 +82,12 @@ def workload(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
     return news(template, {**rest, **_sums(template, items), **seen})
 
 
-def autoscaler(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
+def autoscaler(template: Object, items: tuple[Item, ...]) -> dict[str, Any] | None:
     """Sums of the replicas there are and of those wanted."""
     return news(template, _sums(template, items))
 
 
-def budget(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
+def budget(template: Object, items: tuple[Item, ...]) -> dict[str, Any] | None:
     """Sums, and every pod being disrupted under the name of its cluster."""
     disrupted = {
         f"{item.cluster}/{pod}": since
@@ -98,17 +98,17 @@ def budget(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
     return news(template, _sums(template, items) | found)
 
 
-def _sums(template: Wire, items: tuple[Item, ...]) -> dict[str, Any]:
+def _sums(template: Object, items: tuple[Item, ...]) -> dict[str, Any]:
     counters = COUNTERS[kind_of(template)]
     read = [counters.read(status, path) for path, status in reported(items)]
     return counters.written({name: sum(each[name] for each in read) for name in counters.names})
 
 
-def _generation(template: Wire) -> int:
+def _generation(template: Object) -> int:
     return generation(inner(template, "metadata"), "generation", "metadata")
 
 
-def _is_current(status: Wire, path: str, current: int) -> bool:
+def _is_current(status: Object, path: str, current: int) -> bool:
     """The member's controller has seen its object, and its object is the template's newest."""
     seen = generation(status, "observedGeneration", path)
     of_template = generation(status, "resourceTemplateGeneration", path)
@@ -122,7 +122,7 @@ NEVER: Moment = (0, "")
 _TIMES = ("lastScheduleTime", "lastSuccessfulTime")
 
 
-def job(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
+def job(template: Object, items: tuple[Item, ...]) -> dict[str, Any] | None:
     """Sums of its pods, how it ended, and when."""
     old = inner(template, "status")
     if _ended(old, "status"):
@@ -136,7 +136,7 @@ def job(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
     return news(template, found | ({"conditions": conditions} if conditions else {}))
 
 
-def cron_job(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
+def cron_job(template: Object, items: tuple[Item, ...]) -> dict[str, Any] | None:
     """All active jobs, and the latest times."""
     active = [each for path, one in reported(items) for each in elements(one, "active", path)]
     times = {key: _latest(items, key) for key in _TIMES}
@@ -144,12 +144,12 @@ def cron_job(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
     return news(template, found | ({"active": active} if active else {}))
 
 
-def _ended(status: Wire, path: str) -> str:
+def _ended(status: Object, path: str) -> str:
     """How a job ended; empty while it has not."""
     return next((sort for sort in _true(status, path) if sort in (COMPLETE, FAILED)), "")
 
 
-def _true(status: Wire, path: str) -> dict[str, Moment]:
+def _true(status: Object, path: str) -> dict[str, Moment]:
     """The conditions that hold, and since when."""
     return {
         text(each, "type", here): _moment(each, "lastTransitionTime", here) or NEVER
@@ -204,7 +204,7 @@ def _times(items: tuple[Item, ...], key: str) -> list[Moment]:
     return [moment for moment in read if moment is not None]
 
 
-def _moment(wire: Wire, key: str, path: str) -> Moment | None:
+def _moment(wire: Object, key: str, path: str) -> Moment | None:
     found = instant(wire, key, path)
     return None if found is None else (found, text(wire, key, path))
 
@@ -215,7 +215,7 @@ _OF_VOLUMES = ("Failed", PENDING, "Available", "Bound", "Released")
 _OF_CLAIMS = ("Lost", PENDING, "Bound")
 
 
-def pod(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
+def pod(template: Object, items: tuple[Item, ...]) -> dict[str, Any] | None:
     """The phase, and the states of the containers in all members."""
     if not items:
         return None
@@ -233,7 +233,7 @@ def pod(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
 
 
 def _phase_alone(
-    known: tuple[str, ...], template: Wire, items: tuple[Item, ...]
+    known: tuple[str, ...], template: Object, items: tuple[Item, ...]
 ) -> dict[str, Any] | None:
     phase = _phase(items, known)
     return news(template, {"phase": phase}) if phase else None
@@ -248,7 +248,7 @@ def _phase(items: tuple[Item, ...], known: tuple[str, ...]) -> str:
     return next((phase for phase in known if phase in phases), "")
 
 
-def _container(wire: Wire, path: str) -> dict[str, Any]:
+def _container(wire: Object, path: str) -> dict[str, Any]:
     """Whether it is ready and its state: names repeat from member to member and are left out."""
     return {
         "name": "",
@@ -264,14 +264,14 @@ Address = tuple[str, str, str]
 Port = tuple[int, str, str]
 
 
-def service(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
+def service(template: Object, items: tuple[Item, ...]) -> dict[str, Any] | None:
     """The addresses of a load balancer; other services have no status."""
     if text(inner(template, "spec"), "type", "spec") != "LoadBalancer":
         return None
     return ingress(template, items)
 
 
-def ingress(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
+def ingress(template: Object, items: tuple[Item, ...]) -> dict[str, Any] | None:
     """The addresses in all members."""
     ports_by_address: dict[Address, set[Port]] = {}
     for path, status in reported(items):
@@ -285,7 +285,7 @@ def ingress(template: Wire, items: tuple[Item, ...]) -> dict[str, Any] | None:
     return news(template, {"loadBalancer": {"ingress": points} if points else {}})
 
 
-def _address(wire: Wire, path: str) -> Address:
+def _address(wire: Object, path: str) -> Address:
     return text(wire, "hostname", path), text(wire, "ip", path), text(wire, "ipMode", path)
 
 
@@ -295,7 +295,7 @@ def _by_name_first(address: Address) -> tuple[bool, str, str, bool, str]:
     return not hostname, hostname, ip, not mode, mode
 
 
-def _ports(wire: Wire, path: str) -> list[Port]:
+def _ports(wire: Object, path: str) -> list[Port]:
     return [
         (number(each, "port", at) or 0, text(each, "protocol", at), text(each, "error", at))
         for at, each in parts(wire, "ports", path)

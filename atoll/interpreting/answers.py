@@ -8,15 +8,15 @@ from functools import partial
 from typing import Any
 
 from atoll.dialects.karmada import demand
-from atoll.dialects.wire import Wire, checked, count, elements, name, part, parts, text
+from atoll.dialects.wire import checked, count, elements, name, part, parts, text
 from atoll.errors import Invalid
 from atoll.interpreting.kinds import kind_of, named
 from atoll.interpreting.operations import Dependency, Item, Replicas
 from atoll.interpreting.quantities import normal
-from atoll.model.action import Object
+from atoll.wire import Object
 
 
-def replicas(found: int, needs: Wire | None, template: Object, path: str) -> Replicas:
+def replicas(found: int, needs: Object | None, template: Object, path: str) -> Replicas:
     """So many replicas, each of which needs this."""
     if not needs:
         return Replicas(found)
@@ -25,13 +25,13 @@ def replicas(found: int, needs: Wire | None, template: Object, path: str) -> Rep
     return Replicas(found, requirements, each)
 
 
-def components(found: Any) -> tuple[Wire, ...]:
+def components(found: Any) -> tuple[Object, ...]:
     """The components in a list of them."""
     listed = parts({"components": found}, "components", "")
     return tuple(_component(each, here) for here, each in listed)
 
 
-def _component(wire: Wire, path: str) -> Wire:
+def _component(wire: Object, path: str) -> Object:
     name(wire, "name", path)
     count(wire, "replicas", path)
     here = f"{path}.replicaRequirements"
@@ -43,7 +43,7 @@ def _component(wire: Wire, path: str) -> Wire:
     return {**wire, "replicaRequirements": written}
 
 
-def _requirements(needs: Wire, path: str) -> Wire:
+def _requirements(needs: Object, path: str) -> Object:
     """What a replica needs, with quantities as the API writes them."""
     requests = part(needs, "resourceRequest", path)
     if not requests:

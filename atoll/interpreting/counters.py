@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.dialects.wire import Wire, count
+from atoll.dialects.wire import count
 from atoll.interpreting.kinds import (
     AUTOSCALER,
     BUDGET,
@@ -18,6 +18,7 @@ from atoll.interpreting.kinds import (
     STATEFUL_SET,
     Kind,
 )
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Counters:
     def names(self) -> tuple[str, ...]:
         return (*self.always, *self.unless_zero)
 
-    def read(self, status: Wire, path: str) -> dict[str, int]:
+    def read(self, status: Object, path: str) -> dict[str, int]:
         """Every counter of a status; zero where absent."""
         return {name: count(status, name, path) for name in self.names}
 

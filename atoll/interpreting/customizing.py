@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from atoll.dialects.wire import INT32, Wire, part, text
+from atoll.dialects.wire import INT32, part, text
 from atoll.errors import Invalid
 from atoll.interpreting import answers
 from atoll.interpreting.fields import inner
 from atoll.interpreting.kinds import Kind, named
 from atoll.interpreting.operations import Dependency, Interpretation, Item, Layer, Replicas
 from atoll.interpreting.shapes import restored
-from atoll.model.action import Object
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _replicas(script: Script, run: Run, template: Object) -> Replicas:
         raise script.wrong(str(error)) from error
 
 
-def _components(script: Script, run: Run, template: Object) -> tuple[Wire, ...]:
+def _components(script: Script, run: Run, template: Object) -> tuple[Object, ...]:
     found, _ = script.results(run, template)
     if found is None:
         return ()

@@ -6,10 +6,11 @@ to exist is not known here. Services are no dependencies: they find their pods, 
 
 from collections.abc import Iterable, Iterator
 
-from atoll.dialects.wire import Wire, at, part, parts, text
+from atoll.dialects.wire import at, part, parts, text
 from atoll.interpreting.fields import inner
 from atoll.interpreting.kinds import CLAIM, SECRET, SERVICE, SERVICE_ACCOUNT, Kind, named, pod_spec
 from atoll.interpreting.operations import Dependency
+from atoll.wire import Object
 
 CONFIG_MAP: Kind = ("v1", "ConfigMap")
 ENDPOINT_SLICE: Kind = ("discovery.k8s.io/v1", "EndpointSlice")
@@ -33,15 +34,15 @@ _SECRET_IN_VOLUME = {
 Needed = Iterator[tuple[Kind, str]]
 
 
-def of_pods(template: Wire) -> tuple[Dependency, ...]:
+def of_pods(template: Object) -> tuple[Dependency, ...]:
     """What the pods of a template refer to."""
     path, spec = pod_spec(template)
     return _sorted(template, set(_of_pod(spec, path)))
 
 
 def needing(
-    template: Wire,
-    specs: Iterable[tuple[str, Wire]] = (),
+    template: Object,
+    specs: Iterable[tuple[str, Object]] = (),
     names: Iterable[tuple[Kind, str]] = (),
 ) -> tuple[Dependency, ...]:
     """What pods of these specs refer to, each with its path, and these objects by name."""
@@ -49,7 +50,7 @@ def needing(
     return _sorted(template, found.union(names))
 
 
-def of_stateful_set(template: Wire) -> tuple[Dependency, ...]:
+def of_stateful_set(template: Object) -> tuple[Dependency, ...]:
     """What its pods refer to, but for the claims that it makes itself."""
     spec = inner(template, "spec")
     made = {
@@ -60,13 +61,13 @@ def of_stateful_set(template: Wire) -> tuple[Dependency, ...]:
     return tuple(each for each in found if each.kind != CLAIM[1] or each.name not in made)
 
 
-def of_ingress(template: Wire) -> tuple[Dependency, ...]:
+def of_ingress(template: Object) -> tuple[Dependency, ...]:
     """The secrets it takes its certificates from."""
     listed = parts(inner(template, "spec"), "tls", "spec")
     return _sorted(template, {(SECRET, text(each, "secretName", here)) for here, each in listed})
 
 
-def of_service_import(template: Wire) -> tuple[Dependency, ...]:
+def of_service_import(template: Object) -> tuple[Dependency, ...]:
     """The service derived from it, and its endpoints."""
     derived, namespace = DERIVED_PREFIX + named(template, "name"), named(template, "namespace")
     selector = {"matchLabels": {SERVICE_NAME: derived}}
@@ -76,13 +77,13 @@ def of_service_import(template: Wire) -> tuple[Dependency, ...]:
     )
 
 
-def _sorted(template: Wire, needed: set[tuple[Kind, str]]) -> tuple[Dependency, ...]:
+def _sorted(template: Object, needed: set[tuple[Kind, str]]) -> tuple[Dependency, ...]:
     namespace = named(template, "namespace")
     in_order = sorted(needed, key=lambda each: (_ORDER.index(each[0]), each[1]))
     return tuple(Dependency(*kind, namespace, name) for kind, name in in_order if name)
 
 
-def _of_pod(spec: Wire, path: str) -> Needed:
+def _of_pod(spec: Object, path: str) -> Needed:
     for here, each in parts(spec, "imagePullSecrets", path):
         yield SECRET, text(each, "name", here)
     for key in _CONTAINERS:
@@ -94,7 +95,7 @@ def _of_pod(spec: Wire, path: str) -> Needed:
     yield SERVICE_ACCOUNT, "" if account == "default" else account
 
 
-def _of_container(container: Wire, path: str) -> Needed:
+def _of_container(container: Object, path: str) -> Needed:
     for here, each in parts(container, "envFrom", path):
         yield CONFIG_MAP, _name(each, ("configMapRef", "name"), here)
         yield SECRET, _name(each, ("secretRef", "name"), here)
@@ -103,7 +104,7 @@ def _of_container(container: Wire, path: str) -> Needed:
         yield SECRET, _name(each, ("valueFrom", "secretKeyRef", "name"), here)
 
 
-def _of_volume(volume: Wire, path: str) -> Needed:
+def _of_volume(volume: Object, path: str) -> Needed:
     yield CONFIG_MAP, _name(volume, ("configMap", "name"), path)
     yield CLAIM, _name(volume, ("persistentVolumeClaim", "claimName"), path)
     for source, keys in _SECRET_IN_VOLUME.items():
@@ -114,7 +115,7 @@ def _of_volume(volume: Wire, path: str) -> Needed:
         yield SECRET, _name(each, ("secret", "name"), here)
 
 
-def _name(wire: Wire, keys: tuple[str, ...], path: str) -> str:
+def _name(wire: Object, keys: tuple[str, ...], path: str) -> str:
     """The name at this path below; empty if nothing is referred to."""
     *way, last = keys
     for key in way:

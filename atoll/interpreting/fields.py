@@ -7,10 +7,11 @@ the way is shared between the old object and the new one.
 from collections.abc import Iterable
 from typing import Any
 
-from atoll.dialects.wire import Wire, at, part, parts, text
+from atoll.dialects.wire import at, part, parts, text
+from atoll.wire import Object
 
 
-def inner(wire: Wire, *keys: str) -> Wire:
+def inner(wire: Object, *keys: str) -> Object:
     """The object at this path; an empty one if it or anything on the way is absent."""
     path = ""
     for key in keys:
@@ -19,7 +20,7 @@ def inner(wire: Wire, *keys: str) -> Wire:
     return wire
 
 
-def holds(status: Wire, path: str, kind: str, *reasons: str) -> bool:
+def holds(status: Object, path: str, kind: str, *reasons: str) -> bool:
     """Whether a condition is true, for one of these reasons if any are given."""
     return any(
         text(each, "type", here) == kind
@@ -29,19 +30,19 @@ def holds(status: Wire, path: str, kind: str, *reasons: str) -> bool:
     )
 
 
-def replaced(wire: Wire, keys: tuple[str, ...], value: Any) -> dict[str, Any]:
+def replaced(wire: Object, keys: tuple[str, ...], value: Any) -> dict[str, Any]:
     """The object with this value at this path; objects on the way are made where missing."""
     return _replaced(wire, keys, value, "")
 
 
-def _replaced(wire: Wire, keys: tuple[str, ...], value: Any, path: str) -> dict[str, Any]:
+def _replaced(wire: Object, keys: tuple[str, ...], value: Any, path: str) -> dict[str, Any]:
     key, *rest = keys
     if rest:
         value = _replaced(part(wire, key, path) or {}, tuple(rest), value, at(path, key))
     return {**wire, key: value}
 
 
-def removed(wire: Wire, keys: tuple[str, ...], path: str = "") -> Wire:
+def removed(wire: Object, keys: tuple[str, ...], path: str = "") -> Object:
     """The object without the field at this path, and without what that leaves empty."""
     key, *rest = keys
     if key not in wire:
@@ -56,7 +57,7 @@ def removed(wire: Wire, keys: tuple[str, ...], path: str = "") -> Wire:
     return without(wire, (key,))
 
 
-def without(wire: Wire, unwanted: Iterable[str]) -> Wire:
+def without(wire: Object, unwanted: Iterable[str]) -> Object:
     """The object without these fields."""
     unwanted = tuple(unwanted)
     return {key: value for key, value in wire.items() if key not in unwanted}

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from atoll.dialects.wire import Wire, part, text
+from atoll.dialects.wire import part, text
 from atoll.errors import Invalid
 from atoll.interpreting.fields import inner
+from atoll.wire import Object
 
 Kind = tuple[str, str]
 """apiVersion and kind."""
@@ -37,17 +38,17 @@ POD_SPECS: Mapping[Kind, tuple[str, ...]] = {
 }
 
 
-def kind_of(wire: Wire) -> Kind:
+def kind_of(wire: Object) -> Kind:
     """What an object says it is."""
     return text(wire, "apiVersion", ""), text(wire, "kind", "")
 
 
-def named(wire: Wire, key: str) -> str:
+def named(wire: Object, key: str) -> str:
     """A text in an object's metadata, such as its name; empty if absent."""
     return text(part(wire, "metadata", "") or {}, key, "metadata")
 
 
-def pod_spec(wire: Wire) -> tuple[str, Wire]:
+def pod_spec(wire: Object) -> tuple[str, Object]:
     """The spec of the pods an object makes, and its path; empty if it has none."""
     keys = POD_SPECS.get(kind_of(wire))
     if keys is None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
-from atoll.dialects.wire import Wire, flag, part, text
+from atoll.dialects.wire import flag, part, text
 from atoll.interpreting.kinds import Kind, kind_of
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.demand import Demand
 from atoll.model.health import Health
+from atoll.wire import Object
 
 H = TypeVar("H")
 
@@ -38,7 +39,7 @@ class Replicas:
     """How many there are to be, and what each needs: as a binding stores it, and as a model."""
 
     count: int
-    requirements: Wire | None = None
+    requirements: Object | None = None
     demand: Demand | None = None
 
 
@@ -52,7 +53,7 @@ class Item:
     health: Health = Health.UNKNOWN
 
     @classmethod
-    def of(cls, wire: Wire, path: str = "") -> "Item":
+    def of(cls, wire: Object, path: str = "") -> "Item":
         """An element of a binding's `status.aggregatedStatus`."""
         written = text(wire, "health", path)
         return cls(
@@ -71,7 +72,7 @@ class Dependency:
     kind: str
     namespace: str
     name: str = ""
-    selector: Wire | None = None
+    selector: Object | None = None
 
     def wire(self) -> dict[str, Any]:
         """As bindings keep it in their annotation."""
@@ -91,7 +92,7 @@ class Interpretation:
     reflect: Callable[[Object], Object | None] | None = None
     health: Callable[[Object], bool] | None = None
     dependencies: Callable[[Object], tuple[Dependency, ...]] | None = None
-    components: Callable[[Object], tuple[Wire, ...]] | None = None
+    components: Callable[[Object], tuple[Object, ...]] | None = None
 
 
 class Layer(Protocol):
@@ -147,7 +148,7 @@ class Interpreters:
         hook = self._first(template, lambda known: known.dependencies)
         return () if hook is None else hook(template)
 
-    def components(self, template: Object) -> tuple[Wire, ...]:
+    def components(self, template: Object) -> tuple[Object, ...]:
         """The pod templates of a workload that has several, as a binding stores them."""
         hook = self._first(template, lambda known: known.components)
         return () if hook is None else hook(template)

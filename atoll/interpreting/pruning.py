@@ -7,7 +7,7 @@ say where it came from) is added elsewhere.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from atoll.dialects.wire import Wire, checked, elements, flag, part, parts, text
+from atoll.dialects.wire import checked, elements, flag, part, parts, text
 from atoll.interpreting.fields import inner, removed, without
 from atoll.interpreting.kinds import (
     CLAIM,
@@ -20,6 +20,7 @@ from atoll.interpreting.kinds import (
     kind_of,
     named,
 )
+from atoll.wire import Object
 
 TOKEN = "kubernetes.io/service-account-token"
 _FILLED_IN = (
@@ -38,7 +39,7 @@ _JOB_UID = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
 
 
-def prune(template: Wire) -> dict[str, Any]:
+def prune(template: Object) -> dict[str, Any]:
     """The manifest of a template."""
     manifest = dict(without(template, ("status",)))
     if template.get("metadata") is not None:
@@ -47,12 +48,12 @@ def prune(template: Wire) -> dict[str, Any]:
     return dict(special(manifest)) if special else manifest
 
 
-def _deployment(manifest: Wire) -> Wire:
+def _deployment(manifest: Object) -> Object:
     prefix = "deployment.kubernetes.io/"
     return _without_annotations(manifest, prefix + "revision", prefix + "revision-history")
 
 
-def _job(manifest: Wire) -> Wire:
+def _job(manifest: Object) -> Object:
     """Without its generated selector, and without a time to live: the plane keeps what it sent."""
     manifest = removed(manifest, ("spec", "ttlSecondsAfterFinished"))
     if flag(inner(manifest, "spec"), "manualSelector", "spec", default=False):
@@ -64,7 +65,7 @@ def _job(manifest: Wire) -> Wire:
     return manifest
 
 
-def _service_account(manifest: Wire) -> Wire:
+def _service_account(manifest: Object) -> Object:
     """Without the tokens that were made for it."""
     made = f"{named(manifest, 'name')}-token-"
     kept = [
@@ -77,7 +78,7 @@ def _service_account(manifest: Wire) -> Wire:
     return {**manifest, "secrets": kept} if kept else without(manifest, ("secrets",))
 
 
-def _service(manifest: Wire) -> Wire:
+def _service(manifest: Object) -> Object:
     """Without its addresses; to have none is a wish, and stays."""
     spec = part(manifest, "spec", "")
     if spec is None or text(spec, "clusterIP", "spec") == "None":
@@ -85,23 +86,23 @@ def _service(manifest: Wire) -> Wire:
     return {**manifest, "spec": without(spec, ("clusterIP", "clusterIPs"))}
 
 
-def _secret(manifest: Wire) -> Wire:
+def _secret(manifest: Object) -> Object:
     if text(manifest, "type", "") != TOKEN:
         return manifest
     return without(_without_annotations(manifest, "kubernetes.io/service-account.uid"), ("data",))
 
 
-def _claim(manifest: Wire) -> Wire:
+def _claim(manifest: Object) -> Object:
     return _without_annotations(manifest, "volume.kubernetes.io/selected-node")
 
 
-def _without_annotations(manifest: Wire, *keys: str) -> Wire:
+def _without_annotations(manifest: Object, *keys: str) -> Object:
     for key in keys:
         manifest = removed(manifest, ("metadata", "annotations", key))
     return manifest
 
 
-_PRUNED: Mapping[Kind, Callable[[Wire], Wire]] = {
+_PRUNED: Mapping[Kind, Callable[[Object], Object]] = {
     DEPLOYMENT: _deployment,
     JOB: _job,
     SERVICE_ACCOUNT: _service_account,

@@ -8,17 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 from atoll.dialects.karmada.names import TEMPLATE_GENERATION
-from atoll.dialects.wire import INT64, Wire, number, part, text, text_by_name
+from atoll.dialects.wire import INT64, number, part, text, text_by_name
 from atoll.errors import Invalid
 from atoll.interpreting.counters import COUNTERS
 from atoll.interpreting.fields import inner
 from atoll.interpreting.kinds import kind_of
 from atoll.model.selector import as_integer
+from atoll.wire import Object
 
-Reflect = Callable[[Wire], Wire | None]
+Reflect = Callable[[Object], Object | None]
 
 
-def workload(observed: Wire) -> dict[str, Any] | None:
+def workload(observed: Object) -> dict[str, Any] | None:
     """The counters, and which generation of the template and of the object they are about."""
     status = part(observed, "status", "")
     if status is None:
@@ -34,12 +35,12 @@ def workload(observed: Wire) -> dict[str, Any] | None:
     return (found | {key: value for key, value in generations.items() if value}) or None
 
 
-def generation(wire: Wire, key: str, path: str) -> int:
+def generation(wire: Object, key: str, path: str) -> int:
     """A generation; zero if absent."""
     return number(wire, key, path, most=INT64) or 0
 
 
-def _of_template(metadata: Wire) -> int:
+def _of_template(metadata: Object) -> int:
     written = text_by_name(metadata, "annotations", "metadata").get(TEMPLATE_GENERATION, "0")
     found = as_integer(written)
     if found is None or not 0 <= found <= INT64:
@@ -48,7 +49,7 @@ def _of_template(metadata: Wire) -> int:
     return found
 
 
-def service(observed: Wire) -> dict[str, Any] | None:
+def service(observed: Object) -> dict[str, Any] | None:
     """The addresses of a load balancer; nothing of other services."""
     if text(inner(observed, "spec"), "type", "spec") != "LoadBalancer":
         return None
@@ -61,7 +62,7 @@ def service(observed: Wire) -> dict[str, Any] | None:
 def chosen(*fields: str) -> Reflect:
     """Counters, and these fields as they are."""
 
-    def reflect(observed: Wire) -> dict[str, Any] | None:
+    def reflect(observed: Object) -> dict[str, Any] | None:
         status = part(observed, "status", "")
         if status is None:
             return None

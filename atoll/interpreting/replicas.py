@@ -5,20 +5,21 @@ number. One template comes in at a time; where its replicas run is decided elsew
 from typing import Any
 
 from atoll.dialects.karmada import demand
-from atoll.dialects.wire import INT32, Wire, number
+from atoll.dialects.wire import INT32, number
 from atoll.errors import Invalid
 from atoll.interpreting.fields import inner, replaced
 from atoll.interpreting.kinds import named, pod_spec
 from atoll.interpreting.operations import Replicas
 from atoll.interpreting.requirements import requirements
+from atoll.wire import Object
 
 
-def of_workload(template: Wire) -> Replicas:
+def of_workload(template: Object) -> Replicas:
     """`spec.replicas`; one if absent, as Kubernetes defaults it."""
     return _each_like(template, _wanted(template, "replicas"))
 
 
-def of_job(template: Wire) -> Replicas:
+def of_job(template: Object) -> Replicas:
     """Pods running at a time: never more than there are completions to reach."""
     parallelism = _wanted(template, "parallelism")
     completions = number(inner(template, "spec"), "completions", "spec")
@@ -27,17 +28,17 @@ def of_job(template: Wire) -> Replicas:
     )
 
 
-def of_pod(template: Wire) -> Replicas:
+def of_pod(template: Object) -> Replicas:
     """A pod is one."""
     return _each_like(template, 1)
 
 
-def _wanted(template: Wire, field: str) -> int:
+def _wanted(template: Object, field: str) -> int:
     found = number(inner(template, "spec"), field, "spec")
     return 1 if found is None else found
 
 
-def _each_like(template: Wire, count: int) -> Replicas:
+def _each_like(template: Object, count: int) -> Replicas:
     path, spec = pod_spec(template)
     needs = requirements(spec, path)
     if needs is None:
@@ -45,12 +46,12 @@ def _each_like(template: Wire, count: int) -> Replicas:
     return Replicas(count, needs, demand.decode(needs, path, named(template, "namespace")))
 
 
-def with_replicas(template: Wire, count: int) -> dict[str, Any]:
+def with_replicas(template: Object, count: int) -> dict[str, Any]:
     """The workload with so many replicas."""
     return replaced(template, ("spec", "replicas"), _checked(count))
 
 
-def with_parallelism(template: Wire, count: int) -> dict[str, Any]:
+def with_parallelism(template: Object, count: int) -> dict[str, Any]:
     """The job with so many pods at a time."""
     return replaced(template, ("spec", "parallelism"), _checked(count))
 

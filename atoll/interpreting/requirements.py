@@ -9,16 +9,17 @@ from decimal import Decimal
 from typing import Any
 
 from atoll.dialects.kubernetes.pods import demand
-from atoll.dialects.wire import Wire, part
+from atoll.dialects.wire import part
 from atoll.errors import Invalid
 from atoll.interpreting.quantities import quantity_text
 from atoll.model.amount import CPU, Amount
 from atoll.model.demand import Demand
+from atoll.wire import Object
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def requirements(pod: Wire, path: str) -> dict[str, Any] | None:
+def requirements(pod: Object, path: str) -> dict[str, Any] | None:
     """What a pod of this spec needs; None if it asks for nothing."""
     needs = _demand(pod, path)
     affinity = part(part(pod, "affinity", path) or {}, "nodeAffinity", path) or {}
@@ -39,7 +40,7 @@ def written(resource: str, amount: Amount) -> str:
     return quantity_text(value, binary=amount.binary)
 
 
-def _demand(pod: Wire, path: str) -> Demand:
+def _demand(pod: Object, path: str) -> Demand:
     """The pod's demand, with errors that say where in the template the pod is."""
     try:
         return demand(pod)

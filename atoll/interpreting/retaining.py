@@ -7,12 +7,13 @@ special about (resourceVersion, labels others added) are the business of whoever
 from typing import Any
 
 from atoll.dialects.karmada.names import RETAIN_REPLICAS
-from atoll.dialects.wire import Wire, flag, number, part, parts, text, text_by_name
+from atoll.dialects.wire import flag, number, part, parts, text, text_by_name
 from atoll.interpreting.fields import inner, replaced, without
 from atoll.interpreting.pruning import TOKEN
+from atoll.wire import Object
 
 
-def replicas(desired: Wire, observed: Wire) -> Wire:
+def replicas(desired: Object, observed: Object) -> Object:
     """The number of replicas, where a label says that the member scales by itself."""
     labels = text_by_name(inner(desired, "metadata"), "labels", "metadata")
     found = number(inner(observed, "spec"), "replicas", "spec")
@@ -21,7 +22,7 @@ def replicas(desired: Wire, observed: Wire) -> Wire:
     return replaced(desired, ("spec", "replicas"), found)
 
 
-def pod(desired: Wire, observed: Wire) -> Wire:
+def pod(desired: Object, observed: Object) -> Object:
     """Where it runs, as whom, and its volumes: all of it filled in by the member."""
     seen = inner(observed, "spec")
     own = ("nodeName", "serviceAccountName", "volumes")
@@ -35,7 +36,7 @@ def pod(desired: Wire, observed: Wire) -> Wire:
     return {**desired, "spec": spec}
 
 
-def _mounted(desired: Wire, observed: Wire, key: str) -> list[Wire]:
+def _mounted(desired: Object, observed: Object, key: str) -> list[Object]:
     mounts = {
         text(each, "name", here): each.get("volumeMounts")
         for here, each in parts(observed, key, "spec")
@@ -46,12 +47,12 @@ def _mounted(desired: Wire, observed: Wire, key: str) -> list[Wire]:
     ]
 
 
-def _with_mounts(container: Wire, mounts: Any) -> Wire:
+def _with_mounts(container: Object, mounts: Any) -> Object:
     rest = without(container, ("volumeMounts",))
     return {**rest, "volumeMounts": mounts} if mounts else rest
 
 
-def service(desired: Wire, observed: Wire) -> Wire:
+def service(desired: Object, observed: Object) -> Object:
     """Its addresses and the ports on nodes that the member gave it, as far as still of use.
 
     Karmada keeps addresses even for a service that stops having any, which members then refuse.
@@ -71,7 +72,7 @@ def service(desired: Wire, observed: Wire) -> Wire:
     return {**desired, "spec": {**spec, **kept}} if kept else desired
 
 
-def _with_node_ports(spec: Wire, seen: Wire) -> list[Wire]:
+def _with_node_ports(spec: Object, seen: Object) -> list[Object]:
     """Ports that name no port on nodes get the one they have in the member."""
     given = {
         _port(each, here): number(each, "nodePort", here)
@@ -79,7 +80,7 @@ def _with_node_ports(spec: Wire, seen: Wire) -> list[Wire]:
     }
     # A port that one entry asks for by name cannot be kept by another.
     asked = {number(each, "nodePort", here) for here, each in parts(spec, "ports", "spec")}
-    filled: list[Wire] = []
+    filled: list[Object] = []
     for here, each in parts(spec, "ports", "spec"):
         had = given.get(_port(each, here))
         free = had and had not in asked and not each.get("nodePort")
@@ -87,11 +88,11 @@ def _with_node_ports(spec: Wire, seen: Wire) -> list[Wire]:
     return filled
 
 
-def _port(wire: Wire, path: str) -> tuple[int | None, str]:
+def _port(wire: Object, path: str) -> tuple[int | None, str]:
     return number(wire, "port", path), text(wire, "protocol", path) or "TCP"
 
 
-def service_account(desired: Wire, observed: Wire) -> Wire:
+def service_account(desired: Object, observed: Object) -> Object:
     """Its secrets: those desired, and those the member added."""
     for key in ("secrets", "imagePullSecrets"):
         merged = {text(each, "name", here): each for here, each in parts(observed, key, "")}
@@ -101,7 +102,7 @@ def service_account(desired: Wire, observed: Wire) -> Wire:
     return desired
 
 
-def claim(desired: Wire, observed: Wire) -> Wire:
+def claim(desired: Object, observed: Object) -> Object:
     """The volume it is bound to, and the class the member gave it where none is asked for."""
     there = inner(observed, "spec")
     kind = text(there, "storageClassName", "spec")
@@ -111,13 +112,13 @@ def claim(desired: Wire, observed: Wire) -> Wire:
     return replaced(desired, ("spec", "volumeName"), bound) if bound else desired
 
 
-def volume(desired: Wire, observed: Wire) -> Wire:
+def volume(desired: Object, observed: Object) -> Object:
     """The claim it is bound to."""
     bound = part(inner(observed, "spec"), "claimRef", "spec")
     return desired if bound is None else replaced(desired, ("spec", "claimRef"), bound)
 
 
-def job(desired: Wire, observed: Wire) -> Wire:
+def job(desired: Object, observed: Object) -> Object:
     """The labels by which it finds its pods, which the member made up."""
     for keys in (("spec", "selector", "matchLabels"), ("spec", "template", "metadata", "labels")):
         *way, last = keys
@@ -127,7 +128,7 @@ def job(desired: Wire, observed: Wire) -> Wire:
     return desired
 
 
-def secret(desired: Wire, observed: Wire) -> Wire:
+def secret(desired: Object, observed: Object) -> Object:
     """The token of a service account, which the member made."""
     data = part(observed, "data", "")
     is_token = text(desired, "type", "") == TOKEN

@@ -13,13 +13,13 @@ from typing import Any
 
 from atoll.dialects import json
 from atoll.dialects.patches import patched_by_all
-from atoll.dialects.wire import Wire, flag, number, part, parts, text, texts
+from atoll.dialects.wire import flag, number, part, parts, text, texts
 from atoll.errors import Invalid
 from atoll.interpreting import answers
 from atoll.interpreting.kinds import Kind, kind_of, named
 from atoll.interpreting.operations import Dependency, Interpretation, Replicas
 from atoll.interpreting.operations import Operation as Op
-from atoll.model.action import Object
+from atoll.wire import Object
 
 OPERATIONS: Mapping[Op, str] = {
     Op.REPLICAS: "InterpretReplica",
@@ -39,7 +39,7 @@ class Hook:
     """One webhook of one configuration, as on the wire."""
 
     configuration: str
-    wire: Wire
+    wire: Object
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class Hook:
         return Invalid(f"ResourceInterpreterWebhookConfiguration/{self.name}", operation, problem)
 
 
-def _has(rule: Wire, key: str, wanted: str) -> bool:
+def _has(rule: Object, key: str, wanted: str) -> bool:
     return any(each in ("*", wanted) for each in texts(rule, key, "webhooks.rules"))
 
 
@@ -69,11 +69,11 @@ def _has(rule: Wire, key: str, wanted: str) -> bool:
 class Reply:
     """The response to a request, or why there is none."""
 
-    response: Wire
+    response: Object
     error: str = ""
 
 
-Call = Callable[[Hook, Wire], Reply]
+Call = Callable[[Hook, Object], Reply]
 """A webhook and a request without its uid: what it responds."""
 
 
@@ -107,7 +107,7 @@ class Webhooks:
         return self._known[kind]
 
 
-def problem_of(operation: str, response: Wire) -> str:
+def problem_of(operation: str, response: Object) -> str:
     """Why a response is no answer to an operation; empty if it is one."""
     if not flag(response, "successful", "response", default=False):
         status = part(response, "status", "response")
@@ -132,7 +132,7 @@ _REQUIRED = {
 }
 
 
-def _asked(hook: Hook, call: Call, operation: Op, template: Object, **more: Any) -> Wire:
+def _asked(hook: Hook, call: Call, operation: Op, template: Object, **more: Any) -> Object:
     """The response to a request about an object."""
     group, _, version = kind_of(template)[0].rpartition("/")
     given = {
@@ -170,17 +170,17 @@ def _told(operation: Op, *args: Any) -> dict[str, Any]:
     return {}
 
 
-def _replicas(response: Wire, template: Object) -> Replicas:
+def _replicas(response: Object, template: Object) -> Replicas:
     found = number(response, "replicas", "response") or 0
     needs = part(response, "replicaRequirements", "response")
     return answers.replicas(found, needs, template, "response.replicaRequirements")
 
 
-def _dependencies(response: Wire, _: Object) -> tuple[Dependency, ...]:
+def _dependencies(response: Object, _: Object) -> tuple[Dependency, ...]:
     return answers.in_order(answers.dependencies(response.get("dependencies") or []))
 
 
-def _patched(response: Wire, template: Object) -> Object:
+def _patched(response: Object, template: Object) -> Object:
     """The object with the patch of a response; without one it stays as it is."""
     written = text(response, "patch", "response")
     if not written:
@@ -192,7 +192,7 @@ def _patched(response: Wire, template: Object) -> Object:
     return answers.same_object(patched_by_all(template, patch, "patch"), template)
 
 
-_READ: Mapping[Op, Callable[[Wire, Object], Any]] = {
+_READ: Mapping[Op, Callable[[Object, Object], Any]] = {
     Op.REPLICAS: _replicas,
     Op.COMPONENTS: lambda response, _: answers.components(response.get("components") or []),
     Op.REVISE: _patched,

@@ -13,7 +13,7 @@ import yaml
 from atoll.client.collection import Collection
 from atoll.client.endpoint import Endpoint
 from atoll.client.kubeconfig import kubeconfig_text
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
 from atoll.members.confining import SCRATCH, SCRATCH_MOUNT, container_confinement, pod_confinement
@@ -29,6 +29,7 @@ from atoll.members.objects import (
     named,
     put,
 )
+from atoll.wire import Wire
 
 DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
 AGENT = "karmada-agent"

@@ -7,9 +7,9 @@ and reads what users say of their kinds. Nothing is sent here.
 from collections.abc import Iterator, Sequence
 
 from atoll.client.collection import Collection
-from atoll.client.plain import Wire
 from atoll.dialects.karmada import names
 from atoll.members.objects import RBAC, ROLE_BINDINGS, ROLES, named
+from atoll.wire import Wire
 
 LOCAL_ROLES = Collection(RBAC, "Role", "roles", namespaced=True)
 LOCAL_BINDINGS = Collection(RBAC, "RoleBinding", "rolebindings", namespaced=True)

@@ -13,11 +13,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from atoll.client.collection import Collection
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.dialects.karmada import names
 from atoll.effects import new_word
 from atoll.errors import UsageError
 from atoll.members.patience import Pause, tries
+from atoll.wire import Wire
 
 REQUESTS = Collection(
     "certificates.k8s.io/v1",

@@ -5,7 +5,7 @@ member. The image's user is known here because Kubernetes wants a number to beli
 root.
 """
 
-from atoll.wire import Object
+from atoll.wire import Wire
 
 USER = 65532  # as in deploy/Containerfile
 
@@ -14,7 +14,7 @@ SCRATCH = {"name": "scratch", "emptyDir": {"medium": "Memory", "sizeLimit": "16M
 SCRATCH_MOUNT = {"name": "scratch", "mountPath": "/tmp"}
 
 
-def pod_confinement() -> Object:
+def pod_confinement() -> Wire:
     """The security context of a pod."""
     return {
         "runAsNonRoot": True,
@@ -25,7 +25,7 @@ def pod_confinement() -> Object:
     }
 
 
-def container_confinement() -> Object:
+def container_confinement() -> Wire:
     """The security context of its container."""
     return {
         "allowPrivilegeEscalation": False,

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from atoll.client.collection import Collection
 from atoll.client.endpoint import Endpoint
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.client.refusals import Refused, Taken
 from atoll.client.transport import Unreachable
 from atoll.errors import UsageError
@@ -33,6 +33,7 @@ from atoll.members.objects import (
     put,
     role_of,
 )
+from atoll.wire import Wire
 
 JOINED_BY = "atoll.io/joined-by"
 

@@ -7,7 +7,7 @@ is just repeated. Refused before anything is written: a name, or a cluster, that
 
 from dataclasses import dataclass
 
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.errors import UsageError
@@ -29,6 +29,7 @@ from atoll.members.objects import (
     role_of,
     speaking_to,
 )
+from atoll.wire import Wire
 
 # As long as Karmada waits for the cluster to write a token.
 _TOKEN_WAIT_S = 30

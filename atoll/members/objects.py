@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from atoll.client.collection import Collection
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing, Refused, Taken
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
+from atoll.wire import Wire
 
 CLUSTER_VERSION = "cluster.karmada.io/v1alpha1"
 RBAC = "rbac.authorization.k8s.io/v1"

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from atoll.client.endpoint import Endpoint
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
@@ -31,6 +31,7 @@ from atoll.members.objects import (
 )
 from atoll.members.patience import Pause
 from atoll.members.trusting import Invitation, find_plane
+from atoll.wire import Wire
 
 GENERATOR = "rbac-generator"
 YEAR_S = 365 * 24 * 3600

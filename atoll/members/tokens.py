@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing
 from atoll.effects import new_word
 from atoll.errors import UsageError
 from atoll.members.objects import SECRETS
+from atoll.wire import Wire
 
 SPACE = "kube-system"
 TYPE = "bootstrap.kubernetes.io/token"

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 
 from atoll.client.collection import Collection
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing, Refused, Stale
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
@@ -31,6 +31,7 @@ from atoll.members.objects import (
 )
 from atoll.members.patience import Pause, tries
 from atoll.members.ways import endpoint
+from atoll.wire import Wire
 
 WORKS = Collection("work.karmada.io/v1alpha1", "Work", "works", namespaced=True)
 PROBE_S = 5.0

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from atoll.client.collection import Collection
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
@@ -31,6 +31,7 @@ from atoll.members.unjoining import (
     remove,
     still,
 )
+from atoll.wire import Wire
 
 LEASES = Collection("coordination.k8s.io/v1", "Lease", "leases", namespaced=True)
 

@@ -12,7 +12,7 @@ from atoll.client.endpoint import Endpoint
 from atoll.client.transport import Transport
 from atoll.dialects.karmada.cluster_access import secret_of
 from atoll.errors import UsageError
-from atoll.model.action import Object
+from atoll.wire import Object
 
 Reach = Callable[[Object, Object | None], Transport]
 """From a Cluster, and its Secret if that is there, to a transport; UsageError if there is none."""

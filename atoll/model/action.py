@@ -5,11 +5,11 @@ plane itself. A write carries what it was decided on (a resourceVersion, a uid),
 on an old state is refused rather than obeyed.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Object = Mapping[str, Any]
+from atoll.wire import Object
+
 PLANE = ""
 
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.cluster import Cluster
 from atoll.model.later import Later
 from atoll.model.metadata import Metadata
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

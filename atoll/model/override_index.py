@@ -7,11 +7,12 @@ mean. Whether one does mean it, and which one wins, is for others to say.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.named import Named
 from atoll.model.policy import OverridePolicy
 from atoll.model.resource_selector import ResourceSelector
 from atoll.model.selector_index import SelectorIndex
+from atoll.wire import Object
 
 _EVERYTHING, _LOOKING, _RELABELLING, _RENAMING = "everything", "looking", "relabelling", "renaming"
 

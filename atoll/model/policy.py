@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.affinity import ANYWHERE, Affinity
 from atoll.model.metadata import Metadata
 from atoll.model.resource_selector import Closeness, ResourceSelector
+from atoll.wire import Object
 
 LOCATION = ""
 """Provider, region and zones, where else the key of a label is; no label has this one."""

@@ -4,10 +4,11 @@ In come policies as they change; out come those that may matter to a template, t
 or to a priority class. Whether one does matter, and which one wins, is for others to say.
 """
 
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.named import Named
 from atoll.model.policy import Policy
 from atoll.model.selector_index import SelectorIndex
+from atoll.wire import Object
 
 
 class PolicyIndex:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from atoll.errors import Invalid
-from atoll.model.action import Object
 from atoll.model.metadata import Metadata
+from atoll.wire import Object
 
 NANO = 1_000_000_000
 

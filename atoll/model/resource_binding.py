@@ -7,11 +7,12 @@ once; what the scheduler alone looks at, when it is asked for.
 from dataclasses import dataclass, field
 
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.binding import Target
 from atoll.model.later import Later
 from atoll.model.metadata import Metadata
 from atoll.model.standing import Standing
+from atoll.wire import Object
 
 AT_ONCE = ("Directly", "Immediately")
 """Purge modes that want a copy gone before another takes its place."""

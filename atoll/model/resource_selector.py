@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from atoll.model.action import Object
 from atoll.model.selector import Operator, Selector
+from atoll.wire import Object
 
 LabelKeys = tuple[tuple[str, str | None], ...]
 """Labels with their values, of which an object must have one; None stands for any value."""

@@ -9,9 +9,9 @@ by: one that all have in common (`part-of: shop`) would tell them apart as littl
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from atoll.model.action import Object
 from atoll.model.named import Named
 from atoll.model.resource_selector import ResourceSelector, label_keys
+from atoll.wire import Object
 
 K = TypeVar("K", bound=Hashable)
 _Place = tuple[str | None, ...]

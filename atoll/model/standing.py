@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.model.action import Object
 from atoll.model.binding import Binding
 from atoll.model.intent import Intent
 from atoll.model.ordinals import Range
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atoll.errors import Malformed
-from atoll.wire import Object
+from atoll.wire import Wire
 
-StoreNumber = Callable[[Object, int], None]
-StoreRange = Callable[[Object, bytes, int, int], None]  # what is between two places in the bytes
+StoreNumber = Callable[[Wire, int], None]
+StoreRange = Callable[[Wire, bytes, int, int], None]  # what is between two places in the bytes
 ReadNumber = Callable[[int], int | bool]
 ReadRange = Callable[[bytes, int, int], Any]
 
@@ -45,7 +45,7 @@ class Message:
         self.doubles[number << 3 | FIXED64] = store
 
 
-def fill(message: Message, result: Object, data: bytes, at: int, end: int) -> None:
+def fill(message: Message, result: Wire, data: bytes, at: int, end: int) -> None:
     """Read a message into `result`, in place; what is there already is added to, as in Go."""
     ranges, numbers = message.ranges, message.numbers
     while at < end:
@@ -106,7 +106,7 @@ def _range(data: bytes, at: int, end: int) -> tuple[int, int]:
     return at, stop
 
 
-def _other(message: Message, result: Object, data: bytes, at: int, *, tag: int, end: int) -> int:
+def _other(message: Message, result: Wire, data: bytes, at: int, *, tag: int, end: int) -> int:
     """Deal with a field that is rare, unknown or wrong; the place after it."""
     number, wire_type = tag >> 3, tag & 7
     if wire_type == END_GROUP:
@@ -177,7 +177,7 @@ def packed(read: ReadNumber) -> ReadRange:
 def keep_number(name: str, read: ReadNumber, *, zero: bool = True) -> StoreNumber:
     """A store of the field's number; of its zero only if told so."""
 
-    def store(result: Object, value: int) -> None:
+    def store(result: Wire, value: int) -> None:
         number = read(value)
         if number or zero:
             result[name] = number
@@ -190,7 +190,7 @@ def keep_number(name: str, read: ReadNumber, *, zero: bool = True) -> StoreNumbe
 def keep(name: str, read: ReadRange, *, zero: bool = True) -> StoreRange:
     """A store of the field's value; of an empty one only if told so."""
 
-    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+    def store(result: Wire, data: bytes, start: int, stop: int) -> None:
         value = read(data, start, stop)
         if value or zero:
             result[name] = value
@@ -203,7 +203,7 @@ def keep(name: str, read: ReadRange, *, zero: bool = True) -> StoreRange:
 def collect(name: str, read: ReadRange) -> StoreRange:
     """A store that adds to the field's list."""
 
-    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+    def store(result: Wire, data: bytes, start: int, stop: int) -> None:
         value = read(data, start, stop)
         known = result.get(name)
         if known is None:
@@ -218,9 +218,9 @@ def raw(data: bytes, start: int, stop: int) -> bytes:
     return data[start:stop]
 
 
-def filled(message: Message, data: bytes, start: int, stop: int) -> Object:
+def filled(message: Message, data: bytes, start: int, stop: int) -> Wire:
     """A message by itself."""
-    result: Object = {}
+    result: Wire = {}
     fill(message, result, data, start, stop)
     return result
 
@@ -233,7 +233,7 @@ def read_by(message: Callable[[], Message]) -> ReadRange:
 def nested(name: str, message: Callable[[], Message]) -> StoreRange:
     """A message in a field; said again, it adds to what was said before."""
 
-    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+    def store(result: Wire, data: bytes, start: int, stop: int) -> None:
         inner = result.setdefault(name, {})
         if start < stop:
             fill(message(), inner, data, start, stop)
@@ -247,7 +247,7 @@ def entries(name: str, read_key: ReadRange, read: ReadRange) -> StoreRange:
     entry.on_range(1, "Key", keep("key", read_key))
     entry.on_range(2, "Value", keep("value", read))
 
-    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+    def store(result: Wire, data: bytes, start: int, stop: int) -> None:
         found = filled(entry, data, start, stop)
         value = found["value"] if "value" in found else read(b"", 0, 0)
         result.setdefault(name, {})[found.get("key", "")] = value

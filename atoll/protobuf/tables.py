@@ -11,7 +11,7 @@ from typing import Any
 
 from atoll.errors import Malformed
 from atoll.protobuf import reading, writing
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Plain = str  # "text", "bytes" or "number"
 
@@ -66,9 +66,9 @@ _WRITE: Mapping[Plain, writing.Write] = {
 }
 
 
-def decode(data: bytes, table: Table) -> Object:
+def decode(data: bytes, table: Table) -> Wire:
     """The message that these bytes are; Malformed if they are none."""
-    found: Object = {}
+    found: Wire = {}
     reading.fill(_message(table), found, data, 0, len(data))
     return found
 

@@ -15,7 +15,7 @@ from atoll.simulated.hand import Hand, stored
 from atoll.simulated.plans.budgets import COLLECTION, plan
 from atoll.simulated.plans.census import Census, Pod
 from atoll.store.record import Event
-from atoll.wire import Object
+from atoll.wire import Wire
 
 PODS = "pods"
 _CONTROLLERS = {
@@ -89,5 +89,5 @@ class Budgets:
                 scale = (found["metadata"]["uid"], found["spec"].get("replicas", 1))
         return scale
 
-    def _stored(self, collection: str, name: str) -> Object | None:
+    def _stored(self, collection: str, name: str) -> Wire | None:
         return stored(self._api.store, collection, name)

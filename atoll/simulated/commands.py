@@ -22,7 +22,7 @@ from atoll.simulated.logs import PODS
 from atoll.simulated.shell import Surroundings
 from atoll.simulated.websocket import Opcode
 from atoll.store.store import Store
-from atoll.wire import Object
+from atoll.wire import Wire
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _INPUT, _OUTPUT, _COMPLAINT, _RESULT = range(4)
@@ -179,9 +179,9 @@ class PodCommands:
         return remote_command(errand.request, words, around, terminal=flag(query, "tty"))
 
 
-def _running_container(pod: Object, wanted: str) -> Object:
+def _running_container(pod: Wire, wanted: str) -> Wire:
     name, containers = pod["metadata"]["name"], pod["spec"]["containers"]
-    found: Object | None = next((each for each in containers if wanted in ("", each["name"])), None)
+    found: Wire | None = next((each for each in containers if wanted in ("", each["name"])), None)
     if found is None:
         raise bad_request(f"container {wanted} is not valid for pod {name}")
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()

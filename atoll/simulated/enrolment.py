@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from atoll.client.kubeconfig import read_kubeconfig
-from atoll.client.plain import PlainClient, Wire
+from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing, Taken
 from atoll.config import Config
 from atoll.control.insisting import insist
@@ -23,6 +23,7 @@ from atoll.members.objects import CLUSTER_VERSION, CLUSTERS, SECRETS
 from atoll.members.objects import identity as identity_of
 from atoll.runtime.children import Children
 from atoll.simulated.fleets import SIMULATED, Description, taint
+from atoll.wire import Wire
 
 log = logging.getLogger("atoll.simulated")
 

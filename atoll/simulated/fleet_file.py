@@ -15,10 +15,11 @@ from atoll.apiserver.bodies.yaml_text import read_yaml
 from atoll.dialects.karmada import annotations
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.dialects.kubernetes.names import label_faults, label_value_faults, qualified_faults
-from atoll.dialects.wire import Wire, at, checked, elements, number, parts, quantity, text
+from atoll.dialects.wire import at, checked, elements, number, parts, quantity, text
 from atoll.errors import Invalid, Malformed, UsageError
 from atoll.model.duration import parse
 from atoll.simulated.fleets import Description, Fleet, Pool, Tenant
+from atoll.wire import Object
 
 CLUSTERS_MAX = 1000
 NODES_USUAL = 3
@@ -69,7 +70,7 @@ def fleet_of(name: str, document: Any, where: str) -> Fleet:
         raise UsageError(f"{where}: {error}") from error
 
 
-def _clusters(document: Wire) -> tuple[Description, ...]:
+def _clusters(document: Object) -> tuple[Description, ...]:
     found: dict[str, Description] = {}
     for path, wire in parts(document, "clusters", ""):
         for one in _of_one_entry(wire, path):
@@ -83,7 +84,7 @@ def _clusters(document: Wire) -> tuple[Description, ...]:
     return tuple(found.values())
 
 
-def _of_one_entry(wire: Wire, path: str) -> Iterable[Description]:
+def _of_one_entry(wire: Object, path: str) -> Iterable[Description]:
     """The clusters of one entry: equal, but for the number in their name."""
     _known(wire, path, _CLUSTER)
     count = _count(wire, "count", path, usual=1, most=CLUSTERS_MAX)
@@ -119,7 +120,7 @@ def _cluster_name(pattern: str, index: int, path: str) -> str:
 
 
 def _pools(
-    cluster: Wire, path: str, region: str, cluster_zones: tuple[str, ...]
+    cluster: Object, path: str, region: str, cluster_zones: tuple[str, ...]
 ) -> tuple[Pool, ...]:
     """The pools as they are asked for, each evenly in its zones."""
     found: list[Pool] = []
@@ -152,7 +153,7 @@ def _pools(
     return tuple(pool for pool in found if pool.count)
 
 
-def _tenants(cluster: Wire, path: str) -> Iterable[Tenant]:
+def _tenants(cluster: Object, path: str) -> Iterable[Tenant]:
     names: set[str] = set()
     for here, wire in parts(cluster, "tenants", path):
         _known(wire, here, _TENANT)
@@ -170,7 +171,7 @@ def _tenants(cluster: Wire, path: str) -> Iterable[Tenant]:
         )
 
 
-def _annotations(wire: Wire, path: str) -> Mapping[str, str]:
+def _annotations(wire: Object, path: str) -> Mapping[str, str]:
     """The annotations, with the price among them."""
     given = _texts(wire, "annotations", path)
     for key in given:
@@ -186,7 +187,7 @@ def _annotations(wire: Wire, path: str) -> Mapping[str, str]:
     return {**given, annotations.PRICE: listed}
 
 
-def _labels(wire: Wire, path: str) -> Mapping[str, str]:
+def _labels(wire: Object, path: str) -> Mapping[str, str]:
     given = _texts(wire, "labels", path)
     for key, value in given.items():
         _checked_name(key, at(path, "labels"))
@@ -195,7 +196,7 @@ def _labels(wire: Wire, path: str) -> Mapping[str, str]:
     return given
 
 
-def _texts(wire: Wire, key: str, path: str) -> dict[str, str]:
+def _texts(wire: Object, key: str, path: str) -> dict[str, str]:
     """A map of texts. What YAML takes for a number or a truth is refused, as Kubernetes does."""
     given = checked(wire.get(key) or {}, at(path, key))
     for name, value in given.items():
@@ -204,7 +205,7 @@ def _texts(wire: Wire, key: str, path: str) -> dict[str, str]:
     return dict(given)
 
 
-def _taints(wire: Wire, path: str) -> tuple[str, ...]:
+def _taints(wire: Object, path: str) -> tuple[str, ...]:
     found = []
     for index, written in enumerate(elements(wire, "taints", path)):
         key, _, effect = str(written).rpartition(":")
@@ -216,14 +217,14 @@ def _taints(wire: Wire, path: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _place(wire: Wire, key: str, path: str) -> str:
+def _place(wire: Object, key: str, path: str) -> str:
     value = text(wire, key, path)
     for problem in label_value_faults(value):
         raise _Wrong(f"{path}.{key}: {_shown(value)}: {problem}")
     return value
 
 
-def _places(wire: Wire, key: str, path: str) -> tuple[str, ...]:
+def _places(wire: Object, key: str, path: str) -> tuple[str, ...]:
     found = {f"{key}[{index}]": one for index, one in enumerate(elements(wire, key, path))}
     return tuple(_place(found, each, path) for each in found)
 
@@ -234,7 +235,7 @@ def _checked_name(key: str, path: str) -> str:
     return key
 
 
-def _count(wire: Wire, key: str, path: str, *, usual: int, most: int) -> int:
+def _count(wire: Object, key: str, path: str, *, usual: int, most: int) -> int:
     found = number(wire, key, path, most=most)
     return usual if found is None else found
 
@@ -245,7 +246,7 @@ def _quantity(value: Any, path: str) -> str:
     return str(value)
 
 
-def _span(wire: Wire, key: str, path: str) -> float:
+def _span(wire: Object, key: str, path: str) -> float:
     written = wire.get(key, "0")
     found = parse(str(written))
     if found is None:
@@ -253,7 +254,7 @@ def _span(wire: Wire, key: str, path: str) -> float:
     return found
 
 
-def _known(wire: Wire, path: str, fields: tuple[str, ...]) -> None:
+def _known(wire: Object, path: str, fields: tuple[str, ...]) -> None:
     for key in wire:
         if key not in fields:
             near = difflib.get_close_matches(str(key), fields, n=1)

@@ -27,7 +27,7 @@ from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, same, writ
 from atoll.runtime.children import Children
 from atoll.simulated.plans.steps import Change, End, Key, Make, Step, key_of
 from atoll.store.store import Store
-from atoll.wire import Object
+from atoll.wire import Wire
 
 PODS, JOBS = "pods", "jobs.batch"
 
@@ -36,11 +36,11 @@ PODS, JOBS = "pods", "jobs.batch"
 class Refusal:
     """A pod, or a job, that may not be made now, and why."""
 
-    object: Object
+    object: Wire
     why: str
 
 
-def stored(store: Store, collection: str, name: str) -> Object | None:
+def stored(store: Store, collection: str, name: str) -> Wire | None:
     """An object as it is stored; None if it is not there."""
     record = store.get(collection, name)
     return None if record is None else orjson.loads(record.value)
@@ -85,11 +85,11 @@ class Hand:
             case End():
                 await self._end(step)
 
-    async def _make(self, collection: str, proposed: Object) -> None:
+    async def _make(self, collection: str, proposed: Wire) -> None:
         resource, meta = self.resource(collection), proposed["metadata"]
         if resource.namespaced and not self._is_open(meta["namespace"]):
             return
-        stamps: Object = {
+        stamps: Wire = {
             "uid": self._api.effects.chance.uuid("uid"),
             "creationTimestamp": self._api.timestamp(),
         }
@@ -98,7 +98,7 @@ class Hand:
         head = {"kind": resource.kind, "apiVersion": resource.api_version}
         obj = head | proposed | {"metadata": meta | stamps}
 
-        def decide(old: Object | None) -> Verdict:
+        def decide(old: Wire | None) -> Verdict:
             if old is not None:
                 return Leave(old)
             if collection == PODS:
@@ -107,7 +107,7 @@ class Hand:
 
         await write(self._api, resource, key_of(collection, obj)[1], decide)
 
-    def _check_quotas(self, resource: Resource, obj: Object) -> None:
+    def _check_quotas(self, resource: Resource, obj: Wire) -> None:
         meta = metadata(obj)
         for hook in self._api.hooks.last:
             hook(Admission("CREATE", resource, meta["namespace"], meta["name"], ITSELF, object=obj))
@@ -120,7 +120,7 @@ class Hand:
         collection, name = step.key
         resource = self.resource(collection)
 
-        def decide(old: Object | None) -> Verdict:
+        def decide(old: Wire | None) -> Verdict:
             if old is None:
                 raise _Vanished
             meta = metadata(old)
@@ -155,7 +155,7 @@ class Hand:
                     raise
             return
 
-        def decide(old: Object | None) -> Verdict:
+        def decide(old: Wire | None) -> Verdict:
             if old is None:
                 raise _Vanished
             meta = metadata(old)
@@ -174,7 +174,7 @@ class Hand:
             return
 
 
-def _with(old: Object, parts: Mapping[str, Any]) -> Object:
+def _with(old: Wire, parts: Mapping[str, Any]) -> Wire:
     """The object with these parts; another wish is another generation."""
     changed = dict(old)
     for name, part in parts.items():
@@ -197,7 +197,7 @@ def _with(old: Object, parts: Mapping[str, Any]) -> Object:
     return changed
 
 
-def _in_other_hands(meta: Object, name: str, part: Any) -> Object:
+def _in_other_hands(meta: Wire, name: str, part: Any) -> Wire:
     owners = meta.get("ownerReferences") or []
     if name == "owned":
         if any(one.get("controller") for one in owners):

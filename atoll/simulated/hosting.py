@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from atoll.apiserver.door import Door
-from atoll.client.api import ApiClient, Collection, Taken, Wire
+from atoll.client.api import ApiClient, Collection, Taken
 from atoll.config import Config
 from atoll.effects import Effects
 from atoll.errors import Damaged, NotDurable, StoreError, UsageError
@@ -21,6 +21,7 @@ from atoll.simulated.fleets import Description, Tenant
 from atoll.simulated.keeping import Pace
 from atoll.simulated.member import Member, build, running
 from atoll.store.sqlite import SqliteLog
+from atoll.wire import Wire
 
 STARTING_MAX = 16  # at a time: each writes its nodes, and more would only wait for each other
 STOP_WITHIN_S = 15.0

@@ -20,7 +20,7 @@ from atoll.simulated.places import Places
 from atoll.simulated.plans.census import Census, Pod
 from atoll.simulated.plans.moulds import Mould, Moulds
 from atoll.simulated.plans.steps import Change, End, Key, Make, Step, failed_scheduling
-from atoll.wire import Object
+from atoll.wire import Wire
 
 PODS, NODES = "pods", "nodes"
 WAITING: Key = (PODS, "")
@@ -98,10 +98,10 @@ class Hosts:
         if gone:
             self._addresses.release(key)
 
-    def _object(self, key: str) -> Object | None:
+    def _object(self, key: str) -> Wire | None:
         return stored(self._api.store, PODS, key)
 
-    def _mould(self, pod: Object) -> Mould:
+    def _mould(self, pod: Wire) -> Mould:
         return self.moulds.of(pod, pod["metadata"]["namespace"])
 
     def _here(self, key: str, node: str) -> Here:
@@ -135,7 +135,7 @@ class Hosts:
         is_heard = pod is None or not pod.node or pod.node in self._heard
         return is_heard and not self._pace.end_s
 
-    def _admitted(self, pod: Object, mould: Mould) -> Object:
+    def _admitted(self, pod: Wire, mould: Mould) -> Wire:
         """A new pod with a place, as far as it gets in no time; or with the reason why not."""
         namespace = pod["metadata"]["namespace"]
         node = self.places.choose(mould, namespace)
@@ -144,7 +144,7 @@ class Hosts:
             return {**pod, "status": unscheduled(pod, why, self._api.timestamp())}
         return self._placed(pod, mould, node)
 
-    def _placed(self, pod: Object, mould: Mould, node: str) -> Object:
+    def _placed(self, pod: Wire, mould: Mould, node: str) -> Wire:
         """A pod with this place, as far as it gets there in no time."""
         key = _key(pod)
         self.places.take(key, node, mould)
@@ -208,7 +208,7 @@ class Hosts:
             steps.append(Change((PODS, key), wire["metadata"]["uid"], parts))
         await self._hand.carry_out(steps)
 
-    def _told(self, pod: Object, why: str) -> list[Step]:
+    def _told(self, pod: Wire, why: str) -> list[Step]:
         """What is written of a pod that no node takes, unless it says so already."""
         now, meta = self._api.timestamp(), pod["metadata"]
         fresh = unscheduled(pod, why, now)
@@ -293,14 +293,14 @@ class Hosts:
 _NOBODY = Pod(key="", uid="", born=0, labels={})
 
 
-def _key(obj: Object) -> str:
+def _key(obj: Wire) -> str:
     return f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
 
 
-def _name(obj: Object) -> str:
+def _name(obj: Wire) -> str:
     return str(obj["metadata"]["name"])
 
 
-def _internal_ip(node: Object) -> str:
+def _internal_ip(node: Wire) -> str:
     known = (node.get("status") or {}).get("addresses") or ()
     return next((one["address"] for one in known if one["type"] == "InternalIP"), "")

@@ -41,7 +41,7 @@ from atoll.simulated.plans.revisions import COLLECTION as REVISIONS
 from atoll.simulated.plans.setting import Setting
 from atoll.simulated.plans.steps import End, Key, Make, Plan, Step, status_change
 from atoll.store.record import Event, Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 __all__ = ["Keeper", "Pace"]
 
@@ -93,7 +93,7 @@ class Keeper:
         run = partial(self._list.run, self._keep)
         return {f"workloads {number}": run for number in range(_WORKERS)}
 
-    async def load(self, nodes: Sequence[Object]) -> None:
+    async def load(self, nodes: Sequence[Wire]) -> None:
         """Make these nodes where they are not there; take in what is, and see to all of it."""
         made = [Make(NODES, node) for node in nodes]
         if self._serves(volumes.CLASSES):
@@ -271,7 +271,7 @@ class Keeper:
         rest = [step for step in plan.steps if not isinstance(step, Make)]
         await self.hosts.carry_out([told, *rest])
 
-    def _plan(self, key: Key, found: Object, refusal: str = "") -> Plan:
+    def _plan(self, key: Key, found: Wire, refusal: str = "") -> Plan:
         setting = replace(self._setting(), refusal=refusal)
         match key[0]:
             case deployments.COLLECTION:
@@ -304,11 +304,11 @@ class Keeper:
     def _suffix(self) -> str:
         return "".join(self._suffixes.choices(GENERATED_ALPHABET, k=5))
 
-    def stored(self, collection: str, name: str) -> Object | None:
+    def stored(self, collection: str, name: str) -> Wire | None:
         """An object as it is stored."""
         return stored(self.api.store, collection, name)
 
-    def _children_of(self, owner: Object) -> list[Object]:
+    def _children_of(self, owner: Wire) -> list[Wire]:
         """The replica sets, or the revisions, of a workload that are not ending, oldest first."""
         uid = owner["metadata"]["uid"]
         return [
@@ -317,7 +317,7 @@ class Keeper:
             if any(each["uid"] == uid for each in one["metadata"].get("ownerReferences") or ())
         ]
 
-    def _there(self, keys: Iterable[Key]) -> list[Object]:
+    def _there(self, keys: Iterable[Key]) -> list[Wire]:
         """Those of these objects that are there and not ending, oldest first."""
         records = [
             record
@@ -337,7 +337,7 @@ class Keeper:
             loop = asyncio.get_running_loop()
             self._again[key] = loop.call_later(max(1.0, again_s + 0.5), self._look_at, key)
 
-    def _of_service(self, service: Object) -> list[Step]:
+    def _of_service(self, service: Wire) -> list[Step]:
         meta = service["metadata"]
         place = f"{meta['namespace']}/{meta['name']}"
         fresh = services.load_balancer(service)
@@ -351,7 +351,7 @@ class Keeper:
         steps += services.slice_steps(service, groups, self._slices_of(place, services.MANAGER))
         return steps + slices.ended(self._slices_of(place, mirroring.MANAGER))
 
-    def _slices_of(self, service: str, manager: str) -> list[Object]:
+    def _slices_of(self, service: str, manager: str) -> list[Wire]:
         """The slices of a service that this controller of Kubernetes' keeps."""
         found = [self.stored(slices.COLLECTION, name) for name in self._slices.get(service, ())]
         return [

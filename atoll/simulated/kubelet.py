@@ -13,7 +13,7 @@ from typing import Any
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.objects.times import parse_rfc3339, rfc3339
 from atoll.simulated.plans.moulds import CRASH, NEVER_READY, Mould
-from atoll.wire import Object
+from atoll.wire import Wire
 
 FIRST_BACK_OFF_S, LONGEST_BACK_OFF_S = 10.0, 300.0
 _READY = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
@@ -36,7 +36,7 @@ class Next:
     """What comes next: after so long, this status; None for the end of a pod that is deleted."""
 
     after_s: float
-    status: Object | None
+    status: Wire | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ def _generation(pod: Mapping[str, Any]) -> int:
     return int(pod["metadata"].get("generation") or 1)  # one that is about to be made
 
 
-def _observed(pod: Mapping[str, Any]) -> Object:
+def _observed(pod: Mapping[str, Any]) -> Wire:
     """The status of a pod that runs on as it did, although it was changed."""
     status, generation = pod["status"], _generation(pod)
     told = [{**one, "observedGeneration": generation} for one in status.get("conditions") or ()]
     return {**status, "conditions": told, "observedGeneration": generation}
 
 
-def _overdue(pod: Mapping[str, Any], here: Here) -> Object:
+def _overdue(pod: Mapping[str, Any], here: Here) -> Wire:
     """The status of a pod that has taken too long."""
     return _ended(pod, here, code=137) | {
         "reason": "DeadlineExceeded",
@@ -126,7 +126,7 @@ def _overdue(pod: Mapping[str, Any], here: Here) -> Object:
     }
 
 
-def bound(pod: Mapping[str, Any], node: str, here: Here) -> Object:
+def bound(pod: Mapping[str, Any], node: str, here: Here) -> Wire:
     """A pod that was given a node."""
     now, status = rfc3339(here.now), pod.get("status") or {}
     fresh = {
@@ -142,14 +142,14 @@ def bound(pod: Mapping[str, Any], node: str, here: Here) -> Object:
     return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": fresh}
 
 
-def unscheduled(pod: Mapping[str, Any], why: str, now: str) -> Object:
+def unscheduled(pod: Mapping[str, Any], why: str, now: str) -> Wire:
     """The status of a pod that no node takes."""
     status = pod.get("status") or {}
     told = condition("PodScheduled", "Unschedulable", why, holds=False)
     return {**status, "conditions": [since(told, status.get("conditions") or [], now)]}
 
 
-def lost(pod: Mapping[str, Any], now: str) -> Object:
+def lost(pod: Mapping[str, Any], now: str) -> Wire:
     """The status of a pod on a node of which nothing is heard."""
     status = pod.get("status") or {}
     known = status.get("conditions") or []
@@ -160,13 +160,13 @@ def lost(pod: Mapping[str, Any], now: str) -> Object:
     return {**status, "conditions": told}
 
 
-def _running(pod: Mapping[str, Any], here: Here, *, ready: bool) -> Object:
+def _running(pod: Mapping[str, Any], here: Here, *, ready: bool) -> Wire:
     state = {"startedAt": rfc3339(here.now)}
     containers = [_container(one, ready=ready, running=state) for one in _containers(pod)]
     return _status(pod, here, containers, ready=ready) | {"phase": "Running"}
 
 
-def _crashed(pod: Mapping[str, Any], here: Here, *, restarts: int) -> Object:
+def _crashed(pod: Mapping[str, Any], here: Here, *, restarts: int) -> Wire:
     """The container has ended with an error once more and waits to be started again."""
     now = rfc3339(here.now)
     ended = {"exitCode": 1, "reason": "Error", "startedAt": now, "finishedAt": now}
@@ -181,7 +181,7 @@ def _crashed(pod: Mapping[str, Any], here: Here, *, restarts: int) -> Object:
     return _status(pod, here, containers) | {"phase": "Running"}
 
 
-def _unpulled(pod: Mapping[str, Any], here: Here) -> Object:
+def _unpulled(pod: Mapping[str, Any], here: Here) -> Wire:
     why = 'Back-off pulling image "%s"'
     containers = [
         _container(
@@ -192,7 +192,7 @@ def _unpulled(pod: Mapping[str, Any], here: Here) -> Object:
     return _status(pod, here, containers)
 
 
-def _ended(pod: Mapping[str, Any], here: Here, *, code: int) -> Object:
+def _ended(pod: Mapping[str, Any], here: Here, *, code: int) -> Wire:
     now = rfc3339(here.now)
     status = pod.get("status") or {}
     reason = "Error" if code else "Completed"
@@ -208,15 +208,15 @@ def _ended(pod: Mapping[str, Any], here: Here, *, code: int) -> Object:
 
 
 def _status(
-    pod: Mapping[str, Any], here: Here, containers: list[Object], *, ready: bool = False
-) -> Object:
+    pod: Mapping[str, Any], here: Here, containers: list[Wire], *, ready: bool = False
+) -> Wire:
     holds = set(_READY) if ready else set(_READY) - {"Ready", "ContainersReady"}
     conditions = _conditions(pod, holds, rfc3339(here.now))
     told = {"conditions": conditions, "containerStatuses": containers}
     return _with_address(pod, here) | told
 
 
-def _with_address(pod: Mapping[str, Any], here: Here) -> Object:
+def _with_address(pod: Mapping[str, Any], here: Here) -> Wire:
     status = {**(pod.get("status") or {}), "observedGeneration": _generation(pod)}
     if not status.get("podIP"):
         status |= {"podIP": here.ip, "podIPs": [{"ip": here.ip}]}
@@ -228,13 +228,13 @@ def _with_address(pod: Mapping[str, Any], here: Here) -> Object:
     return status
 
 
-def _conditions(pod: Mapping[str, Any], holding: set[str], now: str) -> list[Object]:
+def _conditions(pod: Mapping[str, Any], holding: set[str], now: str) -> list[Wire]:
     known = (pod.get("status") or {}).get("conditions") or []
     return [since(_condition(kind, kind in holding, pod), known, now) for kind in _READY]
 
 
-def _condition(kind: str, holds: bool, pod: Mapping[str, Any]) -> Object:  # noqa: FBT001 - a fact
-    told: Object = {"type": kind, "status": "True" if holds else "False"}
+def _condition(kind: str, holds: bool, pod: Mapping[str, Any]) -> Wire:  # noqa: FBT001 - a fact
+    told: Wire = {"type": kind, "status": "True" if holds else "False"}
     told["observedGeneration"] = _generation(pod)
     if not holds and kind in ("Ready", "ContainersReady"):
         names = " ".join(one["name"] for one in _containers(pod))
@@ -245,13 +245,13 @@ def _condition(kind: str, holds: bool, pod: Mapping[str, Any]) -> Object:  # noq
     return told
 
 
-def _containers(pod: Mapping[str, Any]) -> list[Object]:
+def _containers(pod: Mapping[str, Any]) -> list[Wire]:
     return pod["spec"].get("containers") or []
 
 
 def _container(
-    one: Mapping[str, Any], *, ready: bool = False, started: bool | None = None, **state: Object
-) -> Object:
+    one: Mapping[str, Any], *, ready: bool = False, started: bool | None = None, **state: Wire
+) -> Wire:
     return {
         "name": one["name"],
         "image": one.get("image", ""),

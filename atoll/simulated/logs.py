@@ -18,7 +18,7 @@ from atoll.errors import Gone
 from atoll.exchange import Response
 from atoll.simulated.hand import stored
 from atoll.store.store import Store
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Line = tuple[str, str]  # when, and what
 
@@ -55,11 +55,11 @@ class PodLogs:
             return rfc3339(self.effects.now() - timedelta(seconds=seconds))
         return first(query, "sinceTime") or ""
 
-    async def _followed(self, key: str, pod: Object, wanted: "_Wanted") -> AsyncIterator[bytes]:
+    async def _followed(self, key: str, pod: Wire, wanted: "_Wanted") -> AsyncIterator[bytes]:
         """Lines as they come, until the pod has ended or is gone."""
         uid = pod["metadata"]["uid"]
         told: set[Line] = set()
-        found: Object | None = pod
+        found: Wire | None = pod
         watch = self.store.watch(PODS, self.store.revision)
         while found is not None and found["metadata"]["uid"] == uid:
             known = lines(found, wanted.container)
@@ -155,7 +155,7 @@ def _check_started(pod: Mapping[str, Any], container: str, *, previous: bool) ->
         raise bad_request(text)
 
 
-def _status(statuses: Iterable[Object], container: str) -> Object:
+def _status(statuses: Iterable[Wire], container: str) -> Wire:
     return next((one for one in statuses if one["name"] == container), {})
 
 

@@ -8,7 +8,7 @@ from atoll.dialects.wire import amount
 from atoll.model.amount import CPU, MEMORY, PODS
 from atoll.simulated.allotment import address
 from atoll.simulated.fleets import Pool, taint
-from atoll.wire import Object
+from atoll.wire import Wire
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 UNREACHABLE = "node.kubernetes.io/unreachable"
@@ -16,13 +16,13 @@ _NETWORK = (172, 18)
 FLEET = (Pool(),)
 
 
-def fleet_nodes(fleet: Sequence[Pool], now: str) -> list[Object]:
+def fleet_nodes(fleet: Sequence[Pool], now: str) -> list[Wire]:
     """The nodes of a fleet, numbered through; Invalid names the quantity that is none."""
     pools = [pool for pool in fleet for _ in range(pool.count)]
     return [_node(number, pool, now) for number, pool in enumerate(pools, start=1)]
 
 
-def _node(number: int, pool: Pool, now: str) -> Object:
+def _node(number: int, pool: Pool, now: str) -> Wire:
     name = f"node-{number}"
     offered = {CPU: pool.cpu, MEMORY: pool.memory, PODS: str(pool.pods), **pool.more}
     for resource, written in offered.items():
@@ -45,7 +45,7 @@ def _node(number: int, pool: Pool, now: str) -> Object:
     }
 
 
-def conditions(now: str, *, is_heard: bool) -> list[Object]:
+def conditions(now: str, *, is_heard: bool) -> list[Wire]:
     """What a node tells of itself; or what is told of one that is not heard of."""
     stamps = {"lastHeartbeatTime": now, "lastTransitionTime": now}
     if is_heard:
@@ -55,13 +55,13 @@ def conditions(now: str, *, is_heard: bool) -> list[Object]:
     return [condition("Ready", *said, holds=False) | stamps | {"status": "Unknown"}]
 
 
-def lost_taints(now: str) -> list[Object]:
+def lost_taints(now: str) -> list[Wire]:
     """The taints of a node that is not heard of."""
     taint = {"key": UNREACHABLE, "timeAdded": now}
     return [{**taint, "effect": "NoSchedule"}, {**taint, "effect": "NoExecute"}]
 
 
-def _info() -> Object:
+def _info() -> Wire:
     """What kind of machine it would be."""
     known = version()["gitVersion"]
     return {

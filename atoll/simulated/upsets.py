@@ -11,7 +11,7 @@ from atoll.simulated.hosts import NODES, PODS
 from atoll.simulated.keeping import Keeper
 from atoll.simulated.nodes import UNREACHABLE, conditions, lost_taints
 from atoll.simulated.plans.steps import Change, End, Make, Step
-from atoll.wire import Object
+from atoll.wire import Wire
 
 NAMESPACE, FILLER = "kube-system", "filler"
 
@@ -36,7 +36,7 @@ async def fill(keeper: Keeper, share: float) -> None:
     await keeper.hand.carry_out(steps)
 
 
-def _filler(keeper: Keeper, node: str, amounts: dict[str, int]) -> Object:
+def _filler(keeper: Keeper, node: str, amounts: dict[str, int]) -> Wire:
     requests = written_amounts(amounts)
     container = {"name": FILLER, "image": FILLER, "resources": {"requests": requests}}
     spec = {"containers": [container], "tolerations": [{"operator": "Exists"}]}
@@ -66,11 +66,11 @@ def is_filled(keeper: Keeper) -> bool:
     return any(pod.labels.get("app") == FILLER for pod in keeper.hosts.census.within(NAMESPACE))
 
 
-def _taints(node: Object) -> list[Object]:
+def _taints(node: Wire) -> list[Wire]:
     return (node.get("spec") or {}).get("taints") or []
 
 
-def _is_loss(taint: Object) -> bool:
+def _is_loss(taint: Wire) -> bool:
     return bool(taint["key"] == UNREACHABLE)
 
 

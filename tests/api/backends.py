@@ -13,7 +13,7 @@ from typing import Any
 
 from streams import Watch
 
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 # The backends by name, and the fixture that starts each.
 FIXTURES = {"in-process": "in_process", "https": "https", "kubernetes": "real"}
@@ -42,13 +42,13 @@ class Answer:
     def warnings(self) -> str:
         return self.headers.get("warning", "")
 
-    def object(self, status: int = 200) -> Object:
+    def object(self, status: int = 200) -> Wire:
         """The object in an answer that must have this status."""
         assert self.status == status, self.body.decode()
-        found: Object = self.json()
+        found: Wire = self.json()
         return found
 
-    def refusal(self, code: int, reason: str | None, message: str | None = None) -> Object:
+    def refusal(self, code: int, reason: str | None, message: str | None = None) -> Wire:
         """The details of a Status that must say this and nothing else; {} if it has none."""
         body = self.json()
         assert (self.status, body.get("reason"), body["code"]) == (code, reason, code), body
@@ -57,7 +57,7 @@ class Answer:
         assert self.headers["content-type"] == "application/json"
         if message is not None:
             assert body["message"] == message
-        details: Object = body.get("details", {})
+        details: Wire = body.get("details", {})
         return details
 
 
@@ -99,25 +99,25 @@ class Backend(ABC):
         finally:
             opened.close()
 
-    def create(self, path: str, obj: Object) -> Object:
+    def create(self, path: str, obj: Wire) -> Wire:
         return self.request("POST", path, body=obj).object(201)
 
-    def read(self, path: str, accept: str = "application/json") -> Object:
+    def read(self, path: str, accept: str = "application/json") -> Wire:
         return self.request("GET", path, headers={"accept": accept}).object()
 
-    def update(self, path: str, obj: Object) -> Object:
+    def update(self, path: str, obj: Wire) -> Wire:
         return self.request("PUT", path, body=obj).object()
 
-    def patch(self, path: str, patch: object, kind: str = "merge") -> Object:
+    def patch(self, path: str, patch: object, kind: str = "merge") -> Wire:
         return self.try_patch(path, patch, kind).object()
 
     def try_patch(self, path: str, patch: object, kind: str = "merge") -> Answer:
         return self.request("PATCH", path, body=patch, headers={"content-type": PATCHES[kind]})
 
-    def apply(self, path: str, obj: Object, manager: str, query: str = "") -> Answer:
+    def apply(self, path: str, obj: Wire, manager: str, query: str = "") -> Answer:
         return self.try_patch(f"{path}?fieldManager={manager}{query}", obj, "apply")
 
-    def delete(self, path: str, options: Object | None = None) -> Object:
+    def delete(self, path: str, options: Wire | None = None) -> Wire:
         return self.request("DELETE", path, body=options).object()
 
 

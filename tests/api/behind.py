@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
 
 from https_server import Quiet, listening
 
 from atoll.apiserver.certificates import ensure_credentials
-
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -43,7 +41,7 @@ class BehindServer:
     ca: bytes
     port: int = 0
     asked: list[Asked] = field(default_factory=list)
-    events: "queue.Queue[Object | None]" = field(default_factory=queue.Queue)
+    events: "queue.Queue[Wire | None]" = field(default_factory=queue.Queue)
     modern: bool = True  # whether it has the aggregated form of discovery
 
     def of_callers(self) -> list[Asked]:
@@ -80,7 +78,7 @@ def _handler(server: BehindServer) -> type[Quiet]:
         "verbs": ["create", "delete", "deletecollection", "get", "list", "watch"],
         "shortNames": ["fi"],
     }
-    documents: dict[str, Object] = {
+    documents: dict[str, Wire] = {
         f"/apis/{version}": {
             "kind": "APIResourceList",
             "apiVersion": "v1",
@@ -139,7 +137,7 @@ def _handler(server: BehindServer) -> type[Quiet]:
             self._note()
             self._send(200, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
 
-        def _send(self, code: int, document: Object, **headers: str) -> None:
+        def _send(self, code: int, document: Wire, **headers: str) -> None:
             self._send_bytes(code, json.dumps(document).encode(), "application/json", headers)
 
         def _send_bytes(self, code: int, body: bytes, kind: str, more: dict[str, str]) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from atoll.wire import Wire
 from testenv.cluster import Cluster
 
 pytest.register_assert_rewrite("backends")
 
-from backends import FIXTURES, OURS, Backend, Object  # noqa: E402 (its assertions are to be explained)
+from backends import FIXTURES, OURS, Backend  # noqa: E402
 from behind import behind  # noqa: E402
 from differences import DIFFERENCES  # noqa: E402
 from ours import Ours, running  # noqa: E402
@@ -109,7 +110,7 @@ def register(api: Backend, server: WebhookServer, namespace: str) -> Register:
     api.patch(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": {"hooked": namespace}}})
     here = {"matchLabels": {"hooked": namespace}}
 
-    def put_in_force(kind: str, *webhooks: Object) -> AbstractContextManager[None]:
+    def put_in_force(kind: str, *webhooks: Wire) -> AbstractContextManager[None]:
         limited = [{"namespaceSelector": here, **each} for each in webhooks]
         return registered(api, server, kind, f"{namespace}-{kind}", limited)
 

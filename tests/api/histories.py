@@ -14,7 +14,7 @@ from backends import PATCHES
 from history_kinds import KINDS, Kind
 from hypothesis import strategies as st
 
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 MANAGERS = ("one", "two", "kubectl")
 # Most rules are about applies.
@@ -93,9 +93,9 @@ def moves(draw: st.DrawFn, kind: Kind) -> Move:
 
 
 @st.composite
-def _bodies(draw: st.DrawFn, kind: Kind, subresource: str) -> Object:
+def _bodies(draw: st.DrawFn, kind: Kind, subresource: str) -> Wire:
     if subresource == "scale":
-        body: Object = {"spec": draw(st.sampled_from(({"replicas": 1}, {"replicas": 2}, {})))}
+        body: Wire = {"spec": draw(st.sampled_from(({"replicas": 1}, {"replicas": 2}, {})))}
     else:
         body = draw(kind.bodies)
         body["metadata"] = draw(_metadata)
@@ -152,7 +152,7 @@ def _json_patches(draw: st.DrawFn, kind: Kind) -> list[Any]:
         pointers = [*_pointers(body, ""), "/metadata/labels", "/metadata/labels/x"]
         pointer, value = draw(st.sampled_from(list(_pointed(body, pointers))))
         op = draw(st.sampled_from(("add", "replace", "remove", "test", "copy", "move")))
-        operation: Object = {"op": op, "path": pointer}
+        operation: Wire = {"op": op, "path": pointer}
         if op in ("add", "replace", "test"):
             operation["value"] = value
         if op in ("copy", "move"):
@@ -190,7 +190,7 @@ def needs_live(move: Move) -> bool:
     return bool(move.claim) or move.how in ("put", "owners")
 
 
-def asked(name: str, object_name: str, move: Move, live: Object | None) -> Asked:
+def asked(name: str, object_name: str, move: Move, live: Wire | None) -> Asked:
     """The request that a move comes to, the object being as it is."""
     kind = KINDS[name]
     root = kind.root.replace("VERSION", move.version)
@@ -217,7 +217,7 @@ def asked(name: str, object_name: str, move: Move, live: Object | None) -> Asked
     return _owners(path + query, move, live)
 
 
-def _whole(kind: Kind, move: Move, name: str, live: Object | None) -> Object:
+def _whole(kind: Kind, move: Move, name: str, live: Wire | None) -> Wire:
     """The body as an object of its kind, under its name."""
     body = _claimed(move, live)
     version = kind.api_version.replace("VERSION", move.version)
@@ -230,8 +230,8 @@ def _whole(kind: Kind, move: Move, name: str, live: Object | None) -> Object:
     return {**head, **body}
 
 
-def _claimed(move: Move, live: Object | None) -> Object:
-    body: Object = copy.deepcopy(move.body)
+def _claimed(move: Move, live: Wire | None) -> Wire:
+    body: Wire = copy.deepcopy(move.body)
     metadata = body.setdefault("metadata", {})
     if not isinstance(metadata, dict) or live is None:
         return body
@@ -245,13 +245,13 @@ def _claimed(move: Move, live: Object | None) -> Object:
     return body
 
 
-def _onto(live: Object, body: Object) -> Object:
+def _onto(live: Wire, body: Wire) -> Wire:
     """What a client sends that read the object and changed parts of it."""
     metadata = {**live["metadata"], **body["metadata"]} if body["metadata"] else live["metadata"]
     return {**live, **body, "metadata": metadata}
 
 
-def _owners(path: str, move: Move, live: Object | None) -> Asked:
+def _owners(path: str, move: Move, live: Wire | None) -> Asked:
     """The object as it is, but with other owners of its fields."""
     if live is None or not isinstance(move.owners, str):
         patch = {"metadata": {"managedFields": move.owners}}

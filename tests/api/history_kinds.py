@@ -10,8 +10,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-Object = dict[str, Any]
-Bodies = st.SearchStrategy[Object]
+from atoll.wire import Wire
+
+Bodies = st.SearchStrategy[Wire]
 
 texts = st.sampled_from("abc")
 digits = st.sampled_from("12")
@@ -32,7 +33,7 @@ class Kind:
     versions: tuple[str, ...] = ("v1",)
 
 
-def some(required: Object | None = None, **optional: Any) -> Bodies:
+def some(required: Wire | None = None, **optional: Any) -> Bodies:
     """Maps with the required keys and any of the others."""
     return st.fixed_dictionaries(required or {}, optional=optional)
 
@@ -43,7 +44,7 @@ def several(items: Any, key: Callable[[Any], Any] | None = None) -> Any:
     return st.lists(items, max_size=3, **unique)
 
 
-def by(*names: str) -> Callable[[Object], Any]:
+def by(*names: str) -> Callable[[Wire], Any]:
     return lambda item: tuple(item.get(name) for name in names)
 
 
@@ -298,7 +299,7 @@ structure_statuses = some(phase=texts, seen=numbers, replicas=numbers, condition
 LIST_MAP = {"type": "array", "x-kubernetes-list-type": "map"}
 INTEGER, STRING = {"type": "integer"}, {"type": "string"}
 TAGS = {"type": "array", "x-kubernetes-list-type": "set", "items": STRING}
-STRUCTURE_SPEC: Object = {
+STRUCTURE_SPEC: Wire = {
     "type": "object",
     "properties": {
         "size": INTEGER,
@@ -358,7 +359,7 @@ STRUCTURE_SPEC: Object = {
         "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
     },
 }
-STRUCTURE_STATUS: Object = {
+STRUCTURE_STATUS: Wire = {
     "type": "object",
     "properties": {
         "phase": STRING,
@@ -383,7 +384,7 @@ STRUCTURE_STATUS: Object = {
 GROUP = "histories.example.io"
 
 
-def _version(name: str, *, storage: bool) -> Object:
+def _version(name: str, *, storage: bool) -> Wire:
     return {
         "name": name,
         "served": True,
@@ -404,7 +405,7 @@ def _version(name: str, *, storage: bool) -> Object:
     }
 
 
-DEFINITION: Object = {
+DEFINITION: Wire = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": f"structures.{GROUP}"},

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 
-def configmap(name: str, labels: dict[str, str] | None = None, **data: str) -> Object:
-    metadata: Object = {"name": name}
+def configmap(name: str, labels: dict[str, str] | None = None, **data: str) -> Wire:
+    metadata: Wire = {"name": name}
     if labels:
         metadata["labels"] = labels
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def deployment(name: str, replicas: int = 1, **container: Any) -> Object:
+def deployment(name: str, replicas: int = 1, **container: Any) -> Wire:
     pod = {
         "metadata": {"labels": {"app": name}},
         "spec": {"containers": [{"name": "main", "image": "nginx:1.0", **container}]},
@@ -26,7 +26,7 @@ def deployment(name: str, replicas: int = 1, **container: Any) -> Object:
     }
 
 
-def lease(name: str, **spec: Any) -> Object:
+def lease(name: str, **spec: Any) -> Wire:
     return {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -35,7 +35,7 @@ def lease(name: str, **spec: Any) -> Object:
     }
 
 
-def event(name: str, namespace: str, **more: Any) -> Object:
+def event(name: str, namespace: str, **more: Any) -> Wire:
     return {
         "apiVersion": "v1",
         "kind": "Event",
@@ -48,7 +48,7 @@ def event(name: str, namespace: str, **more: Any) -> Object:
     }
 
 
-def definition(kind: str, group: str, spec_schema: Object, **more: Any) -> Object:
+def definition(kind: str, group: str, spec_schema: Wire, **more: Any) -> Wire:
     """A namespaced CRD of one version; `more` goes into that version."""
     plural = f"{kind.lower()}s"
     schema = {

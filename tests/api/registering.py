@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from backends import Backend, Object
+from backends import Backend
 from behind import BehindServer
+
+from atoll.wire import Wire
 
 GROUP = "apiregistration.k8s.io"
 SERVICES = f"/apis/{GROUP}/v1/apiservices"
@@ -24,19 +26,19 @@ def until(found: Callable[[], Any]) -> Any:
     return answer
 
 
-def condition(api: Backend, name: str) -> Object:
+def condition(api: Backend, name: str) -> Wire:
     conditions = api.read(f"{SERVICES}/{name}")["status"].get("conditions", [])
-    found: Object = next((one for one in conditions if one["type"] == "Available"), {})
+    found: Wire = next((one for one in conditions if one["type"] == "Available"), {})
     return found
 
 
-def said(api: Backend, name: str, reason: str) -> Object:
+def said(api: Backend, name: str, reason: str) -> Wire:
     """The condition of a service, once it says this."""
-    found: Object = until(lambda: (c := condition(api, name)).get("reason") == reason and c)
+    found: Wire = until(lambda: (c := condition(api, name)).get("reason") == reason and c)
     return found
 
 
-def service(group: str, namespace: str, name: str = "fish", **spec: Any) -> Object:
+def service(group: str, namespace: str, name: str = "fish", **spec: Any) -> Wire:
     return {
         "metadata": {"name": f"v1.{group}"},
         "spec": {
@@ -51,7 +53,7 @@ def service(group: str, namespace: str, name: str = "fish", **spec: Any) -> Obje
     }
 
 
-def definition(group: str) -> Object:
+def definition(group: str) -> Wire:
     version = {
         "name": "v1",
         "served": True,

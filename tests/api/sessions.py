@@ -7,12 +7,11 @@ the name taken, applies that conflict, finalizers that hold, patches of what is 
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from backends import PATCHES
 from manifests import configmap, deployment
 
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 COLLECTIONS = {
     "configmaps": "/api/v1/namespaces/{}/configmaps",
@@ -23,7 +22,7 @@ COLLECTIONS = {
 # Three times as many applies: most rules are about them.
 MOVES = ("create", "create", "put", "apply", "apply", "apply", "force", "patch", "delete")
 MOVES += ("get", "list")
-JSON_PATCHES: list[Object] = [
+JSON_PATCHES: list[Wire] = [
     {"op": "add", "path": "/metadata/labels", "value": {"j": "1"}},
     {"op": "remove", "path": "/metadata/labels"},
     {"op": "replace", "path": "/metadata/finalizers", "value": []},
@@ -74,7 +73,7 @@ def _step(chance: random.Random, plural: str, name: str) -> Step:
     return Step("GET", path)
 
 
-def _patch(chance: random.Random, plural: str, path: str, body: Object) -> Step:
+def _patch(chance: random.Random, plural: str, path: str, body: Wire) -> Step:
     match chance.choice(["merge", "strategic", "json", "release", "reset", "status"]):
         case "merge":
             del body["apiVersion"], body["kind"]
@@ -93,7 +92,7 @@ def _patch(chance: random.Random, plural: str, path: str, body: Object) -> Step:
     return Step("PATCH", f"{path}{suffix}?fieldManager=t", status, PATCHES["merge"])
 
 
-def _object(chance: random.Random, plural: str, name: str) -> Object:
+def _object(chance: random.Random, plural: str, name: str) -> Wire:
     made = KINDS[plural](chance, name)
     if chance.random() < 0.5:
         made["metadata"]["labels"] = {chance.choice("xyz"): chance.choice("12")}
@@ -104,18 +103,18 @@ def _object(chance: random.Random, plural: str, name: str) -> Object:
     return made
 
 
-def _configmap(chance: random.Random, name: str) -> Object:
+def _configmap(chance: random.Random, name: str) -> Wire:
     return configmap(name, **{chance.choice("kmn"): chance.choice("123")})
 
 
-def _secret(chance: random.Random, name: str) -> Object:
+def _secret(chance: random.Random, name: str) -> Wire:
     data = {chance.choice("kmn"): chance.choice("vw")}
     return {
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data,
     }  # fmt: skip
 
 
-def _service(chance: random.Random, name: str) -> Object:
+def _service(chance: random.Random, name: str) -> Wire:
     ports = [{"port": chance.choice([80, 81]), "name": "web"}]
     if chance.random() < 0.5:
         ports.append({"port": 443, "name": "tls"})
@@ -124,8 +123,8 @@ def _service(chance: random.Random, name: str) -> Object:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
 
 
-def _deployment(chance: random.Random, name: str) -> Object:
-    container: Object = {}
+def _deployment(chance: random.Random, name: str) -> Wire:
+    container: Wire = {}
     if chance.random() < 0.5:
         container["env"] = [
             {"name": one, "value": chance.choice("12")} for one in chance.sample("ABC", 2)
@@ -142,7 +141,7 @@ def _deployment(chance: random.Random, name: str) -> Object:
     return made
 
 
-KINDS: dict[str, Callable[[random.Random, str], Object]] = {
+KINDS: dict[str, Callable[[random.Random, str], Wire]] = {
     "configmaps": _configmap,
     "secrets": _secret,
     "services": _service,

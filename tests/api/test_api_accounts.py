@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 
 import pytest
-from backends import Answer, Backend, Object
+from backends import Answer, Backend
+
+from atoll.wire import Wire
 
 PATIENCE_S = 120.0
 KIND = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
@@ -39,9 +41,9 @@ def gone(ask: Callable[[], Answer], status: int) -> None:
     assert answer.status == status, answer.body.decode()
 
 
-def claims(token: str) -> Object:
+def claims(token: str) -> Wire:
     body = token.split(".")[1]
-    said: Object = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    said: Wire = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     return said
 
 
@@ -122,7 +124,7 @@ def test_a_request_for_a_token_is_answered_with_the_account(
     ],
 )
 def test_odd_requests_for_tokens_are_refused(
-    api: Backend, accounts: str, body: Object, code: int, reason: str, message: str
+    api: Backend, accounts: str, body: Wire, code: int, reason: str, message: str
 ) -> None:
     answer = api.request("POST", f"{accounts}/robot/token", body={**KIND, **body})
     answer.refusal(code, reason, message)

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
+
+from atoll.wire import Wire
 
 SCHEDULING = "/apis/scheduling.k8s.io/v1/priorityclasses"
 STORAGE = "/apis/storage.k8s.io/v1/storageclasses"
@@ -18,7 +20,7 @@ PATIENCE_S = 120.0
 _numbers = itertools.count(1)
 
 
-def once_noticed(api: Backend, path: str, obj: Object, good: Callable[[Object], bool]) -> None:
+def once_noticed(api: Backend, path: str, obj: Wire, good: Callable[[Wire], bool]) -> None:
     """Wait until a new object would be as it should: what was set up is noticed a moment later."""
     until = time.monotonic() + PATIENCE_S
     while not good(api.request("POST", f"{path}?dryRun=All", body=obj).json()):
@@ -26,16 +28,16 @@ def once_noticed(api: Backend, path: str, obj: Object, good: Callable[[Object], 
         time.sleep(0.02)
 
 
-def pod(*containers: Object, **spec: Any) -> Object:
+def pod(*containers: Wire, **spec: Any) -> Wire:
     meta = {"name": f"p{next(_numbers)}"}
     return {"metadata": meta, "spec": {"containers": list(containers) or [container()], **spec}}
 
 
-def container(name: str = "c", **resources: Any) -> Object:
+def container(name: str = "c", **resources: Any) -> Wire:
     return {"name": name, "image": "i", **({"resources": resources} if resources else {})}
 
 
-def claim(storage: str = "1Gi", **spec: Any) -> Object:
+def claim(storage: str = "1Gi", **spec: Any) -> Wire:
     asked = {"requests": {"storage": storage}}
     wanted = {"accessModes": ["ReadWriteOnce"], "resources": asked, **spec}
     return {"metadata": {"name": f"c{next(_numbers)}"}, "spec": wanted}
@@ -57,7 +59,7 @@ def limit(api: Backend, namespace: str, **limits: Any) -> None:
     api.create(path, {"metadata": {"name": "limits"}, "spec": spec})
 
 
-def check_refused(api: Backend, path: str, obj: Object, why: str) -> None:
+def check_refused(api: Backend, path: str, obj: Wire, why: str) -> None:
     name, plural = obj["metadata"]["name"], path.rpartition("/")[2]
     answer = api.request("POST", path, body=obj)
     details = answer.refusal(403, "Forbidden", f'{plural} "{name}" is forbidden: {why}')
@@ -106,7 +108,7 @@ def test_what_admission_adds_to_a_new_pod_belongs_to_nobody(api: Backend, pods: 
     ],
 )
 def test_a_pod_that_says_how_patient_it_is_keeps_that(
-    api: Backend, pods: str, given: list[Object]
+    api: Backend, pods: str, given: list[Wire]
 ) -> None:
     assert api.create(pods, pod(tolerations=given))["spec"]["tolerations"] == given
 
@@ -241,7 +243,7 @@ def test_containers_get_what_a_limit_range_gives(api: Backend, namespace: str, p
     ],
 )
 def test_a_limit_range_refuses(
-    api: Backend, namespace: str, pods: str, limits: Object, resources: Object, why: str
+    api: Backend, namespace: str, pods: str, limits: Wire, resources: Wire, why: str
 ) -> None:
     limit(api, namespace, **limits)
     check_refused(api, pods, pod(container(**resources)), why)

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from backends import Backend
 
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 ROOT = "/apis/admissionregistration.k8s.io/v1"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 RULE = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["x"]}
 
 
-def webhook(**changes: Any) -> Object:
+def webhook(**changes: Any) -> Wire:
     """A webhook for a resource that nobody has, so that it is never called."""
     written = {
         "name": "a.example.io",
@@ -24,7 +24,7 @@ def webhook(**changes: Any) -> Object:
     return {key: value for key, value in (written | changes).items() if value is not None}
 
 
-def configuration(name: str, *webhooks: Object) -> Object:
+def configuration(name: str, *webhooks: Wire) -> Wire:
     return {"metadata": {"name": name}, "webhooks": list(webhooks)}
 
 
@@ -45,7 +45,7 @@ DEFAULTS = {
     ],
     ids=["validating", "mutating"],
 )
-def test_webhooks_have_defaults(api: Backend, unique: str, plural: str, more: Object) -> None:
+def test_webhooks_have_defaults(api: Backend, unique: str, plural: str, more: Wire) -> None:
     service = {"service": {"name": "a", "namespace": "b"}}
     made = api.create(f"{ROOT}/{plural}", configuration(unique, webhook(clientConfig=service)))
     (found,) = made["webhooks"]
@@ -70,7 +70,7 @@ def test_webhooks_have_defaults(api: Backend, unique: str, plural: str, more: Ob
 
 HOOK, WAY = "webhooks[0]", "webhooks[0].clientConfig"
 FIRST = "webhooks[0].rules[0]"
-MISTAKES: dict[str, tuple[Object, list[str]]] = {
+MISTAKES: dict[str, tuple[Wire, list[str]]] = {
     "no name": ({"name": ""}, [f"{HOOK}.name: Required value"]),
     "a short name": (
         {"name": "a.b"},
@@ -201,7 +201,7 @@ MISTAKES: dict[str, tuple[Object, list[str]]] = {
 @pytest.mark.parametrize("kind", ["Validating", "Mutating"])
 @pytest.mark.parametrize(("changes", "told"), MISTAKES.values(), ids=MISTAKES)
 def test_mistakes_in_webhooks_are_told(
-    api: Backend, unique: str, kind: str, changes: Object, told: list[str]
+    api: Backend, unique: str, kind: str, changes: Wire, told: list[str]
 ) -> None:
     path = f"{ROOT}/{kind.lower()}webhookconfigurations"
     answer = api.request("POST", path, body=configuration(unique, webhook(**changes)))
@@ -217,13 +217,13 @@ def test_webhooks_of_one_configuration_have_different_names(api: Backend, unique
     assert [cause["field"] for cause in details["causes"]] == ["webhooks[1].name"]
 
 
-def policy(name: str, **spec: Any) -> Object:
+def policy(name: str, **spec: Any) -> Wire:
     constraints = {"resourceRules": [RULE]}
     written = {"matchConstraints": constraints, "validations": [{"expression": "true"}]}
     return {"metadata": {"name": name}, "spec": written | spec}
 
 
-def mutating_policy(name: str, **spec: Any) -> Object:
+def mutating_policy(name: str, **spec: Any) -> Wire:
     expression = '[JSONPatch{op: "remove", path: "/data"}]'
     mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
     written = {
@@ -251,7 +251,7 @@ def test_policies_have_defaults(api: Backend, unique: str) -> None:
 
 
 SPEC = "spec.validations[0]"
-POLICY_MISTAKES: dict[str, tuple[str, Object, list[str]]] = {
+POLICY_MISTAKES: dict[str, tuple[str, Wire, list[str]]] = {
     "nothing to validate": (
         "validatingadmissionpolicies",
         {"validations": [], "matchConstraints": {"resourceRules": []}},
@@ -292,7 +292,7 @@ POLICY_MISTAKES: dict[str, tuple[str, Object, list[str]]] = {
 
 @pytest.mark.parametrize(("plural", "spec", "told"), POLICY_MISTAKES.values(), ids=POLICY_MISTAKES)
 def test_mistakes_in_policies_are_told(
-    api: Backend, unique: str, plural: str, spec: Object, told: list[str]
+    api: Backend, unique: str, plural: str, spec: Wire, told: list[str]
 ) -> None:
     written = policy if plural.startswith("validating") else mutating_policy
     answer = api.request("POST", f"{ROOT}/{plural}", body=written(unique, **spec))
@@ -301,7 +301,7 @@ def test_mistakes_in_policies_are_told(
 
 
 ACTIONS, REFERENCE = "spec.validationActions", "spec.paramRef"
-BINDING_MISTAKES: dict[str, tuple[Object, list[str]]] = {
+BINDING_MISTAKES: dict[str, tuple[Wire, list[str]]] = {
     "nothing": ({}, ["spec.policyName", ACTIONS]),
     "actions against each other": (
         {"policyName": "a", "validationActions": ["Deny", "Warn", "Deny", "Sing"]},
@@ -320,7 +320,7 @@ BINDING_MISTAKES: dict[str, tuple[Object, list[str]]] = {
 
 @pytest.mark.parametrize(("spec", "told"), BINDING_MISTAKES.values(), ids=BINDING_MISTAKES)
 def test_mistakes_in_bindings_are_told(
-    api: Backend, unique: str, spec: Object, told: list[str]
+    api: Backend, unique: str, spec: Wire, told: list[str]
 ) -> None:
     body = {"metadata": {"name": unique}, "spec": spec}
     answer = api.request("POST", f"{ROOT}/validatingadmissionpolicybindings", body=body)

@@ -1,17 +1,19 @@
 """Server-side apply: who owns which field, what happens when two want the same one."""
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap, deployment
 
+from atoll.wire import Wire
 
-def owners(obj: Object) -> dict[tuple[str, str], Object]:
+
+def owners(obj: Wire) -> dict[tuple[str, str], Wire]:
     """The fields of each manager, by its name and operation."""
     entries = obj["metadata"]["managedFields"]
     return {(one["manager"], one["operation"]): one["fieldsV1"] for one in entries}
 
 
-def version(obj: Object) -> int:
+def version(obj: Wire) -> int:
     return int(obj["metadata"]["resourceVersion"])
 
 
@@ -238,7 +240,7 @@ def test_a_manager_is_needed(api: Backend, configmaps: str) -> None:
     ],
 )  # fmt: skip
 def test_wrong_configurations_are_refused(
-    api: Backend, configmaps: str, change: Object, code: int, message: str
+    api: Backend, configmaps: str, change: Wire, code: int, message: str
 ) -> None:
     answer = api.apply(f"{configmaps}/a", {**configmap("a"), **change}, "m")
     assert (answer.status, answer.json()["kind"]) == (code, "Status")

@@ -4,7 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
+
+from atoll.wire import Wire
 
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 PREFIX = "autoscaling.alpha.kubernetes.io/"
@@ -49,14 +51,14 @@ def places(namespace: str) -> tuple[str, str]:
     )
 
 
-def autoscaler(name: str, **spec: Any) -> Object:
+def autoscaler(name: str, **spec: Any) -> Wire:
     return {
         "metadata": {"name": name},
         "spec": {"maxReplicas": 5, "scaleTargetRef": TARGET, **spec},
     }
 
 
-def of_cpu(percent: int) -> Object:
+def of_cpu(percent: int) -> Wire:
     target = {"type": "Utilization", "averageUtilization": percent}
     return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
 
@@ -69,7 +71,7 @@ def of_cpu(percent: int) -> Object:
     ],
 )
 def test_a_percentage_is_a_metric_in_the_newer_version(
-    api: Backend, namespace: str, given: Object, percent: int
+    api: Backend, namespace: str, given: Wire, percent: int
 ) -> None:
     old, new = places(namespace)
     made = api.create(old, autoscaler("a", **given))
@@ -120,7 +122,7 @@ def test_what_the_older_version_has_no_field_for_is_in_annotations(
     assert made["spec"]["behavior"]["scaleDown"]["selectPolicy"] == "Max"
 
 
-def annotations(seen: Object) -> Any:
+def annotations(seen: Wire) -> Any:
     return seen["metadata"]["annotations"].items()
 
 

@@ -5,7 +5,7 @@ import json
 import socket
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from behind import AGGREGATED
 from registering import (
     SERVICES,
@@ -18,12 +18,14 @@ from registering import (
     until,
 )
 
+from atoll.wire import Wire
 
-def aggregated(api: Backend, group: str) -> Object | None:
+
+def aggregated(api: Backend, group: str) -> Wire | None:
     for item in api.read("/apis", AGGREGATED)["items"]:
         if item["metadata"]["name"] == group:
             (version,) = item["versions"]
-            found: Object = version
+            found: Wire = version
             return found
     return None
 
@@ -51,7 +53,7 @@ def test_a_server_of_the_old_kind_is_found_in_discovery(
     api.patch(f"{SERVICES}/{name}", {"metadata": {"annotations": {"look": "again"}}})
     api.patch(f"{SERVICES}/{name}", {"spec": {"versionPriority": 21}})
 
-    def with_all_verbs() -> Object | None:
+    def with_all_verbs() -> Wire | None:
         version = aggregated(api, fish.group)
         found = version.get("resources", []) if version else []
         return found[0] if found and "watch" in found[0]["verbs"] else None

@@ -4,14 +4,16 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from ours import running
 from transports import ProcessBackend
+
+from atoll.wire import Wire
 
 PATIENCE_S = 120.0
 
 
-def wait_for(look: Callable[[], Object | None]) -> Object:
+def wait_for(look: Callable[[], Wire | None]) -> Wire:
     """What is found, once it is there."""
     until = time.monotonic() + PATIENCE_S
     while (found := look()) is None:
@@ -20,7 +22,7 @@ def wait_for(look: Callable[[], Object | None]) -> Object:
     return found
 
 
-def there(api: Backend, path: str) -> Object | None:
+def there(api: Backend, path: str) -> Wire | None:
     answer = api.request("GET", path)
     return answer.object() if answer.status == 200 else None
 
@@ -57,12 +59,12 @@ def test_addresses_of_services_are_from_a_range(api: Backend) -> None:
     assert found["status"]["conditions"][0]["type"] == "Ready"
 
 
-def comes_back(api: Backend, path: str) -> Object:
+def comes_back(api: Backend, path: str) -> Wire:
     """What is there some time after somebody has deleted what was there."""
     first = wait_for(lambda: there(api, path))
     api.delete(path)
 
-    def another() -> Object | None:
+    def another() -> Wire | None:
         found = there(api, path)
         return found if found and found["metadata"]["uid"] != first["metadata"]["uid"] else None
 
@@ -129,7 +131,7 @@ def test_where_the_server_is_is_put_right_again(furnishing: Backend) -> None:
     first = wait_for(lambda: there(furnishing, path))
     furnishing.patch(path, {field: [], "metadata": {"labels": {"mine": "kept"}}})
 
-    def right() -> Object | None:
+    def right() -> Wire | None:
         found = furnishing.read(path)
         return found if found.get(field) == first[field] else None
 
@@ -142,7 +144,7 @@ def test_the_ca_in_a_namespace_is_put_right_again(furnishing: Backend, furnished
     assert ca.startswith("-----BEGIN CERTIFICATE-----")
     api.patch(path, {"data": {"ca.crt": "mine", "more": "x"}})
 
-    def right() -> Object | None:
+    def right() -> Wire | None:
         found = api.read(path)
         return found if found["data"] == {"ca.crt": ca} else None
 

@@ -10,8 +10,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
-from backends import Backend, Object
+from backends import Backend
 from transports import HttpBackend
+
+from atoll.wire import Wire
 
 SECRETS = "/api/v1/namespaces/kube-system/secrets"
 INFO = "/api/v1/namespaces/kube-public/configmaps/cluster-info"
@@ -24,7 +26,7 @@ def token_id(unique: str) -> str:
     return f"t{int(unique.partition('-')[2]):05}"
 
 
-def token(token_id: str, name: str = "", **data: str) -> Object:
+def token(token_id: str, name: str = "", **data: str) -> Wire:
     usual = {
         "token-id": token_id,
         "token-secret": SECRET,

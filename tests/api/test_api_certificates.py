@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from backends import Answer, Backend, Object
+from backends import Answer, Backend
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -13,6 +13,7 @@ from cryptography.x509.oid import NameOID
 from transports import HttpBackend
 
 from atoll.apiserver.access.default_roles import GROUP as RBAC
+from atoll.wire import Wire
 
 PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CLIENT = "kubernetes.io/kube-apiserver-client"
@@ -29,16 +30,16 @@ def pem(name: str, *groups: str) -> bytes:
     return made.sign(KEY, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
-def request(name: str, asked: bytes, signer: str = CLIENT, **more: object) -> Object:
+def request(name: str, asked: bytes, signer: str = CLIENT, **more: object) -> Wire:
     spec = {"request": base64.b64encode(asked).decode(), "signerName": signer, "usages": USAGES}
     return {"metadata": {"name": name}, "spec": {**spec, **more}}
 
 
-def condition(kind: str, status: str = "True") -> Object:
+def condition(kind: str, status: str = "True") -> Wire:
     return {"type": kind, "status": status, "reason": "Test", "message": "so"}
 
 
-def decided(csr: Object, *conditions: Object) -> Object:
+def decided(csr: Wire, *conditions: Wire) -> Wire:
     return {**csr, "status": {"conditions": list(conditions)}}
 
 
@@ -104,7 +105,7 @@ def test_a_request_says_who_asks_whatever_it_said_itself(api: Backend, unique: s
         ),
     ],
 )
-def test_odd_requests_are_refused(api: Backend, body: Object, message: str) -> None:
+def test_odd_requests_are_refused(api: Backend, body: Wire, message: str) -> None:
     api.request("POST", PATH, body=body).refusal(
         422,
         "Invalid",
@@ -154,7 +155,7 @@ def test_nobody_becomes_an_administrator_by_a_certificate(api: Backend) -> None:
     ],
 )
 def test_odd_approvals_are_refused(
-    api: Backend, unique: str, part: str, conditions: list[Object], message: str
+    api: Backend, unique: str, part: str, conditions: list[Wire], message: str
 ) -> None:
     made = api.create(PATH, request(unique, pem("ann"), "example.com/mine"))
     body = decided(made, *conditions)
@@ -184,7 +185,7 @@ def test_what_is_approved_stays_so_and_nothing_else_is_changed_by_it(
     )
 
 
-def grant(api: Backend, name: str, user: str, rules: list[Object]) -> None:
+def grant(api: Backend, name: str, user: str, rules: list[Wire]) -> None:
     path = f"/apis/{RBAC}/v1"
     api.create(f"{path}/clusterroles", {"metadata": {"name": name}, "rules": rules})
     api.create(

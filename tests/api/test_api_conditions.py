@@ -6,8 +6,10 @@ The webhook here cannot be reached: that it was meant to be asked shows in the f
 import time
 
 import pytest
-from backends import Answer, Backend, Object
+from backends import Answer, Backend
 from manifests import configmap
+
+from atoll.wire import Wire
 
 ROOT = "/apis/admissionregistration.k8s.io/v1"
 RULE = {
@@ -18,7 +20,7 @@ RULE = {
 }
 
 
-def configuration(name: str, namespace: str, *conditions: str, policy: str = "Fail") -> Object:
+def configuration(name: str, namespace: str, *conditions: str, policy: str = "Fail") -> Wire:
     named = [{"name": f"c{i}", "expression": said} for i, said in enumerate(conditions)]
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -40,7 +42,7 @@ def configuration(name: str, namespace: str, *conditions: str, policy: str = "Fa
     }
 
 
-def until_it_is_asked(api: Backend, path: str, obj: Object) -> Answer:
+def until_it_is_asked(api: Backend, path: str, obj: Wire) -> Answer:
     deadline = time.monotonic() + 120
     while True:
         answer = api.request("POST", f"{path}?dryRun=All", body=obj)
@@ -84,7 +86,7 @@ def test_a_condition_that_fails_refuses_the_write_unless_the_webhook_does_not_ma
 
 
 MATCH = {"resourceRules": [RULE]}
-FAULTS: dict[str, tuple[Object, str]] = {
+FAULTS: dict[str, tuple[Wire, str]] = {
     "no expression": (
         {"validations": [{"expression": "object.x +"}]},
         "spec.validations[0].expression",

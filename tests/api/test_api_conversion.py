@@ -2,20 +2,19 @@
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from backends import Backend
 from webhook_server import WebhookServer
 
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 READY_S = 120.0
 
 
-def version(name: str, *, storage: bool = False) -> Object:
+def version(name: str, *, storage: bool = False) -> Wire:
     host = {"type": "object", "properties": {"spec": OPEN}}
     return {
         "name": name,
@@ -26,7 +25,7 @@ def version(name: str, *, storage: bool = False) -> Object:
     }
 
 
-def stalls(group: str, conversion: Object) -> Object:
+def stalls(group: str, conversion: Wire) -> Wire:
     return {
         "metadata": {"name": f"stalls.{group}"},
         "spec": {
@@ -39,12 +38,12 @@ def stalls(group: str, conversion: Object) -> Object:
     }
 
 
-def by_webhook(server: WebhookServer, path: str) -> Object:
+def by_webhook(server: WebhookServer, path: str) -> Wire:
     webhook = {"clientConfig": server.client(path), "conversionReviewVersions": ["v1"]}
     return {"strategy": "Webhook", "webhook": webhook}
 
 
-def renamed(request: Object) -> Object:
+def renamed(request: Wire) -> Wire:
     """Version 1 has `spec.hostPort`, version 2 `spec.host` and `spec.port`."""
     wanted = request["desiredAPIVersion"]
     objects = []
@@ -79,7 +78,7 @@ def place(group: str, version: str, namespace: str) -> str:
     return f"/apis/{group}/{version}/namespaces/{namespace}/stalls"
 
 
-def stall(group: str, version: str, name: str, **spec: str) -> Object:
+def stall(group: str, version: str, name: str, **spec: str) -> Wire:
     head = {"apiVersion": f"{group}/{version}", "kind": "Stall"}
     return {**head, "metadata": {"name": name}, "spec": spec}
 
@@ -153,7 +152,7 @@ def test_what_is_stored_in_an_older_version_is_converted_too(
     assert api.read(f"{v2}/a")["spec"] == {"host": "b", "port": "80"}
 
 
-BAD: list[tuple[Object, str]] = [
+BAD: list[tuple[Wire, str]] = [
     ({"result": {"status": "Failure", "message": "no idea"}}, "failed: no idea"),
     (
         {"result": {"status": "Odd"}},
@@ -190,7 +189,7 @@ def test_a_conversion_may_not_change_who_an_object_is(
     v1, v2 = place(group, "v1", namespace), place(group, "v2", namespace)
     api.create(v1, stall(group, "v1", "a", hostPort="a:80"))
 
-    def other(request: Object) -> Object:
+    def other(request: Wire) -> Wire:
         converted = renamed(request)
         converted["convertedObjects"][0]["metadata"]["name"] = "b"
         return converted
@@ -201,7 +200,7 @@ def test_a_conversion_may_not_change_who_an_object_is(
 
 
 WAY = "spec.conversion.webhookClientConfig"
-MISTAKES: dict[str, tuple[Object, list[str]]] = {
+MISTAKES: dict[str, tuple[Wire, list[str]]] = {
     "no webhook": (
         {"strategy": "Webhook"},
         [WAY, "spec.conversion.conversionReviewVersions"],
@@ -225,7 +224,7 @@ MISTAKES: dict[str, tuple[Object, list[str]]] = {
 
 @pytest.mark.parametrize(("conversion", "told"), MISTAKES.values(), ids=MISTAKES)
 def test_mistakes_in_conversions_are_told(
-    api: Backend, unique: str, conversion: Object, told: list[str]
+    api: Backend, unique: str, conversion: Wire, told: list[str]
 ) -> None:
     body = stalls(f"{unique}.example.io", conversion)
     details = api.request("POST", CRDS, body=body).refusal(422, "Invalid")

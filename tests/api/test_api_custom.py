@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import definition
+
+from atoll.wire import Wire
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GROUP = "widgets.example.com"
@@ -77,7 +79,7 @@ def widgets(widgets_root: str, namespace: str) -> str:
     return f"{widgets_root}/namespaces/{namespace}/widgets"
 
 
-def widget(name: str, /, **spec: Any) -> Object:
+def widget(name: str, /, **spec: Any) -> Wire:
     return {
         "apiVersion": f"{GROUP}/v1",
         "kind": "Widget",
@@ -146,7 +148,7 @@ def test_unknown_fields_are_pruned_with_a_warning(api: Backend, widgets: str) ->
          "int or string", "format"],
 )  # fmt: skip
 def test_objects_are_validated_by_their_schema(
-    api: Backend, widgets: str, spec: Object, message: str | None
+    api: Backend, widgets: str, spec: Wire, message: str | None
 ) -> None:
     answer = api.request("POST", widgets, body=widget("a", **spec))
     details = answer.refusal(422, "Invalid")

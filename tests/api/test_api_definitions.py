@@ -4,8 +4,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import definition
+
+from atoll.wire import Wire
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -15,7 +17,7 @@ def group(unique: str) -> str:
     return f"{unique}.example.com"
 
 
-def establish(api: Backend, made: Object) -> str:
+def establish(api: Backend, made: Wire) -> str:
     """Create a definition, wait until it is served; the path of its group version."""
     api.create(CRDS, made)
     group, version = made["spec"]["group"], made["spec"]["versions"][0]["name"]
@@ -27,21 +29,21 @@ def establish(api: Backend, made: Object) -> str:
     return root
 
 
-def conditions(found: Object) -> dict[str, str]:
+def conditions(found: Wire) -> dict[str, str]:
     return {one["type"]: one["status"] for one in found["status"]["conditions"]}
 
 
-def refused(api: Backend, made: Object) -> list[tuple[str, str]]:
+def refused(api: Backend, made: Wire) -> list[tuple[str, str]]:
     details = api.request("POST", CRDS, body=made).refusal(422, "Invalid")
     return [(cause["field"], cause["message"]) for cause in details["causes"]]
 
 
 @pytest.fixture
-def simple(group: str) -> Object:
+def simple(group: str) -> Wire:
     return definition("Thing", group, {"type": "object", "properties": {"n": {"type": "integer"}}})
 
 
-def test_a_definition_is_established(api: Backend, simple: Object, group: str) -> None:
+def test_a_definition_is_established(api: Backend, simple: Wire, group: str) -> None:
     establish(api, simple)
     found = api.read(f"{CRDS}/things.{group}")
     assert conditions(found) == {"NamesAccepted": "True", "Established": "True"}
@@ -59,7 +61,7 @@ def test_a_definition_is_established(api: Backend, simple: Object, group: str) -
 
 
 def test_a_definition_brings_its_resource_into_discovery(
-    api: Backend, simple: Object, group: str
+    api: Backend, simple: Wire, group: str
 ) -> None:
     simple["spec"]["names"]["categories"] = ["all"]
     root = establish(api, simple)
@@ -88,7 +90,7 @@ def test_a_definition_brings_its_resource_into_discovery(
     }
 
 
-def test_its_group_prefers_the_stabler_version(api: Backend, simple: Object, group: str) -> None:
+def test_its_group_prefers_the_stabler_version(api: Backend, simple: Wire, group: str) -> None:
     (v1,) = simple["spec"]["versions"]
     others = [{**v1, "name": name, "storage": False} for name in ("v1beta1", "v2", "v2alpha1")]
     simple["spec"]["versions"] += others
@@ -105,7 +107,7 @@ def test_its_group_prefers_the_stabler_version(api: Backend, simple: Object, gro
 
 
 def test_all_versions_show_the_same_object(
-    api: Backend, simple: Object, group: str, namespace: str
+    api: Backend, simple: Wire, group: str, namespace: str
 ) -> None:
     (v1,) = simple["spec"]["versions"]
     simple["spec"]["versions"].append({**v1, "name": "v2", "storage": False})
@@ -123,7 +125,7 @@ def test_all_versions_show_the_same_object(
     assert (event["type"], event["object"]["apiVersion"]) == ("MODIFIED", f"{group}/v2")
 
 
-def test_the_name_of_a_definition_is_plural_and_group(api: Backend, simple: Object) -> None:
+def test_the_name_of_a_definition_is_plural_and_group(api: Backend, simple: Wire) -> None:
     simple["metadata"]["name"] = "other"
     assert refused(api, simple) == [
         (
@@ -172,21 +174,21 @@ def test_a_schema_must_be_structural(api: Backend, group: str) -> None:
     ],
 )
 def test_schemas_are_checked(
-    api: Backend, group: str, spec: Object, field: str, message: str
+    api: Backend, group: str, spec: Wire, field: str, message: str
 ) -> None:
     causes = refused(api, definition("Thing", group, spec))
     prefix = "spec.validation.openAPIV3Schema.properties[spec]."
     assert (prefix + field, message) in causes
 
 
-def test_one_version_must_be_the_stored_one(api: Backend, simple: Object) -> None:
+def test_one_version_must_be_the_stored_one(api: Backend, simple: Wire) -> None:
     simple["spec"]["versions"][0]["storage"] = False
     causes = refused(api, simple)
     expected = "must have exactly one version marked as storage version"
     assert any(field == "spec.versions" and message.endswith(expected) for field, message in causes)
 
 
-def test_names_that_are_taken_are_not_accepted(api: Backend, simple: Object, group: str) -> None:
+def test_names_that_are_taken_are_not_accepted(api: Backend, simple: Wire, group: str) -> None:
     establish(api, simple)
     rival = definition("Rival", group, {"type": "object"})
     rival["spec"]["names"]["shortNames"] = ["th"]
@@ -205,7 +207,7 @@ def test_names_that_are_taken_are_not_accepted(api: Backend, simple: Object, gro
 
 
 def test_a_definition_takes_its_objects_along(
-    api: Backend, simple: Object, group: str, namespace: str
+    api: Backend, simple: Wire, group: str, namespace: str
 ) -> None:
     root = establish(api, simple)
     things = f"{root}/namespaces/{namespace}/things"
@@ -226,9 +228,7 @@ def test_a_definition_takes_its_objects_along(
         time.sleep(0.05)
 
 
-def test_a_definition_can_come_back(
-    api: Backend, simple: Object, group: str, namespace: str
-) -> None:
+def test_a_definition_can_come_back(api: Backend, simple: Wire, group: str, namespace: str) -> None:
     root = establish(api, simple)
     things = f"{root}/namespaces/{namespace}/things"
     thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "a"}}

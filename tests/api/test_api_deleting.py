@@ -1,17 +1,19 @@
 """Deleting: what is answered, what holds an object back, and what is deleted along."""
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap, deployment
 
+from atoll.wire import Wire
 
-def held(name: str, *finalizers: str) -> Object:
+
+def held(name: str, *finalizers: str) -> Wire:
     made = configmap(name)
     made["metadata"]["finalizers"] = list(finalizers) or ["example.com/hold"]
     return made
 
 
-def release(api: Backend, path: str) -> Object:
+def release(api: Backend, path: str) -> Wire:
     return api.patch(path, {"metadata": {"finalizers": None}})
 
 
@@ -56,7 +58,7 @@ def test_what_is_missing_cannot_be_deleted(api: Backend, configmaps: str) -> Non
     ],
     ids=["none", "kubectl", "whole", "of another group"],
 )
-def test_options_may_come_in_the_body(api: Backend, configmaps: str, options: Object) -> None:
+def test_options_may_come_in_the_body(api: Backend, configmaps: str, options: Wire) -> None:
     api.create(configmaps, configmap("a"))
     assert api.delete(f"{configmaps}/a", options)["status"] == "Success"
 
@@ -99,7 +101,7 @@ def test_a_dry_deletion_deletes_nothing(api: Backend, configmaps: str) -> None:
     ],
 )
 def test_impossible_options_are_refused(
-    api: Backend, configmaps: str, options: Object, message: str
+    api: Backend, configmaps: str, options: Wire, message: str
 ) -> None:
     api.create(configmaps, configmap("a"))
     answer = api.request("DELETE", f"{configmaps}/a", body=options)

@@ -3,7 +3,9 @@
 import re
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
+
+from atoll.wire import Wire
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 NOT_FOUND = "the server could not find the requested resource"
@@ -204,9 +206,9 @@ def test_openapi_under_an_old_hash_points_to_the_new_one(api: Backend) -> None:
     assert api.request("GET", "/openapi/v3/apis/apps/v1").status == 200
 
 
-def builtin_resources(backend: Backend) -> dict[str, Object]:
+def builtin_resources(backend: Backend) -> dict[str, Wire]:
     """Every built-in resource and subresource by its place, as aggregated discovery tells of it."""
-    found: dict[str, Object] = {}
+    found: dict[str, Wire] = {}
     for path in ("/api", "/apis"):
         for group in backend.read(path, AGGREGATED)["items"]:
             name = group["metadata"].get("name", "")

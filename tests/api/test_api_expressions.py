@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from backends import Answer, Backend, Object
+from backends import Answer, Backend
+
+from atoll.wire import Wire
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GROUP = "rules.example.com"
-TABLE: Object = json.loads(Path(__file__).with_name("expressions.json").read_text())
-KEPT: list[Object] = TABLE["kept"]
-COMPILED: list[Object] = TABLE["compiled"]
+TABLE: Wire = json.loads(Path(__file__).with_name("expressions.json").read_text())
+KEPT: list[Wire] = TABLE["kept"]
+COMPILED: list[Wire] = TABLE["compiled"]
 RULES = "x-kubernetes-validations"
 
 
-def definition(kind: str, root: Object, **version: Any) -> Object:
+def definition(kind: str, root: Wire, **version: Any) -> Wire:
     plural = f"{kind.lower()}s"
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -45,11 +47,11 @@ def definition(kind: str, root: Object, **version: Any) -> Object:
     }
 
 
-def of_spec(spec: Object) -> Object:
+def of_spec(spec: Wire) -> Wire:
     return {"properties": {"spec": spec}}
 
 
-def served(api: Backend, made: Object) -> str:
+def served(api: Backend, made: Wire) -> str:
     """Create a definition, and wait until objects of its kind can be written."""
     api.create(CRDS, made)
     names = made["spec"]["names"]
@@ -64,7 +66,7 @@ def served(api: Backend, made: Object) -> str:
     return path
 
 
-def thing(kind: str, spec: Any, name: str = "x") -> Object:
+def thing(kind: str, spec: Any, name: str = "x") -> Wire:
     return {
         "apiVersion": f"{GROUP}/v1",
         "kind": kind,
@@ -79,7 +81,7 @@ def causes(answer: Answer) -> list[tuple[str, str, str]]:
 
 
 @pytest.fixture(scope="module")
-def told(api: Backend) -> Iterator[dict[str, Object]]:
+def told(api: Backend) -> Iterator[dict[str, Wire]]:
     """What the server says of one object with all values of the table, by field."""
     fields = {f"c{i}": {**case["schema"], RULES: [case["rule"]]} for i, case in enumerate(KEPT)}
     made = definition("Table", of_spec({"type": "object", "properties": fields}))
@@ -91,7 +93,7 @@ def told(api: Backend) -> Iterator[dict[str, Object]]:
 
 
 @pytest.mark.parametrize("index", range(len(KEPT)), ids=[case["rule"]["rule"] for case in KEPT])
-def test_a_rule_says_the_same_of_a_value(told: dict[str, Object], index: int) -> None:
+def test_a_rule_says_the_same_of_a_value(told: dict[str, Wire], index: int) -> None:
     case = KEPT[index]
     found = told.get(f"spec.c{index}{case['field']}")
     assert (found and found["message"]) == case["says"]

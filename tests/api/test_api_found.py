@@ -3,16 +3,18 @@
 from typing import Any
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap, deployment
 
+from atoll.wire import Wire
 
-def owned(obj: Object, manager: str) -> Any:
+
+def owned(obj: Wire, manager: str) -> Any:
     entries = obj["metadata"].get("managedFields", [])
     return next(one["fieldsV1"] for one in entries if one["manager"] == manager)
 
 
-def container(obj: Object) -> Any:
+def container(obj: Wire) -> Any:
     return obj["spec"]["template"]["spec"]["containers"][0]
 
 

@@ -9,10 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from ours import Ours
 from transports import HttpBackend
 
+from atoll.wire import Wire
 from testenv.cluster import Cluster
 
 TRUST = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
@@ -64,7 +65,7 @@ def proxied(request: pytest.FixtureRequest) -> tuple[HttpBackend, tuple[Path, Pa
 
 def who(
     backend: HttpBackend, pair: tuple[Path, Path], headers: list[tuple[str, str]]
-) -> tuple[int, Object]:
+) -> tuple[int, Wire]:
     """Who the server takes the sender of these headers for."""
     tls = ssl.create_default_context(cafile=backend.authority)
     tls.load_cert_chain(*pair)

@@ -6,8 +6,10 @@ Tested where a collector runs, on ours: the real kube-apiserver alone has none.
 import time
 
 import pytest
-from backends import FIXTURES, OURS, Backend, Object
+from backends import FIXTURES, OURS, Backend
 from manifests import configmap
+
+from atoll.wire import Wire
 
 
 @pytest.fixture(params=OURS)
@@ -16,7 +18,7 @@ def api(request: pytest.FixtureRequest) -> Backend:
     return found
 
 
-def owned(name: str, *owners: Object, blocking: bool = False) -> Object:
+def owned(name: str, *owners: Wire, blocking: bool = False) -> Wire:
     made = configmap(name)
     made["metadata"]["ownerReferences"] = [
         {

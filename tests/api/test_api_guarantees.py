@@ -6,15 +6,17 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap
 from streams import Watch
+
+from atoll.wire import Wire
 
 WRITERS = 4
 WRITES = 15
 
 
-def version(obj: Object) -> int:
+def version(obj: Wire) -> int:
     return int(obj["metadata"]["resourceVersion"])
 
 
@@ -46,15 +48,15 @@ def writers(api: Backend, path: str) -> list[Callable[[], list[int]]]:
     return [lambda writer=writer: churn(api, path, writer) for writer in range(WRITERS)]
 
 
-def follow(watch: Watch, until: str) -> list[Object]:
+def follow(watch: Watch, until: str) -> list[Wire]:
     """All events before the object of this name appears."""
-    events: list[Object] = []
+    events: list[Wire] = []
     while (event := watch.next())["object"]["metadata"].get("name") != until:
         events.append(event)
     return events
 
 
-def replay(state: dict[str, Object], events: list[Object]) -> dict[str, Object]:
+def replay(state: dict[str, Wire], events: list[Wire]) -> dict[str, Wire]:
     """What a client's cache holds after these events."""
     for event in events:
         name = event["object"]["metadata"]["name"]
@@ -69,7 +71,7 @@ def replay(state: dict[str, Object], events: list[Object]) -> dict[str, Object]:
     return state
 
 
-def listed(api: Backend, path: str) -> dict[str, Object]:
+def listed(api: Backend, path: str) -> dict[str, Wire]:
     head = {"kind": "ConfigMap", "apiVersion": "v1"}
     return {
         item["metadata"]["name"]: {**head, **item}
@@ -102,7 +104,7 @@ def test_a_watch_that_resumes_misses_nothing_and_repeats_nothing(
     api: Backend, configmaps: str
 ) -> None:
     start = int(api.read(configmaps)["metadata"]["resourceVersion"])
-    resumed: list[Object] = []
+    resumed: list[Wire] = []
 
     def resume() -> list[int]:
         at = start
@@ -129,7 +131,7 @@ def test_a_watch_that_resumes_misses_nothing_and_repeats_nothing(
 
 def test_a_list_and_the_watch_from_it_join_without_a_gap(api: Backend, configmaps: str) -> None:
     done = threading.Event()
-    caches: list[dict[str, Object]] = []
+    caches: list[dict[str, Wire]] = []
 
     def inform() -> list[int]:
         """List and watch as an informer does, over and over, while others write."""
@@ -171,7 +173,7 @@ def test_a_watch_list_is_complete_at_its_bookmark(api: Backend, configmaps: str)
         while not done.is_set():
             known = api.read(configmaps)
             with api.watch(path) as watch:
-                initial: list[Object] = []
+                initial: list[Wire] = []
                 while (event := watch.next())["type"] != "BOOKMARK":
                     assert event["type"] == "ADDED"
                     initial.append(event["object"])

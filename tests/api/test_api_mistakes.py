@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from backends import Backend, Object
+from backends import Backend
+
+from atoll.wire import Wire
 
 KINDS = Path(__file__).parents[1] / "kinds"
 RECORDED = json.loads((KINDS / "recorded" / "mistakes.json").read_text())
@@ -57,5 +59,5 @@ def uncut(said: Any, of: str) -> Any:
     return said
 
 
-def told(cause: Object) -> str:
+def told(cause: Wire) -> str:
     return f"{cause['field']}: {cause['message']}"

@@ -1,13 +1,15 @@
 """Namespaces: how they are made, what they refuse while they end, how they are finalized."""
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap
+
+from atoll.wire import Wire
 
 NAMESPACES = "/api/v1/namespaces"
 
 
-def finalize(api: Backend, name: str) -> Object:
+def finalize(api: Backend, name: str) -> Wire:
     found = api.read(f"{NAMESPACES}/{name}")
     found["spec"] = {"finalizers": []}
     return api.request("PUT", f"{NAMESPACES}/{name}/finalize", body=found).object()

@@ -6,14 +6,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from backends import Backend, Object
+from backends import Backend
 from manifests import definition
+
+from atoll.wire import Wire
 
 V2 = "/openapi/v2"
 PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 GVK = "x-kubernetes-group-version-kind"
 
-SPEC: Object = {
+SPEC: Wire = {
     "type": "object",
     "required": ["size", "maybe"],
     "properties": {
@@ -65,7 +67,7 @@ SPEC: Object = {
     },
 }
 METADATA = {"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
-SPEC_IN_V2: Object = {
+SPEC_IN_V2: Wire = {
     "type": "object",
     "required": ["size"],
     "properties": {
@@ -112,7 +114,7 @@ def silent(value: Any) -> Any:
     return [silent(each) for each in value] if isinstance(value, list) else value
 
 
-def published(api: Backend, path: str, holds: Callable[[Object], bool]) -> Object:
+def published(api: Backend, path: str, holds: Callable[[Wire], bool]) -> Wire:
     """A document once it says what it is to say: the real server publishes a little later."""
     deadline = time.monotonic() + 120
     while True:

@@ -1,18 +1,20 @@
 """Patching in three dialects: JSON patch, merge patch, strategic merge patch."""
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap, deployment
+
+from atoll.wire import Wire
 
 REJECTED = "the server rejected our request due to an error in our request"
 
 
-def containers(obj: Object) -> list[Object]:
-    found: list[Object] = obj["spec"]["template"]["spec"]["containers"]
+def containers(obj: Wire) -> list[Wire]:
+    found: list[Wire] = obj["spec"]["template"]["spec"]["containers"]
     return found
 
 
-def in_pod(**spec: object) -> Object:
+def in_pod(**spec: object) -> Wire:
     return {"spec": {"template": {"spec": spec}}}
 
 
@@ -41,7 +43,7 @@ def test_a_json_patch_is_a_list_of_operations(api: Backend, configmaps: str) -> 
     ],
 )
 def test_a_json_patch_that_does_not_fit_changes_nothing(
-    api: Backend, configmaps: str, operation: Object
+    api: Backend, configmaps: str, operation: Wire
 ) -> None:
     made = api.create(configmaps, configmap("a", k="v"))
     patch = [{"op": "add", "path": "/data/x", "value": "1"}, operation]

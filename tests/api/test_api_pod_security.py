@@ -4,14 +4,15 @@ import time
 from typing import Any
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 
 from atoll.apiserver.admitting.pod_standards import faults
+from atoll.wire import Wire
 
 PREFIX = "pod-security.kubernetes.io/"
 PATIENCE_S = 120.0
-PLAIN: Object = {"containers": [{"name": "c", "image": "i"}]}
-WRONG: Object = {
+PLAIN: Wire = {"containers": [{"name": "c", "image": "i"}]}
+WRONG: Wire = {
     "hostNetwork": True,
     "hostPID": True,
     "securityContext": {
@@ -58,11 +59,11 @@ def space(api: Backend, name: str, **labels: str) -> str:
     return f"/api/v1/namespaces/{name}"
 
 
-def pod(spec: Object, name: str = "p") -> Object:
+def pod(spec: Wire, name: str = "p") -> Wire:
     return {"metadata": {"name": name}, "spec": spec}
 
 
-def refusal(api: Backend, within: str, spec: Object) -> str:
+def refusal(api: Backend, within: str, spec: Wire) -> str:
     """Why a pod is refused; a new namespace is noticed a moment later."""
     until = time.monotonic() + PATIENCE_S
     while (answer := api.request("POST", f"{within}/pods?dryRun=All", body=pod(spec))).status < 300:
@@ -216,5 +217,5 @@ def test_who_makes_a_namespace_stricter_is_told_of_the_pods_in_it(
         ),
     ],
 )
-def test_what_a_server_would_refuse_before(spec: Object, annotations: Object, rule: Any) -> None:
+def test_what_a_server_would_refuse_before(spec: Wire, annotations: Wire, rule: Any) -> None:
     assert faults(spec, annotations, "baseline") == [rule]

@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
+
+from atoll.wire import Wire
 
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 
@@ -40,26 +42,26 @@ def test_discovery_names_what_can_be_done(api: Backend, name: str) -> None:
     assert (found["kind"], found["verbs"]) == PARTS[name]
 
 
-def make(api: Backend, pods: str, name: str = "p", **spec: Any) -> Object:
+def make(api: Backend, pods: str, name: str = "p", **spec: Any) -> Wire:
     meta = {"name": name, "labels": {"app": "a"}}
     resources = spec.pop("resources", {})
     container = {"name": "c", "image": "i", "resources": resources}
     return api.create(pods, {"metadata": meta, "spec": {"containers": [container], **spec}})
 
 
-def binding(name: str = "p", node: str = "n1", **meta: Any) -> Object:
+def binding(name: str = "p", node: str = "n1", **meta: Any) -> Wire:
     return {"metadata": {"name": name, **meta}, "target": {"kind": "Node", "name": node}}
 
 
 def evict(api: Backend, pods: str, name: str = "p", **options: Any) -> Any:
-    body: Object = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+    body: Wire = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
     if options:
         body["deleteOptions"] = options
     return api.request("POST", f"{pods}/{name}/eviction", body=body)
 
 
-def status_of(answer: Any) -> Object:
-    body: Object = answer.object(201)
+def status_of(answer: Any) -> Wire:
+    body: Wire = answer.object(201)
     assert body == {
         "kind": "Status",
         "apiVersion": "v1",
@@ -115,7 +117,7 @@ def test_a_pod_is_given_its_node_once(api: Backend, pods: str, path: str) -> Non
     ],
 )
 def test_a_binding_must_make_sense(
-    api: Backend, pods: str, body: Object, code: int, reason: str | None, message: str
+    api: Backend, pods: str, body: Wire, code: int, reason: str | None, message: str
 ) -> None:
     make(api, pods)
     api.request("POST", f"{pods}/p/binding", body=body).refusal(code, reason, message)
@@ -226,7 +228,7 @@ def test_a_pod_that_is_not_ready_may_go_where_enough_are(
     assert api.read(f"{budgets}/b")["status"]["disruptionsAllowed"] == 0
 
 
-def sized(cpu: str, **more: Any) -> Object:
+def sized(cpu: str, **more: Any) -> Wire:
     resources = {"requests": {"cpu": cpu}, **more}
     return {"spec": {"containers": [{"name": "c", "resources": resources}]}}
 
@@ -267,7 +269,7 @@ def test_a_pod_is_resized_and_nothing_else(api: Backend, pods: str) -> None:
         ),
     ],
 )
-def test_not_every_size_is_possible(api: Backend, pods: str, patch: Object, why: str) -> None:
+def test_not_every_size_is_possible(api: Backend, pods: str, patch: Wire, why: str) -> None:
     make(api, pods, resources={"requests": {"cpu": "1"}})
     answer = api.try_patch(f"{pods}/p/resize", patch, "strategic")
     answer.refusal(422, "Invalid", f'Pod "p" is invalid: {why}')
@@ -319,7 +321,7 @@ def test_guests_join_a_pod_and_stay(api: Backend, pods: str) -> None:
         ),
     ],
 )
-def test_not_everybody_may_be_a_guest(api: Backend, pods: str, guest: Object, why: str) -> None:
+def test_not_everybody_may_be_a_guest(api: Backend, pods: str, guest: Wire, why: str) -> None:
     make(api, pods)
     patch = {"spec": {"ephemeralContainers": [guest]}}
     answer = api.try_patch(f"{pods}/p/ephemeralcontainers", patch, "strategic")

@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from backends import Answer, Backend, Object
+from backends import Answer, Backend
 from manifests import configmap
+
+from atoll.wire import Wire
 
 ROOT = "/apis/admissionregistration.k8s.io/v1"
 VALIDATING = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
@@ -20,7 +22,7 @@ def _plural(kind: str) -> str:
     )
 
 
-def made(kind: str, name: str, spec: Object) -> Object:
+def made(kind: str, name: str, spec: Wire) -> Wire:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
@@ -29,7 +31,7 @@ def made(kind: str, name: str, spec: Object) -> Object:
     }
 
 
-def about(resource: str = "configmaps", *operations: str) -> Object:
+def about(resource: str = "configmaps", *operations: str) -> Wire:
     rule = {
         "apiGroups": [""],
         "apiVersions": ["v1"],
@@ -39,7 +41,7 @@ def about(resource: str = "configmaps", *operations: str) -> Object:
     return {"resourceRules": [rule]}
 
 
-def in_namespace(name: str) -> Object:
+def in_namespace(name: str) -> Wire:
     return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
 
 
@@ -48,7 +50,7 @@ def enforce(api: Backend, namespace: str, unique: str) -> Iterator[Enforce]:
     """Puts a policy in force in the test's own namespace, and waits until it is."""
     there: list[str] = []
 
-    def put(kinds: tuple[str, str], spec: Object, binding: Object | None = None) -> str:
+    def put(kinds: tuple[str, str], spec: Wire, binding: Wire | None = None) -> str:
         policy, bound = kinds
         name = f"{unique}-{len(there)}.example.com"
         match = {**about(), **spec.get("matchConstraints", {})}
@@ -81,14 +83,14 @@ def until(ask: Callable[[], Answer], holds: Callable[[Answer], bool]) -> Answer:
         time.sleep(0.2)
 
 
-def refused(api: Backend, path: str, obj: Object) -> Answer:
+def refused(api: Backend, path: str, obj: Wire) -> Answer:
     return until(
         lambda: api.request("POST", f"{path}?dryRun=All", body=obj),
         lambda answer: answer.status >= 400,
     )
 
 
-def validation(expression: str, **more: str) -> Object:
+def validation(expression: str, **more: str) -> Wire:
     return {"expression": expression, **more}
 
 
@@ -106,7 +108,7 @@ def test_a_write_that_breaks_a_policy_is_refused(
     api.create(configmaps, configmap("x", a="b"))
 
 
-CASES: dict[str, tuple[list[Object], str, int, str]] = {
+CASES: dict[str, tuple[list[Wire], str, int, str]] = {
     "a message": ([validation("false", message=" no ")], "no", 422, "Invalid"),
     "a message that is computed": (
         [validation("false", messageExpression="'no ' + object.metadata.name")],
@@ -327,12 +329,12 @@ def test_parameters_can_be_selected(
     assert answer.json()["message"].endswith("denied request: never two")
 
 
-def mutation(kind: str, expression: str) -> Object:
+def mutation(kind: str, expression: str) -> Wire:
     key = "jsonPatch" if kind == "JSONPatch" else "applyConfiguration"
     return {"patchType": kind, key: {"expression": expression}}
 
 
-MUTATIONS: dict[str, tuple[list[Object], Object]] = {
+MUTATIONS: dict[str, tuple[list[Wire], Wire]] = {
     "applied": (
         [mutation("ApplyConfiguration", 'Object{data: {"added": object.metadata.name}}')],
         {"a": "b", "added": "x"},
@@ -370,7 +372,7 @@ MUTATIONS: dict[str, tuple[list[Object], Object]] = {
 }
 
 
-def mutating(mutations: list[Object], **more: Any) -> Object:
+def mutating(mutations: list[Wire], **more: Any) -> Wire:
     return {"reinvocationPolicy": "Never", "mutations": mutations, **more}
 
 
@@ -387,7 +389,7 @@ def test_a_policy_changes_what_is_written(
     assert answer.object(201)["data"] == data
 
 
-BROKEN: dict[str, tuple[Object, str]] = {
+BROKEN: dict[str, tuple[Wire, str]] = {
     "an error": (
         mutation("JSONPatch", '[JSONPatch{op: "add", path: "/data/p", value: object.data.zz}]'),
         "no such key: zz",

@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from backends import OURS, Backend, Object
+from backends import OURS, Backend
+
+from atoll.wire import Wire
 
 PATIENCE_S = 120.0
 
 
-def allow(api: Backend, namespace: str, hard: Object, **spec: Any) -> str:
+def allow(api: Backend, namespace: str, hard: Wire, **spec: Any) -> str:
     """Limit a namespace, of which nothing is used; gives the path of the quota."""
     path = f"/api/v1/namespaces/{namespace}/resourcequotas"
     api.create(path, {"metadata": {"name": "q"}, "spec": {"hard": hard, **spec}})
@@ -25,7 +27,7 @@ def allow(api: Backend, namespace: str, hard: Object, **spec: Any) -> str:
     return f"{path}/q"
 
 
-def check_used(api: Backend, quota: str, wanted: Object) -> None:
+def check_used(api: Backend, quota: str, wanted: Wire) -> None:
     """What is used must come to this."""
     until = time.monotonic() + PATIENCE_S
     while (found := api.read(quota).get("status", {}).get("used")) != wanted:
@@ -33,7 +35,7 @@ def check_used(api: Backend, quota: str, wanted: Object) -> None:
         time.sleep(0.02)
 
 
-def check_exceeded(api: Backend, path: str, obj: Object, why: str) -> None:
+def check_exceeded(api: Backend, path: str, obj: Wire, why: str) -> None:
     """Refused, for what is used is known; who learns of it late may say something else at first."""
     name, plural = obj["metadata"]["name"], path.rpartition("/")[2]
     group = f".{path.split('/')[2]}" if path.startswith("/apis/") else ""
@@ -46,16 +48,16 @@ def check_exceeded(api: Backend, path: str, obj: Object, why: str) -> None:
     api.request("POST", path, body=obj).refusal(403, "Forbidden", message)
 
 
-def named(name: str, **rest: Any) -> Object:
+def named(name: str, **rest: Any) -> Wire:
     return {"metadata": {"name": name}, **rest}
 
 
-def pod(name: str, resources: Object | None = None, **spec: Any) -> Object:
+def pod(name: str, resources: Wire | None = None, **spec: Any) -> Wire:
     container = {"name": "c", "image": "i", **({"resources": resources} if resources else {})}
     return named(name, spec={"containers": [container], **spec})
 
 
-def asking(cpu: str, memory: str) -> Object:
+def asking(cpu: str, memory: str) -> Wire:
     return {"requests": {"cpu": cpu, "memory": memory}}
 
 
@@ -153,7 +155,7 @@ def test_extended_resources_are_counted(api: Backend, namespace: str) -> None:
     ],
 )
 def test_a_quota_with_a_scope_counts_what_is_within(
-    api: Backend, namespace: str, scopes: Object, inside: Object, outside: Object
+    api: Backend, namespace: str, scopes: Wire, inside: Wire, outside: Wire
 ) -> None:
     allow(api, namespace, {"pods": "0"}, **scopes)
     path = f"/api/v1/namespaces/{namespace}/pods"
@@ -189,7 +191,7 @@ def test_claims_are_counted_by_size_and_class(api: Backend, namespace: str) -> N
     quota = allow(api, namespace, hard)
     path = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
 
-    def claim(name: str, size: str) -> Object:
+    def claim(name: str, size: str) -> Wire:
         asked = {"requests": {"storage": size}}
         spec = {"accessModes": ["ReadWriteOnce"], "resources": asked, "storageClassName": "gold"}
         return named(name, spec=spec)

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from backends import Answer, Backend, Object
+from backends import Answer, Backend
 from test_api_expressions import CRDS, GROUP, RULES, causes, definition, served
 
+from atoll.wire import Wire
+
 KEYED = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
-LOOSE: Object = {
+LOOSE: Wire = {
     "type": "object",
     "properties": {
         "size": {"type": "integer"},
@@ -51,9 +53,9 @@ LOOSE: Object = {
 }
 
 
-def tight() -> Object:
+def tight() -> Wire:
     """The same, with rules that objects from before may break."""
-    spec: Object = json.loads(json.dumps(LOOSE))
+    spec: Wire = json.loads(json.dumps(LOOSE))
     fields = spec["properties"]
     fields["size"] |= {"minimum": 5}
     fields["color"] |= {RULES: [{"rule": "self == 'red'", "message": "must be red"}]}
@@ -64,7 +66,7 @@ def tight() -> Object:
     return spec
 
 
-def rooted(spec: Object) -> Object:
+def rooted(spec: Wire) -> Wire:
     status = {
         "type": "object",
         "properties": {
@@ -76,7 +78,7 @@ def rooted(spec: Object) -> Object:
 
 
 @pytest.fixture(scope="module")
-def old_things(api: Backend) -> Iterator[tuple[str, dict[str, Object]]]:
+def old_things(api: Backend) -> Iterator[tuple[str, dict[str, Wire]]]:
     """The path of things whose definition has become tighter since they were made."""
     made = definition("Thing", rooted(LOOSE), subresources={"status": {}})
     path = served(api, made)
@@ -100,7 +102,7 @@ def _await_tightness(api: Backend, path: str) -> None:
         time.sleep(0.1)
 
 
-def thing(name: str, spec: Any) -> Object:
+def thing(name: str, spec: Any) -> Wire:
     return {
         "apiVersion": f"{GROUP}/v1",
         "kind": "Thing",
@@ -109,7 +111,7 @@ def thing(name: str, spec: Any) -> Object:
     }
 
 
-OLD: dict[str, Object] = {
+OLD: dict[str, Wire] = {
     "small": {"size": 1, "color": "blue"},
     "parts": {"parts": [{"name": "a", "count": 9}, {"name": "b", "count": 0}]},
     "plain": {"plain": ["A", "b"]},
@@ -118,7 +120,7 @@ OLD: dict[str, Object] = {
     "kept": {"parts": [{"name": "a", "kept": 1}]},
 }
 
-TAKEN: dict[str, tuple[str, Object]] = {
+TAKEN: dict[str, tuple[str, Wire]] = {
     "another field": ("small", {"size": 1, "color": "blue", "grows": 1}),
     "a mended field": ("small", {"size": 7, "color": "blue"}),
     "another item of a map": (
@@ -144,7 +146,7 @@ TAKEN: dict[str, tuple[str, Object]] = {
 
 @pytest.mark.parametrize("case", TAKEN)
 def test_what_an_update_does_not_touch_may_stay_wrong(
-    api: Backend, old_things: tuple[str, dict[str, Object]], case: str
+    api: Backend, old_things: tuple[str, dict[str, Wire]], case: str
 ) -> None:
     path, objects = old_things
     name, spec = TAKEN[case]
@@ -153,7 +155,7 @@ def test_what_an_update_does_not_touch_may_stay_wrong(
 
 
 def test_a_broken_rule_that_is_left_alone_is_warned_of(
-    api: Backend, old_things: tuple[str, dict[str, Object]]
+    api: Backend, old_things: tuple[str, dict[str, Wire]]
 ) -> None:
     path, objects = old_things
     spec = {**OLD["small"], "grows": 1}
@@ -162,7 +164,7 @@ def test_a_broken_rule_that_is_left_alone_is_warned_of(
     assert r"spec.color: Invalid value: \"blue\": must be red" in answer.warnings
 
 
-REFUSED: dict[str, tuple[str, Object, list[tuple[str, str, str]]]] = {
+REFUSED: dict[str, tuple[str, Wire, list[tuple[str, str, str]]]] = {
     "a field that is changed and still wrong": (
         "small",
         {"size": 2, "color": "green"},
@@ -251,7 +253,7 @@ REFUSED: dict[str, tuple[str, Object, list[tuple[str, str, str]]]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_an_update_changes_must_be_right(
-    api: Backend, old_things: tuple[str, dict[str, Object]], case: str
+    api: Backend, old_things: tuple[str, dict[str, Wire]], case: str
 ) -> None:
     path, objects = old_things
     name, spec, expected = REFUSED[case]
@@ -262,7 +264,7 @@ def test_what_an_update_changes_must_be_right(
 
 
 def test_rules_see_the_name_of_an_object(
-    api: Backend, old_things: tuple[str, dict[str, Object]]
+    api: Backend, old_things: tuple[str, dict[str, Wire]]
 ) -> None:
     path, _ = old_things
     answer = api.request("POST", path, body=thing("a-name-that-is-much-too-long", {}))
@@ -270,7 +272,7 @@ def test_rules_see_the_name_of_an_object(
 
 
 def test_rules_hold_at_the_status_too(
-    api: Backend, old_things: tuple[str, dict[str, Object]]
+    api: Backend, old_things: tuple[str, dict[str, Wire]]
 ) -> None:
     path, objects = old_things
     body = {**objects["small"], "status": {"phase": "bad"}}
@@ -280,7 +282,7 @@ def test_rules_hold_at_the_status_too(
     assert api.request("PUT", f"{path}/small/status?dryRun=All", body=body).status == 200
 
 
-DEFINED: dict[str, tuple[Object, str]] = {
+DEFINED: dict[str, tuple[Wire, str]] = {
     "oldSelf where items cannot be told apart": (
         {
             "type": "array",

@@ -4,11 +4,13 @@ import base64
 import json
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap
 
+from atoll.wire import Wire
 
-def names(listed: Object) -> list[str]:
+
+def names(listed: Wire) -> list[str]:
     return [item["metadata"]["name"] for item in listed["items"]]
 
 
@@ -17,7 +19,7 @@ def token(**content: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
 
 
-def fill(api: Backend, path: str, letters: str) -> list[Object]:
+def fill(api: Backend, path: str, letters: str) -> list[Wire]:
     return [api.create(path, configmap(letter, {"letter": letter})) for letter in letters]
 
 

@@ -3,7 +3,9 @@
 import time
 
 import pytest
-from backends import Answer, Backend, Object
+from backends import Answer, Backend
+
+from atoll.wire import Wire
 
 AUTHENTICATION = "authentication.k8s.io/v1"
 AUTHORIZATION = "authorization.k8s.io/v1"
@@ -12,7 +14,7 @@ PATIENCE_S = 120.0
 
 
 def ask(
-    api: Backend, version: str, kind: str, spec: Object, *, as_user: str = "", namespace: str = ""
+    api: Backend, version: str, kind: str, spec: Wire, *, as_user: str = "", namespace: str = ""
 ) -> Answer:
     place = f"namespaces/{namespace}/" if namespace else ""
     path = f"/apis/{version}/{place}{kind.lower()}s"
@@ -21,8 +23,8 @@ def ask(
     return api.request("POST", path, body=body, headers=headers)
 
 
-def status(answer: Answer) -> Object:
-    found: Object = answer.object(201)["status"]
+def status(answer: Answer) -> Wire:
+    found: Wire = answer.object(201)["status"]
     return found
 
 
@@ -47,7 +49,7 @@ def reader(api: Backend, namespace: str) -> str:
     return user
 
 
-def wanting(verb: str, resource: str, **more: str) -> Object:
+def wanting(verb: str, resource: str, **more: str) -> Wire:
     return {"resourceAttributes": {"verb": verb, "resource": resource, **more}}
 
 
@@ -140,7 +142,7 @@ EITHER = "exactly one of nonResourceAttributes or resourceAttributes must be spe
         ),
     ],
 )
-def test_odd_questions_are_refused(api: Backend, kind: str, spec: Object, message: str) -> None:
+def test_odd_questions_are_refused(api: Backend, kind: str, spec: Wire, message: str) -> None:
     answer = ask(api, AUTHORIZATION, kind, spec)
     answer.refusal(422, "Invalid", f'.authorization.k8s.io "" is invalid: {message}')
 
@@ -181,7 +183,7 @@ def test_whom_a_token_is_meant_for_can_be_asked(api: Backend, namespace: str) ->
     wanted = {"spec": {"audiences": ["vault", "bank"]}}
     token = api.request("POST", f"{path}/robot/token", body=wanted).object(201)["status"]["token"]
 
-    def asked(*audiences: str) -> Object:
+    def asked(*audiences: str) -> Wire:
         spec = {"token": token, **({"audiences": list(audiences)} if audiences else {})}
         return status(ask(api, AUTHENTICATION, "TokenReview", spec))
 
@@ -256,9 +258,7 @@ SELECTED = "spec.resourceAttributes.fieldSelector"
         ),
     ],
 )
-def test_mistakes_in_questions_are_told(
-    api: Backend, kind: str, spec: Object, message: str
-) -> None:
+def test_mistakes_in_questions_are_told(api: Backend, kind: str, spec: Wire, message: str) -> None:
     details = ask(api, AUTHORIZATION, kind, spec).refusal(422, "Invalid", message)
     assert "kind" not in details
 
@@ -292,7 +292,7 @@ def test_a_question_has_no_name_of_its_own(api: Backend) -> None:
     ],
 )
 def test_an_answer_says_its_kind_and_who_asked_what(
-    api: Backend, version: str, plural: str, spec: Object
+    api: Backend, version: str, plural: str, spec: Wire
 ) -> None:
     headers = {"user-agent": "asker/1"}
     path = f"/apis/{version}/{plural}"

@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from backends import Answer, Backend, Object
+from backends import Answer, Backend
 
 from atoll.apiserver.access.rules import rules_of, uncovered
+from atoll.wire import Wire
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 GROUP = "rbac.authorization.k8s.io"
@@ -48,7 +49,7 @@ def give(api: Backend, user: User, namespace: str) -> Iterator[Callable[..., Non
     """Gives the user these rules, in the test's namespace or everywhere."""
     made: list[str] = []
 
-    def give(*rules: Object, everywhere: bool = False) -> None:
+    def give(*rules: Wire, everywhere: bool = False) -> None:
         name = f"{namespace}-{len(made)}"
         prefix = "cluster" if everywhere else f"namespaces/{namespace}/"
         kind = "ClusterRole" if everywhere else "Role"
@@ -61,7 +62,7 @@ def give(api: Backend, user: User, namespace: str) -> Iterator[Callable[..., Non
         api.delete(path)
 
 
-def binding(name: str, kind: str, role: str, user: str) -> Object:
+def binding(name: str, kind: str, role: str, user: str) -> Wire:
     return {
         "metadata": {"name": name},
         "roleRef": {"apiGroup": GROUP, "kind": kind, "name": role},
@@ -69,7 +70,7 @@ def binding(name: str, kind: str, role: str, user: str) -> Object:
     }
 
 
-def rule(group: str, resources: str, verbs: str, **more: list[str]) -> Object:
+def rule(group: str, resources: str, verbs: str, **more: list[str]) -> Wire:
     return {
         "apiGroups": [group],
         "resources": resources.split(),
@@ -136,7 +137,7 @@ def test_rules_are_read_as_they_are_meant(
     user: User,
     give: Callable[..., None],
     namespace: str,
-    granted: Object,
+    granted: Wire,
     asked: str,
     status: int,
 ) -> None:
@@ -337,7 +338,7 @@ def test_the_usual_roles_are_those_of_kubernetes(in_process: Backend, real: Back
         assert {r.groups[0] for r in uncovered(rules_of(ours[name]), there)} <= gone
 
 
-def normal(role: Object) -> Object:
+def normal(role: Wire) -> Wire:
     rules = [{key: sorted(values) for key, values in one.items()} for one in role["rules"]]
     kept = {key: role["metadata"][key] for key in ("labels", "annotations")}
     return {**kept, "rules": sorted(rules, key=lambda one: json.dumps(one, sort_keys=True))}

@@ -4,7 +4,9 @@ from ipaddress import ip_address
 from typing import Any
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
+
+from atoll.wire import Wire
 
 WIDE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -14,7 +16,7 @@ def services(namespace: str) -> str:
     return f"/api/v1/namespaces/{namespace}/services"
 
 
-def service(name: str, **spec: Any) -> Object:
+def service(name: str, **spec: Any) -> Wire:
     ports = [{"name": "http", "port": 80}]
     return {
         "apiVersion": "v1",
@@ -56,7 +58,7 @@ def test_an_update_that_does_not_name_the_address_keeps_it(api: Backend, service
     ],
 )
 def test_who_needs_no_address_is_given_none(
-    api: Backend, services: str, spec: Object, address: str | None
+    api: Backend, services: str, spec: Wire, address: str | None
 ) -> None:
     made = api.create(services, service("a", **spec))
     assert made["spec"].get("clusterIP") == address

@@ -1,8 +1,10 @@
 """APIServices: those of the server itself, mistakes in them, and what stands in the way."""
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from registering import GROUP, SERVICES, definition, said, service, until
+
+from atoll.wire import Wire
 
 
 def test_every_version_that_is_served_has_a_service(api: Backend) -> None:
@@ -95,7 +97,7 @@ def test_services_of_custom_resources_come_and_go_with_them(api: Backend, unique
         ),
     ],
 )
-def test_mistakes_in_services_are_told(api: Backend, obj: Object, message: str) -> None:
+def test_mistakes_in_services_are_told(api: Backend, obj: Wire, message: str) -> None:
     api.request("POST", SERVICES, body=obj).refusal(422, "Invalid", message)
 
 

@@ -1,14 +1,16 @@
 """A watcher that does not read: it may be cut off, but it never misses an event in the middle."""
 
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap
 from streams import Watch
+
+from atoll.wire import Wire
 
 WRITES = 60
 LARGE = "x" * 200_000
 
 
-def version(obj: Object) -> int:
+def version(obj: Wire) -> int:
     return int(obj["metadata"]["resourceVersion"])
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 import pytest
-from backends import Answer, Backend, Object
+from backends import Answer, Backend
+
+from atoll.wire import Wire
 
 RBAC = "rbac.authorization.k8s.io"
 PATIENCE_S = 120.0
@@ -118,7 +120,7 @@ def test_selecting_a_namespace_gives_no_rights_in_it(tenants: Tenants) -> None:
 
 
 def test_an_object_is_written_where_its_path_leads(tenants: Tenants) -> None:
-    stray: Object = {"metadata": {"name": "stray", "namespace": tenants.other}}
+    stray: Wire = {"metadata": {"name": "stray", "namespace": tenants.other}}
     answer = tenants.ask("POST", f"/api/v1/namespaces/{tenants.own}/configmaps", stray)
     assert answer.status == 400
     missing = tenants.api.request("GET", f"/api/v1/namespaces/{tenants.other}/configmaps/stray")

@@ -1,15 +1,17 @@
 """Updating: versions as locks, writes that change nothing, generations, and status apart."""
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap, deployment, lease
+
+from atoll.wire import Wire
 
 MODIFIED = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
 
 
-def version(obj: Object) -> int:
+def version(obj: Wire) -> int:
     return int(obj["metadata"]["resourceVersion"])
 
 

@@ -3,8 +3,10 @@
 import time
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import definition
+
+from atoll.wire import Wire
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -15,7 +17,7 @@ def group(unique: str) -> str:
     return f"{unique}.example.com"
 
 
-def serve(api: Backend, made: Object) -> dict[str, str]:
+def serve(api: Backend, made: Wire) -> dict[str, str]:
     """Create a definition, wait until all its versions are served; their paths by version."""
     api.create(CRDS, made)
     group = made["spec"]["group"]
@@ -29,7 +31,7 @@ def serve(api: Backend, made: Object) -> dict[str, str]:
 
 
 @pytest.fixture
-def two(group: str) -> Object:
+def two(group: str) -> Wire:
     """A kind stored as v1, which names its fields; v2 takes any."""
     made = definition("Thing", group, {"type": "object", "properties": {"n": {"type": "integer"}}})
     v2 = {"name": "v2", "served": True, "storage": False, "schema": {"openAPIV3Schema": FREE}}
@@ -38,7 +40,7 @@ def two(group: str) -> Object:
 
 
 def test_what_the_stored_version_does_not_name_is_not_kept(
-    api: Backend, two: Object, group: str, namespace: str
+    api: Backend, two: Wire, group: str, namespace: str
 ) -> None:
     roots = serve(api, two)
     things = {name: f"{root}/namespaces/{namespace}/things" for name, root in roots.items()}
@@ -58,7 +60,7 @@ def test_what_the_stored_version_does_not_name_is_not_kept(
     ("said", "heard"), [({}, "{}/v2 Thing is deprecated"), ({"deprecationWarning": "no"}, "no")]
 )
 def test_a_deprecated_version_says_so(
-    api: Backend, two: Object, group: str, namespace: str, said: Object, heard: str
+    api: Backend, two: Wire, group: str, namespace: str, said: Wire, heard: str
 ) -> None:
     two["spec"]["versions"][1] |= {"deprecated": True, **said}
     roots = serve(api, two)

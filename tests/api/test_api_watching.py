@@ -3,18 +3,20 @@
 import time
 
 import pytest
-from backends import Backend, Object
+from backends import Backend
 from manifests import configmap
+
+from atoll.wire import Wire
 
 LISTING = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 END = {"k8s.io/initial-events-end": "true"}
 
 
-def version(obj: Object) -> int:
+def version(obj: Wire) -> int:
     return int(obj["metadata"]["resourceVersion"])
 
 
-def brief(event: Object) -> tuple[str, str]:
+def brief(event: Wire) -> tuple[str, str]:
     return event["type"], event["object"]["metadata"]["name"]
 
 

@@ -8,7 +8,7 @@ from backends import Backend
 from manifests import configmap, deployment
 from webhook_server import RULE, Register, WebhookServer, deny, patch, webhook
 
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 APPS = RULE | {"apiGroups": ["apps"], "resources": ["deployments", "deployments/scale"]}
 
@@ -76,7 +76,7 @@ def test_changes_come_as_updates_with_the_old_object(
     assert swept["oldObject"]["metadata"]["name"] == "b"
 
 
-DENIALS: list[tuple[Object, int, str | None, str]] = [
+DENIALS: list[tuple[Wire, int, str | None, str]] = [
     ({}, 400, None, " without explanation"),
     ({"message": "no tea"}, 400, None, ": no tea"),
     ({"reason": "Because"}, 400, "Because", ": Because"),
@@ -158,7 +158,7 @@ def test_webhooks_are_asked_in_the_order_of_their_names(
     api: Backend, server: WebhookServer, register: Register, path: str, configmaps: str
 ) -> None:
     def noted(letter: str) -> Any:
-        def say(request: Object) -> Object:
+        def say(request: Wire) -> Wire:
             so_far = (request["object"].get("data") or {}).get("order", "")
             value = {"order": so_far + letter}
             return patch({"op": "add", "path": "/data", "value": value})(request)
@@ -196,7 +196,7 @@ def test_all_who_validate_must_agree(
     """They are asked at once: each waits until the other has been asked."""
     both = threading.Barrier(2, timeout=20)
 
-    def say(_: Object) -> Object:
+    def say(_: Wire) -> Wire:
         both.wait()
         return {"allowed": True, "warnings": ["from a webhook"]}
 

@@ -1,8 +1,10 @@
 """What is said to who asks for what cannot be: the same words from every server."""
 
 import pytest
-from backends import PATCHES, Backend, Object
+from backends import PATCHES, Backend
 from manifests import configmap
+
+from atoll.wire import Wire
 
 OWNERLESS = {"metadata": {"name": "orphan", "ownerReferences": [{}]}}
 NOT_A_NAME = (
@@ -12,7 +14,7 @@ NOT_A_NAME = (
 )
 
 
-def causes(details: Object) -> list[tuple[str, str]]:
+def causes(details: Wire) -> list[tuple[str, str]]:
     return [(cause["field"], cause["message"]) for cause in details["causes"]]
 
 

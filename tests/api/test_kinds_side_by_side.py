@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
-from backends import PATCHES, Answer, Backend, Object
+from backends import PATCHES, Answer, Backend
 from likeness import comparable
 from transports import HttpBackend, ProcessBackend
+
+from atoll.wire import Wire
 
 SAMPLES = Path(__file__).parents[1] / "kinds" / "samples.yaml"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -50,7 +52,7 @@ def both(in_process: ProcessBackend, real: HttpBackend) -> tuple[Backend, Backen
 def life(sample: Any) -> list[Move]:
     """What happens to the object of a sample, from its birth to its end."""
     path = sample["resource"].replace("/demo/", "/lives/")
-    obj: Object = sample["object"]
+    obj: Wire = sample["object"]
     name = obj["metadata"]["name"]
     one = f"{path}/{name}"
     labelled = {**obj, "metadata": {**obj["metadata"], "labels": {"a": "1"}}}
@@ -99,11 +101,11 @@ def without_nulls(value: Any) -> Any:
     return [*map(without_nulls, value)] if isinstance(value, list) else value
 
 
-def table_of(backend: Backend, path: str) -> Object:
+def table_of(backend: Backend, path: str) -> Wire:
     """The object as kubectl would print it."""
     one = path.removesuffix("/status")
     answer: Answer = backend.request("GET", one, headers={"accept": TABLE})
-    found: Object = answer.json()
+    found: Wire = answer.json()
     names = [column["name"] for column in found["columnDefinitions"]]
     cells = [AGE.sub("AGE", str(cell)) for cell in found["rows"][0]["cells"]]
     return dict(zip(names, cells, strict=False))

@@ -1,12 +1,8 @@
 """Admission webhooks: about which requests they are asked, and how."""
 
-from typing import Any
-
 from backends import Backend
 from manifests import configmap, deployment
 from webhook_server import RULE, Register, WebhookServer, deny, patch, webhook
-
-Object = dict[str, Any]
 
 APPS = RULE | {"apiGroups": ["apps"], "resources": ["deployments", "deployments/scale"]}
 

@@ -3,19 +3,18 @@
 import threading
 from contextlib import suppress
 from http.client import RemoteDisconnected
-from typing import Any
 
 from backends import Answer, Backend
 from manifests import configmap
 from webhook_server import RULE, Register, WebhookServer, deny, patch, registered, webhook
 
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 APPS = RULE | {"apiGroups": ["apps"], "resources": ["deployments", "deployments/scale"]}
 
 
 REVIEW = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}
-FAILURES: list[tuple[Object, str]] = [
+FAILURES: list[tuple[Wire, str]] = [
     (
         {"status-code": 500, "body": "ouch"},
         'failed to call webhook: an error on the server ("ouch") has prevented the request from'
@@ -102,7 +101,7 @@ def test_a_webhook_that_takes_too_long_is_given_up(
 ) -> None:
     over = threading.Event()
 
-    def say(_: Object) -> Object:
+    def say(_: Wire) -> Wire:
         over.wait(20)
         return {"allowed": True}
 
@@ -124,7 +123,7 @@ def test_a_webhook_that_takes_too_long_is_given_up(
     assert hurried.json()["message"].startswith("Timeout: request did not complete within")
 
 
-def _in_time(api: Backend, path: str, wire: Object) -> Answer:
+def _in_time(api: Backend, path: str, wire: Wire) -> Answer:
     """The answer to a request that is given up, asked for until there is one.
 
     Where webhook and request end at the same moment, kube-apiserver may hang up without a word.
@@ -135,7 +134,7 @@ def _in_time(api: Backend, path: str, wire: Object) -> Answer:
     return api.request("POST", path, body=wire)
 
 
-BAD_PATCHES: list[tuple[Object, str]] = [
+BAD_PATCHES: list[tuple[Wire, str]] = [
     (
         {"op": "remove", "path": "/data/missing/deep"},
         'remove operation does not apply: doc is missing path: "/data/missing/deep": missing value',
@@ -166,7 +165,7 @@ def test_a_patch_that_cannot_be_carried_out_fails_the_request(
 def test_a_webhook_may_ask_the_server_meanwhile(
     api: Backend, server: WebhookServer, register: Register, path: str, configmaps: str
 ) -> None:
-    def say(_: Object) -> Object:
+    def say(_: Wire) -> Wire:
         api.create(configmaps, {"metadata": {"name": "beside", "labels": {"beside": "yes"}}})
         api.forget()
         return {"allowed": True}
@@ -185,7 +184,7 @@ def test_a_change_that_overtakes_another_is_not_lost(
     api.create(configmaps, configmap("a"))
     overtaking = iter([True])
 
-    def say(request: Object) -> Object:
+    def say(request: Wire) -> Wire:
         if request["object"].get("data", {}).get("slow") and next(overtaking, False):
             api.patch(f"{configmaps}/a", {"data": {"quick": "yes"}})
             api.forget()

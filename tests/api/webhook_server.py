@@ -20,9 +20,9 @@ from backends import Backend
 from atoll.apiserver.certificates import ensure_credentials
 from atoll.apiserver.http.tls import server_context
 from atoll.effects import system_now
+from atoll.wire import Wire
 
-Object = dict[str, Any]
-Say = Callable[[Object], Object]
+Say = Callable[[Wire], Wire]
 
 ROOT = "/apis/admissionregistration.k8s.io/v1"
 SERVICE_NAME = "hook.default.svc"
@@ -35,7 +35,7 @@ RULE = {
 }
 
 
-def allow(_: Object) -> Object:
+def allow(_: Wire) -> Wire:
     return {"allowed": True}
 
 
@@ -44,7 +44,7 @@ def deny(message: str = "", **status: Any) -> Say:
     return lambda _: {"allowed": False, **({"status": said} if said else {})}
 
 
-def patch(*operations: Object) -> Say:
+def patch(*operations: Wire) -> Say:
     text = base64.b64encode(json.dumps(operations).encode()).decode()
     return lambda _: {"allowed": True, "patchType": "JSONPatch", "patch": text}
 
@@ -56,7 +56,7 @@ class WebhookServer:
         pair = ensure_credentials(directory, system_now(), more_names=[SERVICE_NAME])
         self.ca = base64.b64encode(pair.ca.read_bytes()).decode()
         self.says: dict[str, Say] = {}
-        self.reviews: dict[str, list[Object]] = {}
+        self.reviews: dict[str, list[Wire]] = {}
         self.paths: dict[str, list[str]] = {}
         self.connections: set[socket.socket] = set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -75,15 +75,15 @@ class WebhookServer:
                 connection.shutdown(socket.SHUT_RDWR)
         self._server.server_close()  # waits for all who still answer
 
-    def client(self, path: str) -> Object:
+    def client(self, path: str) -> Wire:
         """How this path is reached, as configurations say it."""
         return {"url": f"https://127.0.0.1:{self.port}{path}", "caBundle": self.ca}
 
-    def asked(self, path: str) -> list[Object]:
+    def asked(self, path: str) -> list[Wire]:
         """The requests in all reviews that came to a path."""
         return [review["request"] for review in self.reviews.get(path, [])]
 
-    def answer(self, path: str, review: Object) -> tuple[int, bytes]:
+    def answer(self, path: str, review: Wire) -> tuple[int, bytes]:
         bare, _, _ = path.partition("?")
         self.paths.setdefault(bare, []).append(path)
         self.reviews.setdefault(bare, []).append(review)
@@ -128,7 +128,7 @@ def _handler(owner: WebhookServer) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def webhook(server: WebhookServer, path: str, **changes: Any) -> Object:
+def webhook(server: WebhookServer, path: str, **changes: Any) -> Wire:
     """A webhook at this path; its name is made of it."""
     written = {
         "name": f"{path.strip('/').replace('/', '-')}.example.io",
@@ -143,7 +143,7 @@ def webhook(server: WebhookServer, path: str, **changes: Any) -> Object:
 
 @contextmanager
 def registered(
-    api: Backend, server: WebhookServer, kind: str, name: str, webhooks: list[Object]
+    api: Backend, server: WebhookServer, kind: str, name: str, webhooks: list[Wire]
 ) -> Iterator[None]:
     """These webhooks, in force until the end of the block."""
     path = f"{ROOT}/{kind}webhookconfigurations"
@@ -167,4 +167,4 @@ def registered(
 class Register(Protocol):
     """Puts webhooks in force that are asked about one test's namespace only."""
 
-    def __call__(self, kind: str, *webhooks: Object) -> AbstractContextManager[None]: ...
+    def __call__(self, kind: str, *webhooks: Wire) -> AbstractContextManager[None]: ...

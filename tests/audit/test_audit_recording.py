@@ -4,7 +4,6 @@ import asyncio
 import contextvars
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
-from typing import Any
 
 import orjson
 import pytest
@@ -19,8 +18,7 @@ from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, run
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
-
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 ADMIN = Peer("admin", (MASTERS,))
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -33,7 +31,7 @@ class Audited:
 
     def __init__(self, runner: asyncio.Runner, server: Assembly) -> None:
         self._runner, self._server = runner, server
-        self.events: list[Object] = []
+        self.events: list[Wire] = []
 
     def record(self, policy: Policy) -> None:
         def sink(line: bytes) -> None:
@@ -98,7 +96,7 @@ def audited(shared: Audited) -> Audited:
     return shared
 
 
-def without_times(event: Object) -> Object:
+def without_times(event: Wire) -> Wire:
     kept = dict(event)
     for key in ("requestReceivedTimestamp", "stageTimestamp"):
         stamp = kept.pop(key)

@@ -8,12 +8,12 @@ from atoll.apiserver.custom import resources_of
 from atoll.apiserver.validations.checks import BUDGET, rule_errors
 from atoll.apiserver.validations.loading import compiled_rules
 from atoll.apiserver.validations.value_types import escaped
+from atoll.wire import Wire
 
-Object = dict[str, Any]
 RULES = "x-kubernetes-validations"
 
 
-def errors_of(schema: Object, value: Any, old: Any = None) -> list[str]:
+def errors_of(schema: Wire, value: Any, old: Any = None) -> list[str]:
     part = compiled_rules({"type": "object", "properties": {"v": schema}})
     assert part is not None
     before = None if old is None else {"v": old}

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from test_mirror import CONFIGMAPS, configmap, plane, until
 
-from atoll.client.api import Wire
 from atoll.client.informer import Informer
 from atoll.client.mirror import Mirror
 from atoll.runtime.children import Children
+from atoll.wire import Wire
 
 
 class Value(NamedTuple):

@@ -17,10 +17,10 @@ from atoll.control.delivery.decide.events import (
 )
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import members, works
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.work import Work
+from atoll.wire import Object, Wire
 
-Wire = dict[str, Any]
 KEY = (SPACE, "web")
 MEANS = Means(retain, QUESTIONS, lambda _: ())
 

@@ -21,9 +21,10 @@ from atoll.dialects.karmada.objects.policies import (
 from atoll.dialects.karmada.objects.resource_bindings import decode as decode_binding
 from atoll.dialects.karmada.policy_source import KARMADA, claim_of
 from atoll.dialects.policy_source import Claims
-from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Tell, Update
+from atoll.model.action import NOTHING, Action, Create, Plan, Ref, Tell, Update
 from atoll.model.policy import Claim, Policy
 from atoll.scheduling.features import Features
+from atoll.wire import Object
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment"}
 CLAIMS = Claims([KARMADA])

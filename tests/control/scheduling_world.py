@@ -17,11 +17,12 @@ from atoll.control.scheduler.decide.scheduler import Scheduler
 from atoll.dialects.karmada import cluster as clusters
 from atoll.dialects.karmada.objects.resource_bindings import decode
 from atoll.dialects.karmada.standing import MARK, healthy_in
-from atoll.model.action import Object, Ref, Tell, Update
+from atoll.model.action import Ref, Tell, Update
 from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling.features import PLANE_USUAL
 from atoll.scheduling.nodes.view import NodeView
 from atoll.scheduling.setting import Setting
+from atoll.wire import Object
 
 NO_NODES = NodeView({})
 USUAL = Setting(PLANE_USUAL)

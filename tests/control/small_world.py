@@ -6,11 +6,9 @@ that changes nothing is none, finalizers hold an object back, a uid is never giv
 
 import copy
 from collections.abc import Callable
-from typing import Any
 
-from atoll.model.action import PLANE, Action, Create, Delete, Object, Plan, Ref, Tell, Update
-
-Wire = dict[str, Any]
+from atoll.model.action import PLANE, Action, Create, Delete, Plan, Ref, Tell, Update
+from atoll.wire import Object, Wire
 
 
 class Refused(Exception):

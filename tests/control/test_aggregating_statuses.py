@@ -20,8 +20,8 @@ from atoll.errors import Invalid
 from atoll.interpreting.operations import Item
 from atoll.model.action import Plan, Ref, Tell, Update
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 NOW = 1_767_225_600.0
 TEMPLATE = Ref("apps/v1", "Deployment", "shop", "web")
 BINDING = Ref("work.karmada.io/v1alpha2", "ResourceBinding", "shop", "web-deployment")

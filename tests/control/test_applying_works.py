@@ -11,7 +11,6 @@ from working_plane import (
     QUESTIONS,
     WORK,
     Plane,
-    Wire,
     health,
     manifest,
     retain,
@@ -26,6 +25,7 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import works
 from atoll.errors import Invalid
 from atoll.model.action import NOTHING, Create, Delete, Plan, Ref, Update
+from atoll.wire import Wire
 
 APPLIED = ("True", "AppliedSuccessful", "Manifest has been successfully applied")
 

@@ -5,9 +5,10 @@ import copy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_world import stumble
-from working_plane import FOREIGN, WORK, Plane, Wire, manifest, work
+from working_plane import FOREIGN, WORK, Plane, manifest, work
 
 from atoll.dialects.karmada import names
+from atoll.wire import Wire
 
 SPECS = st.fixed_dictionaries({"replicas": st.integers(0, 3)}, optional={"a": st.booleans()})
 LABELS = st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from(["1", "2"]))

@@ -7,8 +7,8 @@ from delivering import work
 
 from atoll.control.delivery.decide.ending import is_awaited
 from atoll.dialects.karmada.objects import resource_bindings, works
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 SET = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"}
 
 

@@ -12,8 +12,7 @@ from whole import Whole, whole
 from atoll.control.hub import BINDING, WORK
 from atoll.dialects.karmada import names
 from atoll.model.action import Ref
-
-Wire = dict[str, Any]
+from atoll.wire import Wire
 
 OF_NGINX = Ref(BINDING, "ResourceBinding", "default", "nginx-deployment")
 BAD = Ref(POLICY, "OverridePolicy", "default", "bad")

@@ -15,11 +15,11 @@ from atoll.control.hub import Hub
 from atoll.control.loop import Loop
 from atoll.control.taints.wiring import tainting
 from atoll.effects import system_effects
-from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.scheduling.features import Features
 from atoll.scheduling.setting import Setting
 from atoll.store.memory import MemoryLog
+from atoll.wire import Object
 
 Make = Callable[[Object], Awaitable[None]]
 CLUSTERS = ("m1", "m2", "m3")

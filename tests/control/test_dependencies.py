@@ -15,9 +15,8 @@ from atoll.effects import system_effects
 from atoll.model.action import Ref
 from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
+from atoll.wire import Wire
 from simulation.link import build
-
-Wire = dict[str, Any]
 
 SETTINGS = Ref("v1", "ConfigMap", "default", "settings")
 PASSWORD = Ref("v1", "Secret", "default", "password")

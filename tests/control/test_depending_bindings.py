@@ -14,8 +14,8 @@ from atoll.dialects.karmada.objects.resource_bindings import decode
 from atoll.interpreting.operations import Dependency
 from atoll.model.action import Create, Plan, Ref, Tell, Update
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 API, KIND = "work.karmada.io/v1alpha2", "ResourceBinding"
 
 

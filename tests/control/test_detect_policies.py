@@ -5,8 +5,9 @@ from detection_world import CLAIMS, World, make_policy, make_template, read
 
 from atoll.control.policies.decide import claimed_by, wakes
 from atoll.dialects.karmada import names
-from atoll.model.action import NOTHING, Object, Ref, Update
+from atoll.model.action import NOTHING, Ref, Update
 from atoll.model.policy_index import PolicyIndex
+from atoll.wire import Object
 
 API = "policy.karmada.io/v1alpha1"
 POLICY = Ref(API, "PropagationPolicy", "shop", "p")

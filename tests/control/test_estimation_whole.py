@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from sites import PATIENCE_S, until
@@ -27,15 +26,15 @@ from atoll.model.action import Ref
 from atoll.model.amount import Amount
 from atoll.model.demand import Component, Demand
 from atoll.runtime.children import Children
+from atoll.wire import Wire
 
-Object = dict[str, Any]
 HOST = "127.0.0.1"
 M2 = Ref(CLUSTER, "Cluster", "", "m2")
 ASKED = EstimatorChoice(enabled=True, timeout=10.0)
 SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-system"}}
 
 
-def service(cluster: str, port: int) -> Object:
+def service(cluster: str, port: int) -> Wire:
     name = f"karmada-scheduler-estimator-{cluster}"
     return {
         "apiVersion": "v1",
@@ -54,11 +53,11 @@ class Saying:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.asked: list[tuple[str, Object]] = []
+        self.asked: list[tuple[str, Wire]] = []
         self.open = asyncio.Event()
         self.open.set()
 
-    async def answer(self, method: str, request: Object) -> int:
+    async def answer(self, method: str, request: Wire) -> int:
         self.asked.append((method, request))
         await self.open.wait()
         return self.count
@@ -212,7 +211,7 @@ def test_an_estimator_of_ours_answers_a_plane_of_ours() -> None:
     ],
     ids=["of the cluster", "another port", "no port", "no name", "the port itself", "a target"],
 )
-def test_where_a_service_says_an_estimator_is(spec: Object, found: tuple[str, int] | None) -> None:
+def test_where_a_service_says_an_estimator_is(spec: Wire, found: tuple[str, int] | None) -> None:
     assert place({"spec": spec}, 10352) == found
 
 

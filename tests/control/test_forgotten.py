@@ -12,7 +12,8 @@ from test_pipeline import NGINX, deployment, policy
 from whole import Whole, whole
 
 from atoll.control.hub import BINDING, CLUSTER
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.wire import Object
 from simulation.world import World, simulate
 
 MARK, WORKLOADS = "passing", 6

@@ -10,7 +10,8 @@ from whole import Whole, whole
 
 from atoll.control.hub import WORK
 from atoll.dialects.karmada import names
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.wire import Object
 
 NAME = names.work_name("Deployment", "nginx", "default")
 

@@ -11,8 +11,8 @@ from atoll.dialects.karmada.objects.policies import decode_propagation
 from atoll.dialects.karmada.policy_source import KARMADA
 from atoll.dialects.policy_source import Claims
 from atoll.model.action import NOTHING, Plan, Tell
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 CLAIMS = Claims([KARMADA])
 SINCE = 1_767_225_600.0
 LATER = SINCE + MOMENT_S

@@ -11,25 +11,24 @@ from atoll.dialects.karmada.objects import members, works
 from atoll.dialects.karmada.proxy_access import Subjects, let_through, rules_for
 from atoll.model.action import NOTHING, Create, Update
 from atoll.model.member import Member
+from atoll.wire import Wire
 
-Object = dict[str, Any]
-
-USER: Object = {"kind": "User", "name": "jane"}
-GROUP: Object = {"kind": "Group", "name": "ops"}
-ACCOUNT: Object = {"kind": "ServiceAccount", "namespace": "ci", "name": "robot"}
+USER: Wire = {"kind": "User", "name": "jane"}
+GROUP: Wire = {"kind": "Group", "name": "ops"}
+ACCOUNT: Wire = {"kind": "ServiceAccount", "namespace": "ci", "name": "robot"}
 JANE = Subjects(users=frozenset({"jane"}))
 
 
-def _role(name: str = "way", **rule: Any) -> Object:
+def _role(name: str = "way", **rule: Any) -> Wire:
     whole = {"apiGroups": ["cluster.karmada.io"], "resources": ["clusters/proxy"], **rule}
     return {"metadata": {"name": name}, "rules": [{"verbs": ["*"], **whole}]}
 
 
-def _binding(*subjects: Object, role: str = "way", kind: str = "ClusterRole") -> Object:
+def _binding(*subjects: Wire, role: str = "way", kind: str = "ClusterRole") -> Wire:
     return {"roleRef": {"kind": kind, "name": role}, "subjects": list(subjects)}
 
 
-def _cluster(**more: Any) -> Object:
+def _cluster(**more: Any) -> Wire:
     return {
         "apiVersion": "cluster.karmada.io/v1alpha1",
         "kind": "Cluster",
@@ -63,7 +62,7 @@ def _member(**more: Any) -> Member:
         pytest.param(_role(name="other"), Subjects(), id="a role that nobody has"),
     ],
 )
-def test_a_role_gives_the_way_to_a_cluster(role: Object, expected: Subjects) -> None:
+def test_a_role_gives_the_way_to_a_cluster(role: Wire, expected: Subjects) -> None:
     assert let_through("m1", [role], [_binding(USER)]) == expected
 
 
@@ -138,7 +137,7 @@ def test_a_cluster_gets_a_role_and_its_binding_as_works_that_go_with_it() -> Non
     cut=st.integers(0, 2),
 )
 def test_interrupted_anywhere_it_reaches_the_same_end_and_stays_there(
-    subjects: list[Object], later: list[Object], cut: int
+    subjects: list[Wire], later: list[Wire], cut: int
 ) -> None:
     begun = SeenAccess(_member(), [_role()], [_binding(*subjects)], new_id="id")
     cut_short = _carried_out(begun, cut)
@@ -157,7 +156,7 @@ def test_interrupted_anywhere_it_reaches_the_same_end_and_stays_there(
         pytest.param({**_cluster(), "spec": {}}, id="without an impersonator"),
     ],
 )
-def test_some_clusters_are_left_alone(cluster: Object) -> None:
+def test_some_clusters_are_left_alone(cluster: Wire) -> None:
     assert (
         plan(SeenAccess(members.decode(cluster), [_role()], [_binding(USER)], new_id="id"))
         == NOTHING

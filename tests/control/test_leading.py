@@ -22,7 +22,8 @@ from atoll.hosting.leading import (
     released,
     see,
 )
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.wire import Object
 
 SEAT = Ref("coordination.k8s.io/v1", "Lease", "atoll-system", "atoll-controllers")
 TIMES = LeaseTimes()

@@ -11,9 +11,10 @@ from atoll.dialects.karmada.cluster_access import secret_of, way
 from atoll.dialects.karmada.objects import members, resource_bindings
 from atoll.dialects.karmada.objects import works as work_dialect
 from atoll.dialects.karmada.works import is_applied
-from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Tell, Update
+from atoll.model.action import NOTHING, Create, Delete, Plan, Tell, Update
 from atoll.model.member import Member
 from atoll.model.work import Work
+from atoll.wire import Object
 
 NOW = 1_800_000_000.0
 CREATED = "2027-01-15T08:00:00Z"  # that is NOW

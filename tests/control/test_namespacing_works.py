@@ -1,7 +1,5 @@
 """Namespaces in all clusters: which go, what their Works are, and when they end."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +13,10 @@ from atoll.control.works.decide.rendering import Means
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import policies as policy_dialect
 from atoll.dialects.karmada.objects import works
-from atoll.model.action import Object, Plan, Ref, Tell
+from atoll.model.action import Plan, Ref, Tell
 from atoll.model.cluster import Cluster
+from atoll.wire import Object, Wire
 
-Wire = dict[str, Any]
 SHOP = Ref("v1", "Namespace", "", "shop")
 
 

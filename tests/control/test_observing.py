@@ -24,10 +24,10 @@ from atoll.control.taints.wiring import tainting
 from atoll.control.works.wiring import works
 from atoll.dialects.karmada.objects import kinds
 from atoll.effects import system_effects
-from atoll.model.action import Object
 from atoll.model.price import Price
 from atoll.runtime.children import Children
 from atoll.store.memory import MemoryLog
+from atoll.wire import Object
 
 AGAIN = {
     "apiVersion": kinds.WORKLOAD_REBALANCER.api_version,

@@ -11,8 +11,9 @@ from atoll.control.detector.decide.choosing import choose
 from atoll.control.detector.decide.plan import NOT_APPLIED, SeenTemplate, plan
 from atoll.dialects.karmada.policy_source import KARMADA
 from atoll.dialects.policy_source import Claims, PolicySource
-from atoll.model.action import NOTHING, Create, Object, Ref, Tell
+from atoll.model.action import NOTHING, Create, Ref, Tell
 from atoll.model.policy import Claim, Policy
+from atoll.wire import Object
 
 ATOLL = Path(__file__).parents[2] / "atoll"
 API, OWNER = "other.example.org/v1", "other.example.org/owner"

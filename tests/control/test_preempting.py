@@ -1,6 +1,5 @@
 """Who gives way to whom: what is decided, what is written, and the laws of being interrupted."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -37,11 +36,11 @@ from atoll.scheduling.features import PLANE_USUAL
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
 from atoll.scheduling.trigger import Trigger
+from atoll.wire import Object
 
 GATED = Setting(features=replace(PLANE_USUAL, PriorityBasedScheduling=True))
 TAKES = {"preemption": {"mayPreempt": True}}
 FULL = make_cluster("a", 0)
-Wire = Mapping[str, Any]
 
 
 def work(name: str, priority: int, replicas: int, runs: Any = None, **facts: Any) -> dict[str, Any]:
@@ -56,7 +55,7 @@ class Plane:
     """Bindings in a store, clusters that do not change, and the two loops that matter here."""
 
     def __init__(self, *bindings: dict[str, Any], clusters: Any = (FULL,), **facts: Any) -> None:
-        self.bindings: dict[str, Wire] = {each["metadata"]["uid"]: each for each in bindings}
+        self.bindings: dict[str, Object] = {each["metadata"]["uid"]: each for each in bindings}
         self.fleet = make_fleet(*clusters)
         self.setting: Setting = facts.pop("setting", GATED)
         self.assumed: tuple[Assumed, ...] = facts.pop("assumed", ())
@@ -113,7 +112,7 @@ class Plane:
         status = {**self[name].get("status", {}), "aggregatedStatus": told}
         self._write(Update({**self[name], "status": status}, subresource="status"))
 
-    def __getitem__(self, name: str) -> Wire:
+    def __getitem__(self, name: str) -> Object:
         return self.bindings[f"uid-{name}"]
 
     def _write(self, update: Update) -> None:
@@ -295,7 +294,7 @@ def taker(**facts: Any) -> dict[str, Any]:
     return work("high", 9, 3, facts.pop("runs", {"a": 3}), **facts)
 
 
-def after(victim: dict[str, Any], other: Wire | None) -> Plan:
+def after(victim: dict[str, Any], other: Object | None) -> Plan:
     others = {} if other is None else {other["metadata"]["uid"]: decode(other)}
     return giving_way.plan(giving_way.SeenParties(binding=decode(victim), others=others))
 
@@ -321,7 +320,7 @@ def gave(to: str = "high") -> dict[str, Any]:
         ),
     ],
 )
-def test_a_note_of_giving_way_ends_if(other: Wire | None, *, ends: bool) -> None:
+def test_a_note_of_giving_way_ends_if(other: Object | None, *, ends: bool) -> None:
     todo = after(gave(), other)
     if not ends:
         assert todo == NOTHING

@@ -10,8 +10,7 @@ from whole import Whole, whole
 
 from atoll.control.hub import BINDING, CLUSTER
 from atoll.model.action import Ref
-
-Wire = dict[str, Any]
+from atoll.wire import Wire
 
 AGAIN = Ref(APPS, "WorkloadRebalancer", "", "again")
 OF_NGINX = Ref(BINDING, "ResourceBinding", "default", "nginx-deployment")

@@ -11,8 +11,8 @@ from atoll.control.rebalancer import decide as rebalancer
 from atoll.control.rebalancer.decide import SeenRebalancer
 from atoll.dialects.karmada.objects import rebalancers, resource_bindings
 from atoll.model.action import NOTHING, Delete, Plan, Ref, Update
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 BINDING = "work.karmada.io/v1alpha2"
 MADE, NOW = "2026-03-01T10:00:00Z", 1772360010.0  # 10:13:30
 REF = Ref("apps.karmada.io/v1alpha1", "WorkloadRebalancer", "", "again")

@@ -36,9 +36,10 @@ from atoll.effects import system_effects
 from atoll.errors import AtollError, Malformed
 from atoll.exchange import Request, Response
 from atoll.interpreting.asking import Unanswered
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
+from atoll.wire import Object
 from simulation.link import build
 
 HIDDEN = "s3cr3t-of-the-shop"

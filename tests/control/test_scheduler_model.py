@@ -28,10 +28,11 @@ from atoll.control.scheduler.decide.plan import SeenBinding, plan
 from atoll.control.scheduler.decide.queue import WAIT_MOST
 from atoll.control.scheduler.decide.scheduler import ON_WRITE_WITHIN_S
 from atoll.dialects.karmada.standing import is_told
-from atoll.model.action import Object, Ref, Update
+from atoll.model.action import Ref, Update
 from atoll.model.assumed import Sums
 from atoll.scheduling.features import PLANE_USUAL
 from atoll.scheduling.setting import Setting
+from atoll.wire import Object
 
 NAMES = ("x", "y")
 CLUSTERS = ("a", "b")

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 from sites import until
 from test_pipeline import NGINX, deployment, policy, ready
@@ -13,8 +12,8 @@ from atoll.client.collection import Collection
 from atoll.control.hub import WORK
 from atoll.dialects.karmada import names
 from atoll.store.record import Event
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
 
 

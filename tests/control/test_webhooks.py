@@ -31,8 +31,8 @@ from atoll.apiserver.http.tls import server_context
 from atoll.client.posting import ANSWER_BYTES_MAX
 from atoll.effects import system_now
 from atoll.exchange import Request, Response
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 Answer = Callable[[Wire], Wire]
 
 

@@ -23,7 +23,7 @@ from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer
 from atoll.main import Plane, run
 from atoll.members.ways import Reach
-from atoll.model.action import PLANE, Object, Ref
+from atoll.model.action import PLANE, Ref
 from atoll.scheduling.features import PLANE_USUAL, Features
 from atoll.scheduling.setting import Setting
 from atoll.simulated.member import running
@@ -31,6 +31,7 @@ from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
 from atoll.tracing.tracer import Tracer
+from atoll.wire import Object
 from simulation.enrolling import enrol
 from simulation.link import LinkedMember, build
 

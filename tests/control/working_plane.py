@@ -16,8 +16,8 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import works
 from atoll.dialects.kubernetes import conditions
 from atoll.model.action import Plan, Ref
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 NOW = 1_767_225_600.0
 SPACE = "karmada-es-m1"
 WORK = Ref("work.karmada.io/v1alpha1", "Work", SPACE, "web")

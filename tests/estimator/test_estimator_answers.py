@@ -26,9 +26,9 @@ from atoll.members.columns import Columns
 from atoll.members.following import Observation
 from atoll.members.reading import read_node, read_pod
 from atoll.simulated.member import running
+from atoll.wire import Wire
 from simulation.link import build
 
-Object = dict[str, Any]
 RECORDED = json.loads((Path(__file__).parent / "answered.json").read_text())
 HOST = "127.0.0.1"
 WEB = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
@@ -57,7 +57,7 @@ def _recorded() -> Columns:
 
 
 @pytest.mark.parametrize("case", RECORDED["cases"], ids=lambda case: case["name"])
-def test_the_answer_is_that_of_karmadas_estimator(case: Object) -> None:
+def test_the_answer_is_that_of_karmadas_estimator(case: Wire) -> None:
     assert estimate(_recorded().table(), case["method"], case["asked"]) == case["answer"]
 
 
@@ -96,7 +96,7 @@ async def _member() -> AsyncIterator[tuple[ApiClient, Transport]]:
 DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
 
 
-def _deployment(replicas: int, cpu: str) -> Object:
+def _deployment(replicas: int, cpu: str) -> Wire:
     container = {"name": "web", "image": "web", "resources": {"requests": {"cpu": cpu}}}
     return {
         "apiVersion": "apps/v1",

@@ -15,8 +15,8 @@ from atoll.estimator.asking import UNKNOWN, Estimators
 from atoll.estimator.grpc import Trust
 from atoll.estimator.messages import REPLICAS, UNSCHEDULABLE
 from atoll.estimator.serving import NotHere, serving
+from atoll.wire import Wire
 
-Object = dict[str, Any]
 HOST = "127.0.0.1"
 
 
@@ -24,10 +24,10 @@ class Counting:
     """Answers with as many replicas as the request names CPUs, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, Object]] = []
+        self.asked: list[tuple[str, Wire]] = []
         self.silent = False
 
-    async def answer(self, method: str, request: Object) -> int:
+    async def answer(self, method: str, request: Wire) -> int:
         self.asked.append((method, request))
         if self.silent:
             await asyncio.Event().wait()
@@ -39,7 +39,7 @@ class Counting:
         return int(cpu)
 
 
-def _needs(cpu: str) -> Object:
+def _needs(cpu: str) -> Wire:
     return {"replicaRequirements": {"resourceRequest": {"cpu": cpu}}}
 
 

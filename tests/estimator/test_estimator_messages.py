@@ -19,10 +19,9 @@ from atoll.estimator.messages import (
     write_request,
 )
 from atoll.protobuf.tables import Listed, Mapped, Table, decode, encode
+from atoll.wire import Wire
 
-Object = dict[str, Any]
-
-NEEDS: Object = {
+NEEDS: Wire = {
     "nodeClaim": {
         "hardNodeAffinity": {
             "nodeSelectorTerms": [
@@ -77,7 +76,7 @@ NEEDS: Object = {
         ),
     ],
 )
-def test_a_request_is_read_as_it_was_meant(method: str, request_: Object) -> None:
+def test_a_request_is_read_as_it_was_meant(method: str, request_: Wire) -> None:
     assert read_request(method, write_request(method, request_)) == request_
 
 
@@ -85,7 +84,7 @@ RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())["re
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda each: each["method"])
-def test_karmadas_own_requests_are_read_and_written(recorded: Object) -> None:
+def test_karmadas_own_requests_are_read_and_written(recorded: Wire) -> None:
     method, data = recorded["method"], bytes.fromhex(recorded["bytes"])
     assert read_request(method, data) == recorded["says"]
     plain = _without_empty(recorded["says"])
@@ -154,13 +153,13 @@ _trees = st.fixed_dictionaries(
 
 
 @given(_trees)
-def test_what_is_encoded_is_decoded_again(tree: Object) -> None:
+def test_what_is_encoded_is_decoded_again(tree: Wire) -> None:
     assert decode(encode(tree, _TREE), _TREE) == tree
 
 
 @given(_trees, st.integers(0, 300))
 def test_a_message_cut_short_is_malformed_or_shorter_but_never_a_crash(
-    tree: Object, cut: int
+    tree: Wire, cut: int
 ) -> None:
     data = encode(tree, _TREE)
     try:

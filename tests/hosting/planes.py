@@ -33,9 +33,8 @@ from atoll.hosting.registering import Registration, definitions, registrations
 from atoll.main import Plane, run
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from atoll.wire import Wire
 from testenv.certificates import Pair
-
-Wire = dict[str, Any]
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 LEASES = f"/apis/{SEAT.api_version}/namespaces/{SEAT.namespace}/leases"

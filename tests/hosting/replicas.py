@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from atoll.client.collection import Collection
 from atoll.client.kubeconfig import read_kubeconfig
@@ -20,11 +20,11 @@ from atoll.client.refusals import Missing, Refused
 from atoll.client.transport import Unreachable
 from atoll.hosting.electing import SEAT
 from atoll.hosting.installation import NAME, NAMESPACE, Installation, Rights, objects_of
+from atoll.wire import Wire
 from testenv.cluster import Cluster
 from testenv.commands import AUDIT
 from testenv.process import free_ports
 
-Wire = dict[str, Any]
 T = TypeVar("T")
 
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{NAME}"

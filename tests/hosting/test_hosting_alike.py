@@ -8,9 +8,10 @@ import pytest
 from planes import CLUSTERS, Asked, OnHost, embedded, serving
 from replicas import Setting
 
+from atoll.wire import Wire
+
 pytestmark = pytest.mark.testenv
 
-Wire = dict[str, Any]
 MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 APPLY, STRATEGIC = "application/apply-patch+yaml", "application/strategic-merge-patch+json"
 TABLE = "|application/json;as=Table;v=v1;g=meta.k8s.io"

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from planes import asked
@@ -25,13 +24,13 @@ from atoll.hosting.installation import METRICS, NAME, NAMESPACE, PLANE_SECRET, I
 from atoll.hosting.place import Place
 from atoll.hosting.registering import DEFINITIONS, Registration, definitions, registrations
 from atoll.hosting.rights import RIGHTS_ELSEWHERE
+from atoll.wire import Wire
 from testenv.build import find
 from testenv.cluster import BARE, HOST, Shape, start_together, starting
 
 pytestmark = [pytest.mark.testenv, pytest.mark.timeout(900)]
 
 Capture = pytest.CaptureFixture[str]
-Wire = dict[str, Any]
 DEPLOYMENT = COLLECTIONS["Deployment"].path(NAMESPACE, NAME)
 WAY = COLLECTIONS["Secret"].path(NAMESPACE, PLANE_SECRET)
 NUMBERS = COLLECTIONS["Secret"].path(NAMESPACE, METRICS)

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 from atoll.apiserver.assembly import assemble
 from atoll.apiserver.authentication import MASTERS
-from atoll.client.api import ApiClient, Wire
+from atoll.client.api import ApiClient
 from atoll.client.collection import Collection
 from atoll.client.inprocess import InProcess
 from atoll.effects import system_effects
@@ -17,6 +17,7 @@ from atoll.hosting.place import Place
 from atoll.main import Plane, run
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from atoll.wire import Wire
 
 SECRETS = Collection("v1", "Secret", "secrets", namespaced=True)
 PATH = SECRETS.path("default", SERVING_SECRET)

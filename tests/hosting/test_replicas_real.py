@@ -13,7 +13,6 @@ from contextlib import ExitStack, closing
 from datetime import datetime, timedelta
 from http.client import HTTPSConnection
 from pathlib import Path
-from typing import Any
 
 import pytest
 from planes import authority
@@ -30,13 +29,13 @@ from replicas import (
 )
 from workloads import BULK, all_are_ready, deployment, enrolled, path_of, place, replicas_in
 
+from atoll.wire import Wire
 from testenv.cluster import Cluster
 from testenv.commands import AUDIT
 from testenv.relay import Relay, relaying
 
 pytestmark = [pytest.mark.testenv, pytest.mark.timeout(900)]
 
-Wire = dict[str, Any]
 WRITES = ("create", "update", "patch", "delete")
 
 

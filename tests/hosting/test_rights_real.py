@@ -17,10 +17,10 @@ from atoll.apiserver.karmada.agents import TOKEN_GROUP
 from atoll.hosting.rights import Right, at_home, everywhere, outside
 from atoll.members.agent_rights import agent_user
 from atoll.members.certifying import REQUESTS, ask_for, issued
+from atoll.wire import Wire
 
 pytestmark = [pytest.mark.testenv, pytest.mark.timeout(900)]
 
-Wire = dict[str, Any]
 POLICY = "policy.karmada.io/v1alpha1"
 SPACE = "rights"
 HERE = f"/namespaces/{SPACE}"

@@ -1,12 +1,10 @@
 """Members of a real host, and Deployments that go to them."""
 
-from typing import Any
-
 from replicas import Host, Setting, wait_for
 
+from atoll.wire import Wire
 from testenv.cluster import Cluster
 
-Wire = dict[str, Any]
 POLICY = "policy.karmada.io/v1alpha1"
 BULK = 12_000  # bytes in each of them: so a write of one is known from other requests
 

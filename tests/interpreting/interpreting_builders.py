@@ -4,8 +4,8 @@ from typing import Any
 
 from atoll.interpreting.builtin import NATIVE
 from atoll.interpreting.operations import Interpreters, Item
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 NATIVE_ONLY = Interpreters((NATIVE,))
 """What interprets the kinds of Kubernetes alone."""
 

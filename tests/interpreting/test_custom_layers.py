@@ -17,9 +17,9 @@ from atoll.interpreting.shapes import restored
 from atoll.lua.pool import Pool
 from atoll.model.action import Ref
 from atoll.model.health import Health
+from atoll.wire import Wire
 
 WIDGET = ("example.io/v1", "Widget")
-Wire = dict[str, Any]
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from interpreting_builders import make, make_items
 
 from atoll.dialects.karmada.names import TEMPLATE_GENERATION
 from atoll.interpreting.builtin import BUILT_IN
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 BETA = "source.toolkit.fluxcd.io/v1beta2"
 RELEASE = ("helm.toolkit.fluxcd.io/v2beta1", "HelmRelease")
 KUSTOMIZATION = ("kustomize.toolkit.fluxcd.io/v1", "Kustomization")

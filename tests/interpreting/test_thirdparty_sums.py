@@ -6,8 +6,8 @@ import pytest
 from interpreting_builders import make, make_items
 
 from atoll.interpreting.builtin import BUILT_IN
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 VOLCANO = ("batch.volcano.sh/v1alpha1", "Job")
 FLINK = ("flink.apache.org/v1beta1", "FlinkDeployment")
 PYTORCH, TENSORFLOW = ("kubeflow.org/v1", "PyTorchJob"), ("kubeflow.org/v1", "TFJob")

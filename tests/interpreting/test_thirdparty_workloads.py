@@ -1,15 +1,13 @@
 """OpenKruise's workloads and Argo's workflows: every operation, by tables."""
 
-from typing import Any
-
 import pytest
 from interpreting_builders import make, make_items
 
 from atoll.dialects.karmada.names import TEMPLATE_GENERATION
 from atoll.interpreting.builtin import BUILT_IN
 from atoll.interpreting.operations import Dependency
+from atoll.wire import Wire
 
-Wire = dict[str, Any]
 ALPHA, BETA = "apps.kruise.io/v1alpha1", "apps.kruise.io/v1beta1"
 CLONES, DAEMONS, UNITED = (ALPHA, "CloneSet"), (ALPHA, "DaemonSet"), (ALPHA, "UnitedDeployment")
 ORDINALS, BROADCAST, CRON = (

@@ -16,9 +16,9 @@ from atoll.interpreting.operations import Dependency, Interpreters, Operation
 from atoll.interpreting.webhooks import Hook, Reply, Webhooks, hooks, problem_of
 from atoll.model.action import Ref
 from atoll.model.health import Health
+from atoll.wire import Wire
 
 WIDGET = ("example.io/v1", "Widget")
-Wire = dict[str, Any]
 
 
 def hook(name: str, *operations: str, kinds: tuple[str, ...] = ("Widget",), **more: Any) -> Wire:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
-from typing import Any
 
 import orjson
 
@@ -19,8 +18,8 @@ from atoll.exchange import Handler, Peer, Request
 from atoll.main import Plane, run
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from atoll.wire import Wire
 
-Object = dict[str, Any]
 ADMIN = Peer("admin", (MASTERS,))
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -37,13 +36,13 @@ class Asking:
         peer = None if user is None else Peer(user, groups)
         return Asking(self._runner, self._handle, peer)
 
-    def first_frames(self, path: str, count: int) -> list[Object]:
+    def first_frames(self, path: str, count: int) -> list[Wire]:
         """The first events of a watch."""
         path, _, query = path.partition("?")
         request = Request("GET", path, query, {"accept": "application/json"}, b"")
 
-        async def watch() -> list[Object]:
-            frames: list[Object] = []
+        async def watch() -> list[Wire]:
+            frames: list[Wire] = []
             response = await self._transport.send(request)
             assert response.stream is not None, response.body
             async with closing(response.stream):
@@ -55,9 +54,7 @@ class Asking:
 
         return self._runner.run(watch())
 
-    def ask(
-        self, method: str, path: str, body: object = None, **headers: str
-    ) -> tuple[int, Object]:
+    def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Wire]:
         """The status and the object in the answer."""
         path, _, query = path.partition("?")
         sent = {"accept": "application/json", "content-type": "application/json"} | {
@@ -66,19 +63,19 @@ class Asking:
         text = b"" if body is None else orjson.dumps(body)
         request = Request(method, path, query, sent, text)
 
-        async def exchange() -> tuple[int, Object]:
+        async def exchange() -> tuple[int, Wire]:
             response = await whole(await self._transport.send(request))
             return response.status, orjson.loads(response.body)
 
         return self._runner.run(exchange())
 
-    def done(self, method: str, path: str, body: object = None, **headers: str) -> Object:
+    def done(self, method: str, path: str, body: object = None, **headers: str) -> Wire:
         """The object in an answer that must be a success."""
         status, found = self.ask(method, path, body, **headers)
         assert status in (200, 201), found
         return found
 
-    def refused(self, method: str, path: str, body: object, code: int) -> Object:
+    def refused(self, method: str, path: str, body: object, code: int) -> Wire:
         """What a refusal with this code says."""
         status, found = self.ask(method, path, body)
         assert (status, found["kind"], found["status"]) == (code, "Status", "Failure"), found

@@ -1,9 +1,9 @@
 """One object of each of Karmada's kinds and of ours, as small as a user would write it."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
-Object = dict[str, Any]
+from atoll.wire import Wire
+
 POLICY, WORK = "policy.karmada.io/v1alpha1", "work.karmada.io/v1alpha1"
 PLACEMENT = "placement.atoll.io/v1alpha1"
 BINDING, CONFIG = "work.karmada.io/v1alpha2", "config.karmada.io/v1alpha1"
@@ -25,9 +25,9 @@ class Sample:
     api_version: str
     kind: str
     plural: str
-    content: Object
+    content: Wire
     namespaced: bool = False
-    status: Object | None = None
+    status: Wire | None = None
     columns: tuple[str, ...] = ("Name", "Age")
     short: tuple[str, ...] = field(default=())
 
@@ -35,7 +35,7 @@ class Sample:
         where = "namespaces/default/" if self.namespaced else ""
         return "/".join(filter(None, (f"/apis/{self.api_version}", where + self.plural, name, end)))
 
-    def named(self, name: str) -> Object:
+    def named(self, name: str) -> Wire:
         head = {"apiVersion": self.api_version, "kind": self.kind, "metadata": {"name": name}}
         return {**head, **self.content}
 

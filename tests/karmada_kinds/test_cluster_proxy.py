@@ -21,8 +21,8 @@ from atoll.exchange import Duplex, Peer, Request, Response
 from atoll.main import Plane, run
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from atoll.wire import Wire
 
-Object = dict[str, Any]
 Member = Callable[[Request], Awaitable[Response]]
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
@@ -84,7 +84,7 @@ class Asking:
 
         self._runner.run(asked())
 
-    def make(self, path: str, wire: Object) -> None:
+    def make(self, path: str, wire: Wire) -> None:
         headers = {"content-type": "application/json"}
         response = self.send(Request("POST", path, "", headers, orjson.dumps(wire)))
         assert response.status == 201, response.body
@@ -259,7 +259,7 @@ def test_an_upgraded_connection_goes_through() -> None:
     ],
 )
 def test_a_cluster_that_cannot_be_asked_is_said_to_be(
-    name: str, spec: Object, code: int, says: str
+    name: str, spec: Wire, code: int, says: str
 ) -> None:
     with plane(Fleet({"m1": _hello})) as asking:
         asking.make_cluster(name, **spec)

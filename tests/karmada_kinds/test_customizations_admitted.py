@@ -1,18 +1,17 @@
 """Customizations whose scripts cannot work, or say what others say already, are refused."""
 
-from typing import Any
-
 import pytest
 from karmada_plane import Asking
 from karmada_samples import BY_KIND
 
-Object = dict[str, Any]
+from atoll.wire import Wire
+
 KIND = "ResourceInterpreterCustomization"
 HEALTH = "function InterpretHealth(obj) return true end"
 DEPENDENCIES = "function GetDependencies(obj) return {} end"
 
 
-def customization(name: str, kind: str, **scripts: str) -> Object:
+def customization(name: str, kind: str, **scripts: str) -> Wire:
     return {
         **BY_KIND[KIND].named(name),
         "spec": {

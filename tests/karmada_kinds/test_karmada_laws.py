@@ -16,8 +16,8 @@ from atoll.dialects.karmada import names, older, placement
 from atoll.dialects.karmada.defaulting import default_models, defaulted
 from atoll.dialects.karmada.rules import problems
 from atoll.errors import Invalid
+from atoll.wire import Wire
 
-Object = dict[str, Any]
 NOW = "2026-05-01T10:00:00Z"
 ID = "0f6d0dc4-39a5-4a0b-8a51-3e9a2a4f3c11"
 SERVED = {
@@ -45,7 +45,7 @@ JSON = st.recursive(
 )
 
 
-def grown(schema: Object, chance: Random) -> Any:
+def grown(schema: Wire, chance: Random) -> Any:
     """A value with the types of a schema: what it requires and some of the rest.
 
     Drawn from a seed rather than part by part: the schemas have hundreds of fields.
@@ -69,7 +69,7 @@ def grown(schema: Object, chance: Random) -> Any:
     return chance.choice([1, "a", [], {"a": None}])
 
 
-def _grown_object(schema: Object, chance: Random) -> Object:
+def _grown_object(schema: Wire, chance: Random) -> Wire:
     if "additionalProperties" in schema:
         keys = chance.sample(TEXTS, chance.randint(0, 2))
         return {key: grown(schema["additionalProperties"], chance) for key in keys}
@@ -81,7 +81,7 @@ def _grown_object(schema: Object, chance: Random) -> Object:
     }
 
 
-def whole(kind: str, content: Object) -> Object:
+def whole(kind: str, content: Wire) -> Wire:
     labels = {names.POLICY_ID: ID, names.CLUSTER_POLICY_ID: ID}
     metadata = {"name": "one", "labels": labels}
     if SERVED[kind].namespaced:
@@ -89,7 +89,7 @@ def whole(kind: str, content: Object) -> Object:
     return {**content, "apiVersion": SERVED[kind].api_version, "kind": kind, "metadata": metadata}
 
 
-def schema_of(kind: str) -> Object:
+def schema_of(kind: str) -> Wire:
     for definition in definitions():
         if definition["spec"]["names"]["kind"] == kind:
             stored = next(one for one in definition["spec"]["versions"] if one["storage"])
@@ -115,7 +115,7 @@ def test_whatever_keeps_its_schema_is_judged_without_a_crash(kind: str, seed: in
 @pytest.mark.parametrize("kind", BY_KIND)
 @given(content=st.dictionaries(st.sampled_from(["spec", "webhooks"]), JSON), seed=SEEDS)
 def test_filling_in_takes_anything_changes_nothing_given_and_is_done_once(
-    kind: str, content: Object, seed: int
+    kind: str, content: Wire, seed: int
 ):
     typed = grown(schema_of(kind), Random(seed))
     for some in (content, typed):
@@ -155,7 +155,7 @@ def test_our_own_fields_are_read_or_refused_by_name(seed: int):
         assert not problem.problem.startswith("unknown field") or "divide" in problem.field
 
 
-def objects_in(schema: Object, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], Object]]:
+def objects_in(schema: Wire, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], Wire]]:
     """Every object that a schema names the fields of, with the way there."""
     if "items" in schema:
         return objects_in(schema["items"], (*path, "[]"))
@@ -167,7 +167,7 @@ def objects_in(schema: Object, path: tuple[str, ...]) -> list[tuple[tuple[str, .
     return found
 
 
-def placed(path: tuple[str, ...], content: Object) -> Object:
+def placed(path: tuple[str, ...], content: Wire) -> Wire:
     """An object with this content at the end of the way, and nothing else."""
     value: Any = content
     for step in reversed(path):
@@ -177,7 +177,7 @@ def placed(path: tuple[str, ...], content: Object) -> Object:
     return dict(value)
 
 
-def known_to_the_reader(path: tuple[str, ...], content: Object) -> set[str]:
+def known_to_the_reader(path: tuple[str, ...], content: Wire) -> set[str]:
     with pytest.raises(Invalid, match="unknown field") as caught:
         placement.decode({}, placed(path, {**content, "surprise": 1}))
     return set(caught.value.problem.partition("known are ")[2].split(", "))
@@ -194,7 +194,7 @@ OBJECTS = [
 @pytest.mark.parametrize(
     ("path", "schema"), OBJECTS, ids=[".".join(p) or "root" for p, _ in OBJECTS]
 )
-def test_the_schema_has_exactly_the_fields_that_are_read(path: tuple[str, ...], schema: Object):
+def test_the_schema_has_exactly_the_fields_that_are_read(path: tuple[str, ...], schema: Wire):
     known = known_to_the_reader(path, {})
     if path == ("divide",):
         known |= known_to_the_reader(path, {"weights": []})

@@ -7,18 +7,19 @@ import pytest
 from karmada_plane import Asking
 from karmada_samples import BY_KIND, DEPLOYMENTS, RULE
 
-Object = dict[str, Any]
+from atoll.wire import Wire
+
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 MERGE = "application/merge-patch+json"
 PROTECTED = "resourcetemplate.karmada.io/deletion-protected"
 
 
-def written(kind: str, name: str, **spec: Any) -> Object:
+def written(kind: str, name: str, **spec: Any) -> Wire:
     sample = BY_KIND[kind]
     return {**sample.named(name), "spec": {**sample.content["spec"], **spec}}
 
 
-def made(plane: Asking, kind: str, name: str, **spec: Any) -> Object:
+def made(plane: Asking, kind: str, name: str, **spec: Any) -> Wire:
     return plane.done("POST", BY_KIND[kind].path(), written(kind, name, **spec))
 
 
@@ -122,7 +123,7 @@ def test_the_same_manifest_applied_again_changes_nothing(plane: Asking, name: st
     assert plane.done("PATCH", path, manifest, content_type=applied) == first
 
 
-REFUSALS: dict[str, tuple[str, Object, str, str]] = {
+REFUSALS: dict[str, tuple[str, Wire, str, str]] = {
     "foreign-namespace": (
         "PropagationPolicy",
         {"resourceSelectors": [{**DEPLOYMENTS, "namespace": "other"}]},
@@ -321,7 +322,7 @@ REFUSALS: dict[str, tuple[str, Object, str, str]] = {
 
 @pytest.mark.parametrize(("kind", "spec", "field", "words"), REFUSALS.values(), ids=REFUSALS)
 def test_what_cannot_be_meant_is_refused_with_field_value_and_remedy(
-    plane: Asking, name: str, kind: str, spec: Object, field: str, words: str
+    plane: Asking, name: str, kind: str, spec: Wire, field: str, words: str
 ):
     path = BY_KIND[kind].path()
     refusal = plane.refused("POST", path, written(kind, name, **spec), 422)

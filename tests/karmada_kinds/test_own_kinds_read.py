@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from karmada_plane import TABLE, Asking, Object, running
+from karmada_plane import TABLE, Asking, running
 from karmada_samples import OWN_BY_KIND
 
 from atoll.apiserver.authentication import MASTERS, Identity
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.status import forbidden
+from atoll.wire import Wire
 
 WHY, WIDE = OWN_BY_KIND["Explanation"], OWN_BY_KIND["ClusterExplanation"]
 BINDINGS = "work.karmada.io"
@@ -47,7 +48,7 @@ def server() -> Iterator[Asking]:
         yield asking
 
 
-def named(explanation: Object) -> list[list[str]]:
+def named(explanation: Wire) -> list[list[str]]:
     """Whom each decision names."""
     decisions: list[dict[str, Any]] = explanation["decisions"]
     return [[each["name"] for each in decision["others"]] for decision in decisions]

@@ -13,10 +13,10 @@ from atoll.apiserver.kinds.builtin import builtin_resources
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.schemas.typed import read_typed
+from atoll.wire import Wire
 
 HERE = Path(__file__).parent
 
-Object = dict[str, Any]
 
 STAMPS = ("uid", "resourceVersion", "creationTimestamp", "generation", "namespace")
 
@@ -58,7 +58,7 @@ def resource_at(path: str, catalog: Catalog | None = None) -> Resource:
     return found
 
 
-def born(resource: Resource, proposed: Object, stamps: Object) -> Object:
+def born(resource: Resource, proposed: Wire, stamps: Wire) -> Wire:
     """An object as the create pipeline makes it: read, stamped, defaulted, prepared."""
     obj, complaints = read_typed(resource.schema, proposed)
     assert not complaints

@@ -6,7 +6,6 @@ fleet, the setting and the surroundings of one decision go out.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from atoll.dialects.karmada import binding as bindings
 from atoll.dialects.karmada import cluster as clusters
@@ -19,9 +18,8 @@ from atoll.scheduling.features import Features
 from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.setting import Setting
+from atoll.wire import Wire
 from tests.oracle.casefile import Case
-
-Wire = dict[str, Any]
 
 
 @dataclass(frozen=True)

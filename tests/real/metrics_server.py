@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from https_server import Quiet, listening
-from plane_api import Api, Wire
+from plane_api import Api
 from world import expect
 
 from atoll.apiserver.certificates import ensure_credentials
+from atoll.wire import Wire
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 USED = {"cpu": "250m", "memory": "64Mi"}

@@ -15,8 +15,7 @@ from atoll.client.collection import Collection
 from atoll.client.kubeconfig import read_kubeconfig
 from atoll.client.plain import MERGE, PlainClient
 from atoll.client.refusals import Missing
-
-Wire = dict[str, Any]
+from atoll.wire import Wire
 
 
 @dataclass(frozen=True)

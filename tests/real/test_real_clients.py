@@ -8,9 +8,10 @@ from typing import Any
 import yaml
 from kubernetes import client, config, watch
 from metrics_server import measured
-from plane_api import Wire
 from wanted_objects import cluster_ref, configmap, deployment, policy
 from world import Space, World, expect
+
+from atoll.wire import Wire
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 CUSTOMIZATION = """

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from plane_api import Wire
 from wanted_objects import configmap, deployment, policy, secret
 from world import Space, expect, is_managed
+
+from atoll.wire import Wire
 
 BOTH = ["m1", "m3"]
 

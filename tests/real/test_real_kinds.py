@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from plane_api import Wire
 from wanted_objects import cluster_wide, policy
 from world import Space, World, expect
 
 from atoll.client.refusals import Missing
+from atoll.wire import Wire
 
 SAMPLES = Path(__file__).parent / "native_kinds.yaml"
 MEMBERS = ["m1", "m3"]

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from plane_api import Wire
 from wanted_objects import cluster_wide, configmap, deployment, override, policy
 from world import Space, expect
+
+from atoll.wire import Wire
 
 CLUSTERS = ["m1", "m3"]
 

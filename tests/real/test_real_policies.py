@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from plane_api import Wire
 from wanted_objects import cluster_ref, configmap, deployment, policy
 from world import Space, expect, is_managed
+
+from atoll.wire import Wire
 
 
 def test_a_placement_that_changes_moves_what_is_placed(space: Space) -> None:

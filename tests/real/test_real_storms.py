@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from plane_api import Wire
 from wanted_objects import POLICY, cluster_ref, configmap, deployment, divided, policy
 from world import PULLING, REGIONS, Space, World, expect, is_managed, make
+
+from atoll.wire import Wire
 
 ALL = list(REGIONS)
 GONE = "cluster.karmada.io/gone"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Wire = dict[str, Any]
+from atoll.wire import Wire
 
 POLICY = "policy.karmada.io/v1alpha1"
 

@@ -20,11 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from plane_api import Api, Wire
+from plane_api import Api
 from wanted_objects import cluster_ref
 
 from atoll.client.refusals import Refused, Taken
 from atoll.client.transport import Unreachable
+from atoll.wire import Wire
 
 T = TypeVar("T")
 

@@ -8,8 +8,7 @@ from typing import Any
 from atoll.client.transport import whole
 from atoll.exchange import Request
 from atoll.simulated.member import Member
-
-Object = dict[str, Any]
+from atoll.wire import Wire
 
 JSON = {"content-type": "application/json", "accept": "application/json"}
 MERGE = {**JSON, "content-type": "application/merge-patch+json"}
@@ -19,7 +18,7 @@ CORE = "/api/v1/namespaces/default/"
 LABELS = {"app": "nginx"}
 
 
-async def ask(member: Member, method: str, path: str, body: Object | None = None) -> Any:
+async def ask(member: Member, method: str, path: str, body: Wire | None = None) -> Any:
     """Send a request that must succeed; give what it answers."""
     sent = b"" if body is None else json.dumps(body).encode()
     headers = MERGE if method == "PATCH" else JSON
@@ -28,7 +27,7 @@ async def ask(member: Member, method: str, path: str, body: Object | None = None
     return json.loads(answer.body)
 
 
-async def settled(member: Member, path: str, done: Callable[[Object], bool]) -> Object:
+async def settled(member: Member, path: str, done: Callable[[Wire], bool]) -> Wire:
     """The object's status once it is as wanted; it has two minutes of the loop's time."""
     async with asyncio.timeout(120):
         while not done(found := (await ask(member, "GET", path)).get("status") or {}):
@@ -36,19 +35,19 @@ async def settled(member: Member, path: str, done: Callable[[Object], bool]) -> 
     return found
 
 
-def template(cpu: str = "100m", image: str = "nginx:1", **spec: Any) -> Object:
+def template(cpu: str = "100m", image: str = "nginx:1", **spec: Any) -> Wire:
     requests = {"cpu": cpu, "memory": "64Mi"}
     container = {"name": "web", "image": image, "resources": {"requests": requests}}
     return {"metadata": {"labels": LABELS}, "spec": {"containers": [container], **spec}}
 
 
-def workload(name: str, cpu: str = "100m", **spec: Any) -> Object:
+def workload(name: str, cpu: str = "100m", **spec: Any) -> Wire:
     """A workload of whatever kind it is posted as."""
     selector = {"selector": {"matchLabels": LABELS}}
     return {"metadata": {"name": name}, "spec": {"template": template(cpu), **selector, **spec}}
 
 
-def job(name: str, **spec: Any) -> Object:
+def job(name: str, **spec: Any) -> Wire:
     return {
         "metadata": {"name": name},
         "spec": {"template": template(restartPolicy="Never"), **spec},

@@ -20,12 +20,12 @@ from atoll.client.inprocess import InProcess
 from atoll.client.transport import Transport
 from atoll.control.running import controlling
 from atoll.exchange import Peer
-from atoll.model.action import Object
 from atoll.runtime.children import Children
 from atoll.runtime.supervisor import Supervisor
 from atoll.simulated.member import running
 from atoll.store.memory import MemoryLog
 from atoll.store.store import Store
+from atoll.wire import Object
 from simulation.link import LinkedMember, build
 from simulation.objects import CLUSTERS, DEFAULT, DEPLOYMENTS, POLICIES, template
 from simulation.world import World, simulate

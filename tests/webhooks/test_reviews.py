@@ -15,8 +15,6 @@ from atoll.apiserver.webhooks.reviews import (
     verdict_of,
 )
 
-Object = dict[str, Any]
-
 HEAD = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}
 
 ANYTHING = st.recursive(

@@ -5,20 +5,19 @@ from typing import Any
 import pytest
 
 from atoll.apiserver.objects.addresses import addresses_of
+from atoll.wire import Wire
 
-Object = dict[str, Any]
 
-
-def service(**spec: Any) -> Object:
+def service(**spec: Any) -> Wire:
     ports = [{"name": "web", "port": 443}, {"port": 80}]
     return {"metadata": {"name": "s"}, "spec": {"clusterIP": "10.0.0.1", "ports": ports, **spec}}
 
 
-def slice_of(*endpoints: Object, name: str = "web", port: int = 8443) -> Object:
+def slice_of(*endpoints: Wire, name: str = "web", port: int = 8443) -> Wire:
     return {"ports": [{"name": name, "port": port}], "endpoints": list(endpoints)}
 
 
-def endpoint(address: str, **conditions: bool) -> Object:
+def endpoint(address: str, **conditions: bool) -> Wire:
     return {"addresses": [address, "10.9.9.9"], "conditions": conditions}
 
 
@@ -69,6 +68,6 @@ CASES = {
 
 @pytest.mark.parametrize(("found", "slices", "expected"), CASES.values(), ids=CASES)
 def test_a_service_is_reached_where_somebody_answers(
-    found: Object, slices: list[Object], expected: list[tuple[str, int]] | str
+    found: Wire, slices: list[Wire], expected: list[tuple[str, int]] | str
 ) -> None:
     assert addresses_of(found, slices, 443) == expected

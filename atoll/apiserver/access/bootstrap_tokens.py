@@ -17,7 +17,7 @@ import orjson
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.store.store import Store
-from atoll.wire import Object
+from atoll.wire import Wire
 
 NAMESPACE = "kube-system"
 TYPE = "bootstrap.kubernetes.io/token"
@@ -43,7 +43,7 @@ class BootstrapToken:
         return self.ends is not None and self.ends <= now
 
 
-def read_token(secret: Object) -> BootstrapToken | None:
+def read_token(secret: Wire) -> BootstrapToken | None:
     """The token in a Secret; None if it is not one, or not a whole one."""
     if secret.get("type") != TYPE or secret["metadata"].get("namespace") != NAMESPACE:
         return None
@@ -85,7 +85,7 @@ class BootstrapTokens:
         if parsed is None:
             return None
         record = self.store.get("secrets", f"{NAMESPACE}/{PREFIX}{parsed[1]}")
-        secret: Object = {} if record is None else orjson.loads(record.value)
+        secret: Wire = {} if record is None else orjson.loads(record.value)
         if not secret or secret["metadata"].get("deletionTimestamp"):
             return None
         known = read_token(secret)

@@ -8,7 +8,7 @@ to "false".
 from collections.abc import Sequence
 
 from atoll.apiserver.access.issuing import PATHS
-from atoll.wire import Object
+from atoll.wire import Wire
 
 GROUP = "rbac.authorization.k8s.io"
 
@@ -38,34 +38,34 @@ _LIMITS = ["bindings", "events", "limitranges", "namespaces/status", "pods/log",
 _LIMITS += ["replicationcontrollers/status", "resourcequotas", "resourcequotas/status"]
 
 
-def _rule(groups: str, resources: Sequence[str], verbs: Sequence[str]) -> Object:
+def _rule(groups: str, resources: Sequence[str], verbs: Sequence[str]) -> Wire:
     return {"verbs": sorted(verbs), "apiGroups": groups.split(","), "resources": sorted(resources)}
 
 
-def _paths(urls: Sequence[str], verbs: Sequence[str] = ("get",)) -> Object:
+def _paths(urls: Sequence[str], verbs: Sequence[str] = ("get",)) -> Wire:
     return {"verbs": list(verbs), "nonResourceURLs": sorted(urls)}
 
 
-def cluster_role(name: str, *rules: Object, into: str = "") -> tuple[str, Object]:
+def cluster_role(name: str, *rules: Wire, into: str = "") -> tuple[str, Wire]:
     """A role; `into` is the role of people that collects it."""
     labels = {**_DEFAULTS, **({_AGGREGATE + into: "true"} if into else {})}
     meta = {"name": name, "labels": labels, "annotations": {AUTO_UPDATE: "true"}}
     return f"clusterroles.{GROUP}", {"metadata": meta, "rules": list(rules)}
 
 
-def _within(namespace: str, role: tuple[str, Object]) -> tuple[str, Object]:
+def _within(namespace: str, role: tuple[str, Wire]) -> tuple[str, Wire]:
     """A role, for one namespace only."""
     _, made = role
     return f"roles.{GROUP}", {**made, "metadata": {**made["metadata"], "namespace": namespace}}
 
 
-def _collecting(name: str, *, into: str = "") -> tuple[str, Object]:
+def _collecting(name: str, *, into: str = "") -> tuple[str, Wire]:
     collection, role = cluster_role(name, into=into)
     selectors = [{"matchLabels": {_AGGREGATE + name: "true"}}]
     return collection, {**role, "aggregationRule": {"clusterRoleSelectors": selectors}}
 
 
-def _binding(name: str, *groups: str) -> tuple[str, Object]:
+def _binding(name: str, *groups: str) -> tuple[str, Wire]:
     meta = {"name": name, "labels": dict(_DEFAULTS), "annotations": {AUTO_UPDATE: "true"}}
     return f"clusterrolebindings.{GROUP}", {
         "metadata": meta,
@@ -106,7 +106,7 @@ _ADMIN = (
 _SELF = ["selfsubjectaccessreviews", "selfsubjectrulesreviews"]
 _CERTIFICATES = "certificates.k8s.io"
 
-ROLES: tuple[tuple[str, Object], ...] = (
+ROLES: tuple[tuple[str, Wire], ...] = (
     cluster_role("cluster-admin", _rule("*", ["*"], ["*"]), _paths(["*"], ["*"])),
     cluster_role("system:discovery", _paths([*_DISCOVERY, *_HEALTH[2:]])),
     cluster_role("system:public-info-viewer", _paths(_HEALTH)),
@@ -140,7 +140,7 @@ ROLES: tuple[tuple[str, Object], ...] = (
     cluster_role("system:aggregate-to-view", *_VIEW, into="view"),
 )
 
-BINDINGS: tuple[tuple[str, Object], ...] = (
+BINDINGS: tuple[tuple[str, Wire], ...] = (
     _binding("system:monitoring", "system:monitoring"),
     _binding("system:service-account-issuer-discovery", "system:serviceaccounts"),
     _binding("cluster-admin", "system:masters"),
@@ -150,7 +150,7 @@ BINDINGS: tuple[tuple[str, Object], ...] = (
 )
 
 
-def completed(there: Object, wanted: Object) -> Object:
+def completed(there: Wire, wanted: Wire) -> Wire:
     """What is there, and what it lacks of what is wanted, unless it is to be left alone."""
     if (there["metadata"].get("annotations") or {}).get(AUTO_UPDATE) == "false":
         return there

@@ -13,7 +13,7 @@ from atoll.apiserver.admission import Admission
 from atoll.apiserver.authentication import MASTERS
 from atoll.apiserver.authorization import Attributes, may
 from atoll.apiserver.status import ApiError, forbidden, not_found
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _PLURALS = {"Role": "roles", "ClusterRole": "clusterroles"}
 _EVERYTHING = (
@@ -39,7 +39,7 @@ class Escalation:
         else:
             self._check_binding(seen, seen.object)
 
-    def _check_role(self, seen: Admission, role: Object) -> None:
+    def _check_role(self, seen: Admission, role: Wire) -> None:
         wanted = Attributes("escalate", GROUP, seen.resource.plural, seen.namespace, seen.name)
         if may(self.roles.authorize, seen.identity, wanted):
             return
@@ -50,7 +50,7 @@ class Escalation:
             why = "must have cluster-admin privileges to use the aggregationRule"
             raise _refused(seen, why)
 
-    def _check_binding(self, seen: Admission, binding: Object) -> None:
+    def _check_binding(self, seen: Admission, binding: Wire) -> None:
         role = role_of(binding)
         plural = _PLURALS[role.kind]
         wanted = Attributes("bind", GROUP, plural, seen.namespace, role.name)
@@ -77,12 +77,12 @@ def _refused(seen: Admission, why: str) -> ApiError:
     return forbidden(seen.resource.plural, GROUP, seen.name, why)
 
 
-def _only_lets_go(new: Object, old: Object) -> bool:
+def _only_lets_go(new: Wire, old: Wire) -> bool:
     """Whether nothing changed but what garbage collection needs in order to end an object."""
     return _without_holders(new) == _without_holders(old)
 
 
-def _without_holders(obj: Object) -> Object:
+def _without_holders(obj: Wire) -> Wire:
     ignored = ("finalizers", "ownerReferences", "managedFields", "resourceVersion", "generation")
     meta = {key: value for key, value in obj["metadata"].items() if key not in ignored}
     return {**obj, "metadata": meta}

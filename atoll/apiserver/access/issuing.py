@@ -6,7 +6,7 @@ roles, as everything else.
 
 from atoll.apiserver.access.accounts import ISSUER
 from atoll.apiserver.access.signing import Signing
-from atoll.wire import Object
+from atoll.wire import Wire
 
 KEYS_PATH = "/openid/v1/jwks"
 CONFIGURATION_PATH = "/.well-known/openid-configuration"
@@ -15,7 +15,7 @@ KEYS_TYPE = "application/jwk-set+json"
 KEPT = "public, max-age=3600"
 
 
-def configuration(signing: Signing) -> Object:
+def configuration(signing: Signing) -> Wire:
     """Who issues tokens, and where the keys are to check them with."""
     return {
         "issuer": ISSUER,
@@ -26,6 +26,6 @@ def configuration(signing: Signing) -> Object:
     }
 
 
-def keys(signing: Signing) -> Object:
+def keys(signing: Signing) -> Wire:
     """The public keys that tokens are signed with."""
     return {"keys": [signing.public_key()]}

@@ -23,9 +23,9 @@ from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.resource import Asked
 from atoll.apiserver.status import ApiError, bad_request, invalid
 from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
-from atoll.wire import Object
+from atoll.wire import Wire
 
-Answer = Callable[[Asked], Object]
+Answer = Callable[[Asked], Wire]
 
 REVIEWED = ("authentication.k8s.io", "authorization.k8s.io")  # the groups of these kinds
 
@@ -52,11 +52,11 @@ class Reviews:
             "SelfSubjectRulesReview": self._what_may_i,
         }
 
-    def _who_am_i(self, asked: Asked) -> Object:
+    def _who_am_i(self, asked: Asked) -> Wire:
         told = {"userInfo": user_info(asked.identity)}
         return {**asked.object, "metadata": {"creationTimestamp": asked.now}, "status": told}
 
-    def _whose_token(self, asked: Asked) -> Object:
+    def _whose_token(self, asked: Asked) -> Wire:
         spec = _spec(asked)
         if not spec.get("token"):
             raise bad_request("token is required for TokenReview in authentication")
@@ -71,19 +71,19 @@ class Reviews:
         status = {"authenticated": True, "user": user, "audiences": list(heard)}
         return {**asked.object, "status": status}
 
-    def _may_i(self, asked: Asked) -> Object:
+    def _may_i(self, asked: Asked) -> Wire:
         spec = _spec(asked)
         errors = [*_attribute_errors(spec), *_selector_errors(spec), *_metadata_errors(asked)]
         return self._decided(asked, errors, asked.identity)
 
-    def _may_they(self, asked: Asked) -> Object:
+    def _may_they(self, asked: Asked) -> Wire:
         return self._decided_for(asked, [*_subject_errors(_spec(asked)), *_metadata_errors(asked)])
 
-    def _decided_for(self, asked: Asked, errors: list[FieldError]) -> Object:
+    def _decided_for(self, asked: Asked, errors: list[FieldError]) -> Wire:
         spec = _spec(asked)
         return self._decided(asked, errors, identity_in(spec, spec.get("user", "")))
 
-    def _may_they_here(self, asked: Asked) -> Object:
+    def _may_they_here(self, asked: Asked) -> Wire:
         spec = _spec(asked)
         errors = [*_subject_errors(spec), *_metadata_errors(asked)]
         resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
@@ -95,14 +95,14 @@ class Reviews:
             errors.append(fields.invalid("spec.nonResourceAttributes", _in_go(other), why))
         return self._decided_for(asked, errors)
 
-    def _decided(self, asked: Asked, errors: list[FieldError], who: Identity) -> Object:
+    def _decided(self, asked: Asked, errors: list[FieldError], who: Identity) -> Wire:
         if errors:
             raise _refused(errors)
         decision = self.roles.decide(who, _attributes(_spec(asked)))
         reason = {"reason": decision.reason} if decision.reason else {}
         return {**asked.object, "status": {"allowed": decision.allowed, **reason}}
 
-    def _what_may_i(self, asked: Asked) -> Object:
+    def _what_may_i(self, asked: Asked) -> Wire:
         namespace = _spec(asked).get("namespace")
         if not namespace:
             raise bad_request("no namespace on request")
@@ -124,12 +124,12 @@ def _refused(errors: list[FieldError]) -> ApiError:
     return invalid("", "authorization.k8s.io", "", errors)
 
 
-def _spec(asked: Asked) -> Object:
-    spec: Object = asked.object.get("spec") or {}
+def _spec(asked: Asked) -> Wire:
+    spec: Wire = asked.object.get("spec") or {}
     return spec
 
 
-def _attribute_errors(spec: Object) -> list[FieldError]:
+def _attribute_errors(spec: Wire) -> list[FieldError]:
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and other is not None:
         return [fields.invalid("spec.nonResourceAttributes", _in_go(other), _BOTH)]
@@ -138,12 +138,12 @@ def _attribute_errors(spec: Object) -> list[FieldError]:
     return []
 
 
-def _in_go(attributes: Object) -> Object:
+def _in_go(attributes: Wire) -> Wire:
     """Attributes of a path, as Kubernetes shows them in messages."""
     return {"Path": attributes.get("path", ""), "Verb": attributes.get("verb", "")}
 
 
-def _subject_errors(spec: Object) -> list[FieldError]:
+def _subject_errors(spec: Wire) -> list[FieldError]:
     errors = _attribute_errors(spec)
     if not spec.get("user") and not spec.get("groups"):
         why = "at least one of user or group must be specified"
@@ -151,7 +151,7 @@ def _subject_errors(spec: Object) -> list[FieldError]:
     return [*errors, *_selector_errors(spec)]
 
 
-def _selector_errors(spec: Object) -> Iterator[FieldError]:
+def _selector_errors(spec: Wire) -> Iterator[FieldError]:
     """What is wrong with the selectors by which a request would be narrowed."""
     wanted = spec.get("resourceAttributes") or {}
     for key in ("fieldSelector", "labelSelector"):
@@ -170,7 +170,7 @@ def _selector_errors(spec: Object) -> Iterator[FieldError]:
             yield from _requirement_errors(requirement, place, is_label=key == "labelSelector")
 
 
-def _requirement_errors(requirement: Object, where: str, *, is_label: bool) -> Iterator[FieldError]:
+def _requirement_errors(requirement: Wire, where: str, *, is_label: bool) -> Iterator[FieldError]:
     key, values = requirement.get("key", ""), requirement.get("values") or []
     operator = requirement.get("operator")
     if not key and not is_label:
@@ -191,14 +191,14 @@ def _requirement_errors(requirement: Object, where: str, *, is_label: bool) -> I
 
 def _metadata_errors(asked: Asked) -> list[FieldError]:
     """A question is about nothing but what its spec says."""
-    meta: Object = asked.object.get("metadata") or {}
+    meta: Wire = asked.object.get("metadata") or {}
     if not meta.keys() - {"managedFields", "namespace"}:
         return []
     why = "must be empty except for namespace" if asked.namespace else "must be empty"
     return [fields.invalid("metadata", meta, why)]
 
 
-def _attributes(spec: Object) -> Attributes:
+def _attributes(spec: Wire) -> Attributes:
     other = spec.get("nonResourceAttributes")
     if other is not None:
         return Attributes(other.get("verb", ""), path=other.get("path", ""))
@@ -207,7 +207,7 @@ def _attributes(spec: Object) -> Attributes:
     return Attributes(*(wanted.get(key, "") for key in keys))
 
 
-def _resource_rule(rule: Rule) -> Object:
+def _resource_rule(rule: Rule) -> Wire:
     told = {
         "verbs": list(rule.verbs),
         "apiGroups": list(rule.groups),

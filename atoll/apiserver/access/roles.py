@@ -16,7 +16,7 @@ from atoll.apiserver.authorization import Attributes, refusal
 from atoll.apiserver.status import not_found
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
-from atoll.wire import Object
+from atoll.wire import Wire
 
 GROUP = "rbac.authorization.k8s.io"
 ROLES = (f"roles.{GROUP}", f"clusterroles.{GROUP}")
@@ -70,7 +70,7 @@ class Roles:
         self._subjects: dict[str, tuple[str, tuple[str, ...]]] = {}  # of each binding
         # What was allowed since roles and bindings last changed.
         self._allowed: set[tuple[Identity, Attributes]] = set()
-        self._take: Mapping[str, Callable[[Record, Object | None], None]] = {
+        self._take: Mapping[str, Callable[[Record, Wire | None], None]] = {
             **dict.fromkeys(ROLES, self._take_role),
             **dict.fromkeys(BINDINGS, self._take_binding),
         }
@@ -87,14 +87,14 @@ class Roles:
                 self._allowed.clear()
                 take(event.after, None if event.removed else orjson.loads(event.after.value))
 
-    def _take_role(self, record: Record, role: Object | None) -> None:
+    def _take_role(self, record: Record, role: Wire | None) -> None:
         name = _role_name(record)
         if role is None:
             self._rules.pop(name, None)
         else:
             self._rules[name] = rules_of(role)
 
-    def _take_binding(self, record: Record, binding: Object | None) -> None:
+    def _take_binding(self, record: Record, binding: Wire | None) -> None:
         key = f"{record.collection}/{record.name}"
         namespace, subjects = self._subjects.pop(key, ("", ()))
         for subject in subjects:
@@ -157,7 +157,7 @@ class Roles:
                     yield from bound[scope].values()
 
 
-def role_of(binding: Object) -> RoleName:
+def role_of(binding: Wire) -> RoleName:
     """The role that a binding is about."""
     reference = binding["roleRef"]
     cluster = reference.get("kind") == "ClusterRole"
@@ -170,7 +170,7 @@ def _role_name(record: Record) -> RoleName:
     return RoleName("Role" if slash else "ClusterRole", namespace, name)
 
 
-def _subjects_of(binding: Object, namespace: str) -> Iterator[tuple[str, str]]:
+def _subjects_of(binding: Wire, namespace: str) -> Iterator[tuple[str, str]]:
     """Who is bound, as identities name themselves, and how that is told."""
     role, name = binding["roleRef"], binding["metadata"]["name"]
     this = f'RoleBinding "{name}/{namespace}"' if namespace else f'ClusterRoleBinding "{name}"'

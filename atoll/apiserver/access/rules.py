@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from atoll.apiserver.authorization import Attributes
-from atoll.wire import Object
+from atoll.wire import Wire
 
 ALL = "*"
 
@@ -46,12 +46,12 @@ class Rule:
         )
 
 
-def rules_of(role: Object) -> tuple[Rule, ...]:
+def rules_of(role: Wire) -> tuple[Rule, ...]:
     """The rules of a Role or ClusterRole."""
     return tuple(rule_of(one) for one in role.get("rules") or ())
 
 
-def rule_of(wire: Object) -> Rule:
+def rule_of(wire: Wire) -> Rule:
     return Rule(
         tuple(wire.get("verbs") or ()),
         tuple(wire.get("apiGroups") or ()),

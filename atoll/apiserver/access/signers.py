@@ -15,7 +15,7 @@ from atoll.apiserver.fields import error as fields
 from atoll.apiserver.kinds.certificates import APPROVED, DENIED, GROUP, has_condition, request_of
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.status import forbidden, invalid
-from atoll.wire import Object
+from atoll.wire import Wire
 
 CLIENT = "kubernetes.io/kube-apiserver-client"
 KUBELET = "kubernetes.io/kube-apiserver-client-kubelet"
@@ -30,7 +30,7 @@ class Signers:
     authorize: Authorize
     now: Callable[[], datetime]
 
-    def mutate(self, seen: Admission) -> Object:
+    def mutate(self, seen: Admission) -> Wire:
         """The request as it is to be kept: with who asks, and with when each thing happened."""
         assert seen.object is not None, "deletions are not mutated"
         if seen.resource.kind != _KIND or seen.resource.group != GROUP:
@@ -39,7 +39,7 @@ class Signers:
             return {**seen.object, "spec": _asked_by(seen.object["spec"], seen.identity)}
         return self._dated(seen.object)
 
-    def _dated(self, csr: Object) -> Object:
+    def _dated(self, csr: Wire) -> Wire:
         status = csr.get("status") or {}
         conditions = status.get("conditions")
         if not conditions:
@@ -63,7 +63,7 @@ class Signers:
             if (csr.get("status") or {}) != (old.get("status") or {}):
                 self._check_right(seen, old, "sign")
 
-    def _check_right(self, seen: Admission, csr: Object, verb: str) -> None:
+    def _check_right(self, seen: Admission, csr: Wire, verb: str) -> None:
         signer = csr["spec"]["signerName"]
         every = signer.partition("/")[0] + "/*"
         for name in (signer, every):
@@ -73,8 +73,8 @@ class Signers:
         raise forbidden(seen.resource.plural, GROUP, seen.name, why)
 
 
-def _asked_by(spec: Object, identity: Identity) -> Object:
-    told: Object = {"username": identity.name, "groups": list(identity.groups)}
+def _asked_by(spec: Wire, identity: Identity) -> Wire:
+    told: Wire = {"username": identity.name, "groups": list(identity.groups)}
     if identity.uid:
         told["uid"] = identity.uid
     if identity.extra:
@@ -83,7 +83,7 @@ def _asked_by(spec: Object, identity: Identity) -> Object:
     return {key: value for key, value in spec.items() if key not in own} | told
 
 
-def _check_subject(seen: Admission, csr: Object) -> None:
+def _check_subject(seen: Admission, csr: Wire) -> None:
     """Nobody becomes an administrator by a certificate."""
     request = request_of(csr)
     if csr["spec"].get("signerName") != CLIENT or request is None:
@@ -93,7 +93,7 @@ def _check_subject(seen: Admission, csr: Object) -> None:
         raise forbidden(seen.resource.plural, GROUP, seen.name, why)
 
 
-def _check_undecided(seen: Admission, csr: Object, old: Object) -> None:
+def _check_undecided(seen: Admission, csr: Wire, old: Wire) -> None:
     added = [k for k in (APPROVED, DENIED) if has_condition(csr, k) and not has_condition(old, k)]
     if added:
         why = f'updates may not add a condition of type "{added[0]}"'

@@ -12,10 +12,11 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.admission import Admission
-from atoll.apiserver.kinds.reading import Object, items, part, parts, text
+from atoll.apiserver.kinds.reading import items, part, parts, text
 from atoll.effects import Chance
 from atoll.store.record import Event
 from atoll.store.store import Store
+from atoll.wire import Wire
 
 Holder = str | int  # an address, or a node port
 
@@ -43,10 +44,10 @@ class Addresses:
             if event.after.collection == COLLECTION and not event.removed:
                 self._note(event.after.name, orjson.loads(event.after.value))
 
-    def _note(self, key: str, service: Object) -> None:
+    def _note(self, key: str, service: Wire) -> None:
         self._holders.update(dict.fromkeys(_held(service), key))
 
-    def assigned(self, seen: Admission, service: Object) -> Object:
+    def assigned(self, seen: Admission, service: Wire) -> Wire:
         """The Service with what it needs and did not ask for."""
         spec, before = part(service, "spec"), part(seen.old, "spec")
         if seen.subresource or spec.get("type") == "ExternalName":
@@ -64,7 +65,7 @@ class Addresses:
             self._note(key, {"spec": changed})
         return {**service, "spec": changed}
 
-    def _with_ports(self, key: str, spec: Object, before: Object) -> list[Object]:
+    def _with_ports(self, key: str, spec: Wire, before: Wire) -> list[Wire]:
         """Its ports, each with one of the nodes'; those it had it keeps."""
         had = {_port(port): port["nodePort"] for port in parts(before, "ports") if _is_open(port)}
         asked = {port["nodePort"] for port in parts(spec, "ports") if _is_open(port)}
@@ -104,25 +105,25 @@ class Addresses:
         return True
 
 
-def _held(service: Object) -> list[Holder]:
+def _held(service: Wire) -> list[Holder]:
     spec = part(service, "spec")
     addresses = [str(address) for address in items(spec, "clusterIPs") if address != "None"]
     return [*addresses, *(port["nodePort"] for port in parts(spec, "ports") if _is_open(port))]
 
 
-def _has_address(spec: Object) -> bool:
+def _has_address(spec: Wire) -> bool:
     return bool(text(spec, "clusterIP") or items(spec, "clusterIPs"))
 
 
-def _needs_ports(spec: Object) -> bool:
+def _needs_ports(spec: Wire) -> bool:
     if spec.get("type") == "LoadBalancer":
         return spec.get("allocateLoadBalancerNodePorts") is not False
     return spec.get("type") == "NodePort"
 
 
-def _is_open(port: Object) -> bool:
+def _is_open(port: Wire) -> bool:
     return bool(port.get("nodePort"))
 
 
-def _port(port: Object) -> tuple[Any, Any]:
+def _port(port: Wire) -> tuple[Any, Any]:
     return port.get("protocol"), port.get("port")

@@ -7,15 +7,16 @@ wrong elsewhere."""
 from collections.abc import Callable, Iterable, Mapping
 
 from atoll.apiserver.admitting.refused import Refused
-from atoll.apiserver.kinds.reading import Object, part, parts, text
+from atoll.apiserver.kinds.reading import part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.model.quantity import parse
+from atoll.wire import Wire
 
 IN_TROUBLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 PATIENCE_S = 300
 
 
-def patient(pod: Object) -> Object:
+def patient(pod: Wire) -> Wire:
     """The pod that stays five minutes on a node in trouble, unless it says otherwise."""
     spec = part(pod, "spec")
     given = parts(spec, "tolerations")
@@ -30,10 +31,10 @@ def patient(pod: Object) -> Object:
     return {**pod, "spec": {**spec, "tolerations": [*given, *more]}} if more else pod
 
 
-def merged(first: Iterable[Object], second: Iterable[Object]) -> list[Object]:
+def merged(first: Iterable[Wire], second: Iterable[Wire]) -> list[Wire]:
     """All of both, without those that say no more than a wider one does; of equals, the first."""
     every = [*first, *second]
-    kept: list[Object] = []
+    kept: list[Wire] = []
     for index, one in enumerate(every):
         later = (other for other in every[index + 1 :] if other != one)
         if not any(_covers(other, one) for other in (*kept, *later)):
@@ -41,7 +42,7 @@ def merged(first: Iterable[Object], second: Iterable[Object]) -> list[Object]:
     return kept
 
 
-def _covers(wide: Object, narrow: Object) -> bool:
+def _covers(wide: Wire, narrow: Wire) -> bool:
     """Whether whatever the narrow one tolerates is tolerated by the wide one."""
     if wide == narrow:
         return True
@@ -63,7 +64,7 @@ _OTHER = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Over
 _UNFOUNDED = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-def with_runtime(pod: Object, classes: Mapping[str, Object]) -> Object:
+def with_runtime(pod: Wire, classes: Mapping[str, Wire]) -> Wire:
     """The pod with what its class adds: overhead, and where it can run."""
     chosen = _class_of(pod, classes)
     if chosen is None:
@@ -89,7 +90,7 @@ def with_runtime(pod: Object, classes: Mapping[str, Object]) -> Object:
     return {**pod, "spec": spec}
 
 
-def check(pod: Object, classes: Mapping[str, Object]) -> None:
+def check(pod: Wire, classes: Mapping[str, Wire]) -> None:
     """Refused if a pod's overhead is not that of its class."""
     chosen = _class_of(pod, classes)
     given = part(pod, "spec").get("overhead")
@@ -100,7 +101,7 @@ def check(pod: Object, classes: Mapping[str, Object]) -> None:
         raise Refused(_OTHER)
 
 
-def _class_of(pod: Object, classes: Mapping[str, Object]) -> Object | None:
+def _class_of(pod: Wire, classes: Mapping[str, Wire]) -> Wire | None:
     name = part(pod, "spec").get("runtimeClassName")
     if name is None:
         return None
@@ -109,7 +110,7 @@ def _class_of(pod: Object, classes: Mapping[str, Object]) -> Object | None:
     return classes[name]
 
 
-def _same(one: Object, other: Object) -> bool:
+def _same(one: Wire, other: Wire) -> bool:
     """Whether the amounts are the same, however they are written."""
     return one.keys() == other.keys() and all(
         parse(amount) == parse(other[name]) for name, amount in one.items()
@@ -117,16 +118,16 @@ def _same(one: Object, other: Object) -> bool:
 
 
 _POLICY = "PreemptLowerPriority"
-_NO_CLASS: Object = {"value": 0, "preemptionPolicy": _POLICY}
+_NO_CLASS: Wire = {"value": 0, "preemptionPolicy": _POLICY}
 
 
-def default_class(classes: Mapping[str, Object]) -> Object | None:
+def default_class(classes: Mapping[str, Wire]) -> Wire | None:
     """The class of pods that name none; the lowest, should there be several."""
     found = [one for one in classes.values() if one.get("globalDefault")]
     return min(found, key=lambda one: one.get("value", 0)) if found else None
 
 
-def prioritized(pod: Object, classes: Mapping[str, Object]) -> Object:
+def prioritized(pod: Wire, classes: Mapping[str, Wire]) -> Wire:
     """The pod with the priority of its class."""
     spec = part(pod, "spec")
     name = text(spec, "priorityClassName")
@@ -134,7 +135,7 @@ def prioritized(pod: Object, classes: Mapping[str, Object]) -> Object:
     if chosen is None:
         raise Refused(f"no PriorityClass with name {name} was found")
     value, policy = chosen.get("value", 0), chosen.get("preemptionPolicy")
-    more: Object = {"priority": value}
+    more: Wire = {"priority": value}
     if chosen is not _NO_CLASS:
         more["priorityClassName"] = name or chosen["metadata"]["name"]
     if spec.get("priority") not in (None, value):
@@ -154,7 +155,7 @@ def prioritized(pod: Object, classes: Mapping[str, Object]) -> Object:
     return {**pod, "spec": {**spec, **more}}
 
 
-def kept(pod: Object, old: Object) -> Object:
+def kept(pod: Wire, old: Wire) -> Wire:
     """A changed pod with the priority it was born with, where whoever changed it left that out."""
     spec, before = part(pod, "spec"), part(old, "spec")
     fields = ("priority", "preemptionPolicy")
@@ -164,7 +165,7 @@ def kept(pod: Object, old: Object) -> Object:
     return {**pod, "spec": {**spec, **lost}} if lost else pod
 
 
-def check_default(wanted: Object, classes: Mapping[str, Object], *, is_new: bool) -> None:
+def check_default(wanted: Wire, classes: Mapping[str, Wire], *, is_new: bool) -> None:
     """Refused if a class wants to be the default while another one is."""
     there = default_class(classes) if wanted.get("globalDefault") else None
     if there is None:
@@ -178,7 +179,7 @@ def check_default(wanted: Object, classes: Mapping[str, Object], *, is_new: bool
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
-def not_ready(node: Object) -> Object:
+def not_ready(node: Wire) -> Wire:
     """The node with this taint, unless it has it already."""
     spec = part(node, "spec")
     there = parts(spec, "taints")
@@ -196,8 +197,8 @@ _READABLE = 420
 
 
 def running_as(
-    pod: Object, account_of: Callable[[str], Object | None], letters: Callable[[], str]
-) -> Object:
+    pod: Wire, account_of: Callable[[str], Wire | None], letters: Callable[[], str]
+) -> Wire:
     """The pod with its account, that one's pull secrets, and its token in every container."""
     if _MIRROR in (metadata(pod).get("annotations") or {}):
         return pod
@@ -216,7 +217,7 @@ def running_as(
     return {**pod, "spec": spec}
 
 
-def _wants_token(account: Object, spec: Object) -> bool:
+def _wants_token(account: Wire, spec: Wire) -> bool:
     for one in (spec, account):
         wish = one.get("automountServiceAccountToken")
         if wish is not None:
@@ -224,12 +225,12 @@ def _wants_token(account: Object, spec: Object) -> bool:
     return True
 
 
-def _with_token(spec: Object, letters: Callable[[], str]) -> Object:
+def _with_token(spec: Wire, letters: Callable[[], str]) -> Wire:
     volumes = parts(spec, "volumes")
     known = [text(one, "name") for one in volumes if text(one, "name").startswith(VOLUME)]
     name = known[0] if known else VOLUME + letters()
     mount = {"name": name, "readOnly": True, "mountPath": PLACE}
-    mounted: Object = {}
+    mounted: Wire = {}
     for kind in ("initContainers", "containers"):
         if containers := parts(spec, kind):
             mounted[kind] = [_mounting(container, mount) for container in containers]
@@ -243,14 +244,14 @@ def _with_token(spec: Object, letters: Callable[[], str]) -> Object:
     return {**spec, **mounted}
 
 
-def _mounting(container: Object, mount: Object) -> Object:
+def _mounting(container: Wire, mount: Wire) -> Wire:
     mounts = parts(container, "volumeMounts")
     if any(text(one, "mountPath") == PLACE for one in mounts):
         return container
     return {**container, "volumeMounts": [*mounts, mount]}
 
 
-def _projected() -> Object:
+def _projected() -> Wire:
     root = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
     field = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
     return {

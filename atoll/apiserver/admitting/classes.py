@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from atoll.apiserver.admitting.refused import Refused
-from atoll.apiserver.kinds.reading import Object, part, text
+from atoll.apiserver.kinds.reading import part, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.model.quantity import parse
+from atoll.wire import Wire
 
 DEFAULT_STORAGE = (
     "storageclass.kubernetes.io/is-default-class",
@@ -19,7 +20,7 @@ _OLD_STORAGE, _OLD_INGRESS = (
 )
 
 
-def default_class(classes: Iterable[Object], marks: tuple[str, ...]) -> str:
+def default_class(classes: Iterable[Wire], marks: tuple[str, ...]) -> str:
     """The name of the class that is marked as the default: the newest, should there be several."""
     marked = [one for one in classes if any(_notes(one).get(mark) == "true" for mark in marks)]
     by_name = sorted(marked, key=lambda one: text(one, "metadata", "name"))
@@ -29,7 +30,7 @@ def default_class(classes: Iterable[Object], marks: tuple[str, ...]) -> str:
     return text(newest[0], "metadata", "name") if newest else ""
 
 
-def with_storage_class(claim: Object, classes: Mapping[str, Object]) -> Object:
+def with_storage_class(claim: Wire, classes: Mapping[str, Wire]) -> Wire:
     """The claim with the default class, if it names none and there is one."""
     if _OLD_STORAGE in _notes(claim) or part(claim, "spec").get("storageClassName") is not None:
         return claim
@@ -37,7 +38,7 @@ def with_storage_class(claim: Object, classes: Mapping[str, Object]) -> Object:
     return _with_spec(claim, storageClassName=found) if found else claim
 
 
-def with_ingress_class(ingress: Object, classes: Mapping[str, Object]) -> Object:
+def with_ingress_class(ingress: Wire, classes: Mapping[str, Wire]) -> Wire:
     """The Ingress with the default class, if it names none and there is one."""
     if _OLD_INGRESS in _notes(ingress) or part(ingress, "spec").get("ingressClassName") is not None:
         return ingress
@@ -45,7 +46,7 @@ def with_ingress_class(ingress: Object, classes: Mapping[str, Object]) -> Object
     return _with_spec(ingress, ingressClassName=found) if found else ingress
 
 
-def check_growth(claim: Object, old: Object, classes: Mapping[str, Object]) -> None:
+def check_growth(claim: Wire, old: Wire, classes: Mapping[str, Wire]) -> None:
     """Refused if a claim wants to grow that is not bound, or whose class does not let it."""
     size, before = _size(claim), _size(old)
     if size is None or before is None or size <= before:
@@ -60,18 +61,18 @@ def check_growth(claim: Object, old: Object, classes: Mapping[str, Object]) -> N
         )
 
 
-def _size(claim: Object) -> Any:
+def _size(claim: Wire) -> Any:
     return parse(part(claim, "spec", "resources", "requests").get("storage"))
 
 
-def class_of(claim: Object) -> str:
+def class_of(claim: Wire) -> str:
     """The name of the storage class that a claim asks for; empty if it asks for none."""
     return _notes(claim).get(_OLD_STORAGE) or text(claim, "spec", "storageClassName")
 
 
-def _notes(obj: Object) -> Object:
+def _notes(obj: Wire) -> Wire:
     return metadata(obj).get("annotations") or {}
 
 
-def _with_spec(obj: Object, **more: str) -> Object:
+def _with_spec(obj: Wire, **more: str) -> Wire:
     return {**obj, "spec": {**part(obj, "spec"), **more}}

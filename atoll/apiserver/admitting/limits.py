@@ -10,15 +10,16 @@ from decimal import Decimal
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.admitting.sums import Sum, of_container, of_pod
 from atoll.apiserver.kinds.amounts import quality
-from atoll.apiserver.kinds.reading import Object, part, parts, text
+from atoll.apiserver.kinds.reading import part, parts, text
 from atoll.apiserver.objects.metadata import metadata
+from atoll.wire import Wire
 
 ANNOTATION = "kubernetes.io/limit-ranger"
 _CONTAINERS = (("containers", "container"), ("initContainers", "init container"))
 _SIDES = (("requests", "request", "defaultRequest"), ("limits", "limit", "default"))
 
 
-def with_defaults(pod: Object, ranges: Iterable[Object]) -> Object:
+def with_defaults(pod: Wire, ranges: Iterable[Wire]) -> Wire:
     """The pod whose containers have what the limit ranges give them; itself if that is nothing."""
     for limits in ranges:
         given = [one for one in parts(limits, "spec", "limits") if one.get("type") == "Container"]
@@ -31,7 +32,7 @@ def with_defaults(pod: Object, ranges: Iterable[Object]) -> Object:
     return pod
 
 
-def _filled(pod: Object, defaults: dict[str, Object]) -> Object:
+def _filled(pod: Wire, defaults: dict[str, Wire]) -> Wire:
     spec, told = dict(part(pod, "spec")), []
     for kind, said in _CONTAINERS:
         containers = []
@@ -50,7 +51,7 @@ def _filled(pod: Object, defaults: dict[str, Object]) -> Object:
     return {**pod, "metadata": annotated, "spec": spec, "status": status}
 
 
-def _completed(container: Object, defaults: dict[str, Object]) -> tuple[Object, list[str]]:
+def _completed(container: Wire, defaults: dict[str, Wire]) -> tuple[Wire, list[str]]:
     """The container, and what it was given: `cpu, memory request`."""
     resources, gifts = dict(part(container, "resources")), []
     for side, said, _ in _SIDES:
@@ -62,7 +63,7 @@ def _completed(container: Object, defaults: dict[str, Object]) -> tuple[Object, 
     return {**container, "resources": resources}, gifts
 
 
-def check_pod(pod: Object, ranges: Iterable[Object]) -> None:
+def check_pod(pod: Wire, ranges: Iterable[Wire]) -> None:
     """Refused with all that the first limit range which minds has against a pod."""
     for limits in ranges:
         faults: list[str] = []
@@ -77,7 +78,7 @@ def check_pod(pod: Object, ranges: Iterable[Object]) -> None:
         _refuse(faults)
 
 
-def check_claim(claim: Object, ranges: Iterable[Object]) -> None:
+def check_claim(claim: Wire, ranges: Iterable[Wire]) -> None:
     """Refused with all that the first limit range which minds has against a claim of storage."""
     asked = Sum(part(claim, "spec", "resources", "requests"))
     for limits in ranges:
@@ -98,7 +99,7 @@ def _refuse(faults: list[str]) -> None:
         raise Refused(once[0] if len(once) == 1 else f"[{', '.join(once)}]")
 
 
-def _faults(limit: Object, asked: Sum, most: Sum) -> Iterator[str]:
+def _faults(limit: Wire, asked: Sum, most: Sum) -> Iterator[str]:
     for name, least in sorted(part(limit, "min").items()):
         yield from _below(limit, name, least, asked, most)
     for name, highest in sorted(part(limit, "max").items()):
@@ -107,7 +108,7 @@ def _faults(limit: Object, asked: Sum, most: Sum) -> Iterator[str]:
         yield from _stretched(limit, name, ratio, asked, most)
 
 
-def _below(limit: Object, name: str, least: str, asked: Sum, most: Sum) -> Iterator[str]:
+def _below(limit: Wire, name: str, least: str, asked: Sum, most: Sum) -> Iterator[str]:
     says = f"minimum {name} usage per {limit['type']} is {least}"
     floor = Sum({name: least}).get(name, Decimal(0))
     if name not in asked:
@@ -119,7 +120,7 @@ def _below(limit: Object, name: str, least: str, asked: Sum, most: Sum) -> Itera
 
 
 def _above(
-    limit: Object, name: str, highest: str, given: dict[str, Sum], needed: str
+    limit: Wire, name: str, highest: str, given: dict[str, Sum], needed: str
 ) -> Iterator[str]:
     says = f"maximum {name} usage per {limit['type']} is {highest}"
     roof = Sum({name: highest}).get(name, Decimal(0))
@@ -132,7 +133,7 @@ def _above(
             return
 
 
-def _stretched(limit: Object, name: str, ratio: str, asked: Sum, most: Sum) -> Iterator[str]:
+def _stretched(limit: Wire, name: str, ratio: str, asked: Sum, most: Sum) -> Iterator[str]:
     says = f"{name} max limit to request ratio per {limit['type']} is {ratio}, but"
     if not asked.get(name):
         yield f"{says} no request is specified or request is 0"

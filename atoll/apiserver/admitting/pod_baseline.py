@@ -3,30 +3,28 @@
 from collections.abc import Callable, Iterable, Iterator, Set
 
 from atoll.apiserver.kinds.reading import items, part, parts, text
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Fault = tuple[str, str]  # the rule in short, and what breaks it
-Check = Callable[[Object, Object], Fault | None]
+Check = Callable[[Wire, Wire], Fault | None]
 """Looks at a pod's spec and annotations."""
 
 _LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
-def containers(spec: Object) -> Iterator[tuple[str, Object, Object]]:
+def containers(spec: Wire) -> Iterator[tuple[str, Wire, Wire]]:
     """Every container with its name and its security context."""
     for kind in _LISTS:
         for one in parts(spec, kind):
             yield text(one, "name"), one, part(one, "securityContext")
 
 
-def named(spec: Object, wrong: Callable[[Object], object]) -> list[str]:
+def named(spec: Wire, wrong: Callable[[Wire], object]) -> list[str]:
     """The containers whose security context is wrong in this way."""
     return [name for name, _one, context in containers(spec) if wrong(context)]
 
 
-def gathered(
-    spec: Object, of: Callable[[Object, Object], Iterable[str]]
-) -> tuple[list[str], list[str]]:
+def gathered(spec: Wire, of: Callable[[Wire, Wire], Iterable[str]]) -> tuple[list[str], list[str]]:
     """The containers that have any of these, and what they have, in order."""
     bad, values = [], set()
     for name, container, context in containers(spec):
@@ -75,18 +73,18 @@ _ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
-def _host_namespaces(spec: Object, _: Object) -> Fault | None:
+def _host_namespaces(spec: Wire, _: Wire) -> Fault | None:
     told = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)]
     return ("host namespaces", ", ".join(told)) if told else None
 
 
-def host_paths(spec: Object, _: Object) -> Fault | None:
+def host_paths(spec: Wire, _: Wire) -> Fault | None:
     """A pod sees no files of its node."""
     bad = [text(one, "name") for one in parts(spec, "volumes") if one.get("hostPath") is not None]
     return ("hostPath volumes", several("volume", bad)) if bad else None
 
 
-def _host_ports(spec: Object, _: Object) -> Fault | None:
+def _host_ports(spec: Wire, _: Wire) -> Fault | None:
     bad, ports = gathered(
         spec,
         lambda one, _: (
@@ -98,7 +96,7 @@ def _host_ports(spec: Object, _: Object) -> Fault | None:
     return ("hostPort", what) if bad else None
 
 
-def _hosts(container: Object, _: Object) -> Iterator[str]:
+def _hosts(container: Wire, _: Wire) -> Iterator[str]:
     handlers = [part(container, probe) for probe in _PROBES]
     handlers += [part(container, "lifecycle", when) for when in ("postStart", "preStop")]
     for handler in handlers:
@@ -107,7 +105,7 @@ def _hosts(container: Object, _: Object) -> Iterator[str]:
                 yield host
 
 
-def _host_probes(spec: Object, _: Object) -> Fault | None:
+def _host_probes(spec: Wire, _: Wire) -> Fault | None:
     bad, found = gathered(spec, _hosts)
     names = sorted({*bad})
     what = several("probe or lifecycle host", found)
@@ -115,13 +113,13 @@ def _host_probes(spec: Object, _: Object) -> Fault | None:
     return ("probe or lifecycle host", told) if bad else None
 
 
-def _privileged(spec: Object, _: Object) -> Fault | None:
+def _privileged(spec: Wire, _: Wire) -> Fault | None:
     bad = named(spec, lambda context: context.get("privileged"))
     why = "must not set securityContext.privileged=true"
     return ("privileged", f"{several('container', bad)} {why}") if bad else None
 
 
-def added(spec: Object, allowed: Set[str]) -> str:
+def added(spec: Wire, allowed: Set[str]) -> str:
     """Who is told to have which more capabilities than these; nothing if nobody has."""
     bad, more = gathered(
         spec, lambda _, context: {*items(context, "capabilities", "add")} - allowed
@@ -130,13 +128,13 @@ def added(spec: Object, allowed: Set[str]) -> str:
     return f"{several('container', bad)} {why}" if bad else ""
 
 
-def capabilities(spec: Object, _: Object) -> Fault | None:
+def capabilities(spec: Wire, _: Wire) -> Fault | None:
     """A container has no more capabilities than containers usually have."""
     told = added(spec, _CAPABILITIES)
     return ("non-default capabilities", told) if told else None
 
 
-def _proc_mount(spec: Object, _: Object) -> Fault | None:
+def _proc_mount(spec: Wire, _: Wire) -> Fault | None:
     bad, kinds = gathered(spec, lambda _, context: {text(context, "procMount")} - {"", "Default"})
     if not bad or spec.get("hostUsers") is False:
         return None
@@ -144,10 +142,10 @@ def _proc_mount(spec: Object, _: Object) -> Fault | None:
     return "procMount", f"{several('container', [*dict.fromkeys(bad)])} {why}"
 
 
-def seccomp(spec: Object, _: Object) -> Fault | None:
+def seccomp(spec: Wire, _: Wire) -> Fault | None:
     """Nobody sets a profile of system calls that is none."""
 
-    def wrong(context: Object) -> set[str]:
+    def wrong(context: Wire) -> set[str]:
         return {text(context, "seccompProfile", "type")} - {"", *_PROFILES}
 
     pod = wrong(part(spec, "securityContext"))
@@ -162,10 +160,10 @@ def seccomp(spec: Object, _: Object) -> Fault | None:
 _PROFILES = ("RuntimeDefault", "Localhost")
 
 
-def _selinux(spec: Object, _: Object) -> Fault | None:
+def _selinux(spec: Wire, _: Wire) -> Fault | None:
     kinds, told = set(), set()
 
-    def is_bad(context: Object) -> bool:
+    def is_bad(context: Wire) -> bool:
         options = part(context, "seLinuxOptions")
         kind = text(options, "type")
         kinds.update({kind} - set(_SELINUX))
@@ -185,14 +183,14 @@ def _selinux(spec: Object, _: Object) -> Fault | None:
     )
 
 
-def _sysctls(spec: Object, _: Object) -> Fault | None:
+def _sysctls(spec: Wire, _: Wire) -> Fault | None:
     names = [text(one, "name") for one in parts(spec, "securityContext", "sysctls")]
     bad = [name for name in names if name not in _SYSCTLS]
     return ("forbidden sysctls", ", ".join(bad)) if bad else None
 
 
-def _app_armor(spec: Object, annotations: Object) -> Fault | None:
-    def wrong(context: Object) -> bool:
+def _app_armor(spec: Wire, annotations: Wire) -> Fault | None:
+    def wrong(context: Wire) -> bool:
         return text(context, "appArmorProfile", "type") == "Unconfined"
 
     pod, bad = wrong(part(spec, "securityContext")), named(spec, wrong)
@@ -212,8 +210,8 @@ def _app_armor(spec: Object, annotations: Object) -> Fault | None:
     return reason, f"{' and '.join(who)} must not set AppArmor profile type to {quoted(values)}"
 
 
-def _windows(spec: Object, _: Object) -> Fault | None:
-    def wrong(context: Object) -> bool:
+def _windows(spec: Wire, _: Wire) -> Fault | None:
+    def wrong(context: Wire) -> bool:
         return bool(part(context, "windowsOptions").get("hostProcess"))
 
     pod, bad = wrong(part(spec, "securityContext")), named(spec, wrong)

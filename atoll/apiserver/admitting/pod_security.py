@@ -12,8 +12,9 @@ from atoll.apiserver.admitting.pod_baseline import Fault
 from atoll.apiserver.admitting.pod_standards import faults
 from atoll.apiserver.admitting.refused import Refused
 from atoll.apiserver.fields.error import FieldError, invalid
-from atoll.apiserver.kinds.reading import Object, part, parts, text
+from atoll.apiserver.kinds.reading import part, parts, text
 from atoll.apiserver.objects.metadata import metadata
+from atoll.wire import Wire
 
 PREFIX = "pod-security.kubernetes.io/"
 LEVELS = ("privileged", "baseline", "restricted")
@@ -51,7 +52,7 @@ class Policy:
     warned: Standard = Standard()
 
 
-def policy_of(labels: Object) -> Policy:
+def policy_of(labels: Wire) -> Policy:
     """The policy that labels ask for; a level that is none is the strictest, or for warnings none.
 
     Who says nothing of warnings is warned of what is enforced.
@@ -64,7 +65,7 @@ def policy_of(labels: Object) -> Policy:
     return Policy(enforced, warned)
 
 
-def _standard(labels: Object, mode: str) -> Standard:
+def _standard(labels: Wire, mode: str) -> Standard:
     level = labels.get(PREFIX + mode, "privileged")
     if level not in LEVELS:
         level = "restricted" if mode == "enforce" else "privileged"
@@ -72,7 +73,7 @@ def _standard(labels: Object, mode: str) -> Standard:
     return Standard(level, version if _VERSION.fullmatch(version) else "latest")
 
 
-def label_errors(labels: Object) -> list[FieldError]:
+def label_errors(labels: Wire) -> list[FieldError]:
     """What is wrong with the labels by which a namespace asks for standards."""
     errors = []
     for mode in ("enforce", "audit", "warn"):
@@ -89,7 +90,7 @@ def _is_version(text_: str) -> bool:
     return text_ == "latest" or _VERSION.fullmatch(text_) is not None
 
 
-def check(pod: Object, policy: Policy, *, enforces: bool) -> str:
+def check(pod: Wire, policy: Policy, *, enforces: bool) -> str:
     """What the maker of a pod is to be warned of; Refused if what is enforced is violated."""
     spec, notes = part(pod, "spec"), part(pod, "metadata", "annotations")
     found = faults(spec, notes, policy.enforced.level) if enforces else []
@@ -103,7 +104,7 @@ def _told(found: list[Fault]) -> str:
     return ", ".join(f"{rule} ({how})" for rule, how in found)
 
 
-def is_significant(pod: Object, old: Object) -> bool:
+def is_significant(pod: Wire, old: Wire) -> bool:
     """Whether a change of a pod is looked at: another image, or a guest."""
     return any(
         _images(pod, kind) != _images(old, kind)
@@ -111,11 +112,11 @@ def is_significant(pod: Object, old: Object) -> bool:
     )
 
 
-def _images(pod: Object, kind: str) -> list[tuple[str, str]]:
+def _images(pod: Wire, kind: str) -> list[tuple[str, str]]:
     return [(text(one, "name"), text(one, "image")) for one in parts(pod, "spec", kind)]
 
 
-def tightened(namespace: Object, old: Object, pods: Callable[[], Iterable[Object]]) -> list[str]:
+def tightened(namespace: Wire, old: Wire, pods: Callable[[], Iterable[Wire]]) -> list[str]:
     """What to tell of pods that are there already when a namespace gets stricter."""
     now, before = (_enforced(one) for one in (namespace, old))
     eased = LEVELS.index(now.level) <= LEVELS.index(before.level)
@@ -134,7 +135,7 @@ def tightened(namespace: Object, old: Object, pods: Callable[[], Iterable[Object
     return [head, *sorted(f"{_among(names)}: {rules}" for rules, names in violating.items())]
 
 
-def _enforced(namespace: Object) -> Standard:
+def _enforced(namespace: Wire) -> Standard:
     return policy_of(metadata(namespace).get("labels") or {}).enforced
 
 

@@ -19,7 +19,7 @@ from atoll.apiserver.admitting.pod_baseline import (
     uses,
 )
 from atoll.apiserver.kinds.reading import items, part, parts, text
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _VOLUMES = frozenset(
     [
@@ -29,17 +29,17 @@ _VOLUMES = frozenset(
 )
 
 
-def faults(spec: Object, annotations: Object, level: str) -> list[Fault]:
+def faults(spec: Wire, annotations: Wire, level: str) -> list[Fault]:
     """All that is wrong with a pod at a level."""
     checks = {"baseline": BASELINE, "restricted": _RESTRICTED}.get(level, ())
     return [fault for check in checks if (fault := check(spec, annotations)) is not None]
 
 
-def _on_windows(spec: Object) -> bool:
+def _on_windows(spec: Wire) -> bool:
     return text(spec, "os", "name") == "windows"
 
 
-def _escalation(spec: Object, _: Object) -> Fault | None:
+def _escalation(spec: Wire, _: Wire) -> Fault | None:
     bad = named(spec, lambda context: context.get("allowPrivilegeEscalation") is not False)
     if not bad or _on_windows(spec):
         return None
@@ -47,7 +47,7 @@ def _escalation(spec: Object, _: Object) -> Fault | None:
     return "allowPrivilegeEscalation != false", f"{several('container', bad)} {why}"
 
 
-def _dropped(spec: Object, _: Object) -> Fault | None:
+def _dropped(spec: Wire, _: Wire) -> Fault | None:
     missing = named(spec, lambda context: "ALL" not in items(context, "capabilities", "drop"))
     why = 'must set securityContext.capabilities.drop=["ALL"]'
     told = [f"{several('container', missing)} {why}"] if missing else []
@@ -56,7 +56,7 @@ def _dropped(spec: Object, _: Object) -> Fault | None:
     return ("unrestricted capabilities", "; ".join(told)) if said else None
 
 
-def _volumes(spec: Object, _: Object) -> Fault | None:
+def _volumes(spec: Wire, _: Wire) -> Fault | None:
     bad, kinds = [], set()
     for volume in parts(spec, "volumes"):
         sources = [key for key in volume if key != "name" and volume[key] is not None]
@@ -69,7 +69,7 @@ def _volumes(spec: Object, _: Object) -> Fault | None:
     return "restricted volume types", f"{several('volume', bad)} {uses(bad)} {what}"
 
 
-def _not_root(spec: Object, _: Object) -> Fault | None:
+def _not_root(spec: Wire, _: Wire) -> Fault | None:
     wish = part(spec, "securityContext").get("runAsNonRoot")
     said = named(spec, lambda context: context.get("runAsNonRoot") is False)
     silent = named(spec, lambda context: context.get("runAsNonRoot") is None and wish is not True)
@@ -83,7 +83,7 @@ def _not_root(spec: Object, _: Object) -> Fault | None:
     return reason, f"pod or {who} must set securityContext.runAsNonRoot=true"
 
 
-def _no_root_user(spec: Object, _: Object) -> Fault | None:
+def _no_root_user(spec: Wire, _: Wire) -> Fault | None:
     pod = part(spec, "securityContext").get("runAsUser") == 0
     bad = named(spec, lambda context: context.get("runAsUser") == 0)
     if spec.get("hostUsers") is False or not (pod or bad):
@@ -91,7 +91,7 @@ def _no_root_user(spec: Object, _: Object) -> Fault | None:
     return "runAsUser=0", f"{setters(pod=pod, containers=bad)} must not set runAsUser=0"
 
 
-def _seccomp_set(spec: Object, notes: Object) -> Fault | None:
+def _seccomp_set(spec: Wire, notes: Wire) -> Fault | None:
     """The same as `seccomp`, and a profile must be set."""
     if _on_windows(spec):
         return None

@@ -25,10 +25,11 @@ from atoll.apiserver.admitting.usage import (
     scopes_of,
     used_by,
 )
-from atoll.apiserver.kinds.reading import Object, part
+from atoll.apiserver.kinds.reading import part
 from atoll.apiserver.status import ApiError, forbidden
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
+from atoll.wire import Wire
 
 Place = tuple[str, str]  # a collection, and a name in it
 
@@ -42,12 +43,12 @@ class Book:
 
     name: str
     hard: Sum
-    scopes: Sequence[Object]
+    scopes: Sequence[Wire]
     by_collection: Mapping[str, frozenset[str]]
     used: Sum = field(default_factory=Sum)
 
     @classmethod
-    def of(cls, name: str, quota: Object) -> "Book":
+    def of(cls, name: str, quota: Wire) -> "Book":
         hard = Sum(part(quota, "spec", "hard"))
         found: dict[str, set[str]] = {}
         for each in hard:
@@ -55,7 +56,7 @@ class Book:
         frozen = {key: frozenset(names) for key, names in found.items()}
         return cls(name, hard, scopes_of(quota), frozen)
 
-    def usage(self, collection: str, obj: Object, now: datetime) -> Sum:
+    def usage(self, collection: str, obj: Wire, now: datetime) -> Sum:
         """What an object uses of what is limited here; nothing, if this is not about it."""
         names = self.by_collection.get(collection)
         if names is None or not is_within(collection, obj, self.scopes):
@@ -153,7 +154,7 @@ class Quotas:
             place = (seen.resource.collection, f"{seen.namespace}/{seen.name}")
             self._promised.setdefault(seen.namespace, {})[place] = held
 
-    def _more(self, seen: Admission, obj: Object, book: Book) -> Sum:
+    def _more(self, seen: Admission, obj: Wire, book: Book) -> Sum:
         """What a write uses up of this quota, beyond what the old object did."""
         collection, now = seen.resource.collection, self._now()
         names = book.by_collection.get(collection)

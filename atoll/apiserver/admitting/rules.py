@@ -14,14 +14,15 @@ from atoll.apiserver.admitting import births, classes, limits, pod_security, set
 from atoll.apiserver.admitting.addresses import COLLECTION as SERVICES
 from atoll.apiserver.admitting.addresses import Addresses
 from atoll.apiserver.admitting.refused import Refused
-from atoll.apiserver.kinds.reading import Object, part
+from atoll.apiserver.kinds.reading import part
 from atoll.apiserver.objects.metadata import GENERATED_ALPHABET, metadata
 from atoll.apiserver.status import ApiError, forbidden, invalid
 from atoll.effects import Chance
 from atoll.store.store import Store
+from atoll.wire import Wire
 
-Change = Callable[[Admission, Object], Object]
-Check = Callable[[Admission, Object], None]
+Change = Callable[[Admission, Wire], Wire]
+Check = Callable[[Admission, Wire], None]
 
 _NOT_OF_PODS = ("binding", "eviction", "status")
 PODS, CLAIMS, NODES = "pods", "persistentvolumeclaims", "nodes"
@@ -65,7 +66,7 @@ class Rules:
         """The collections that `check` is about."""
         return self._checks.keys()
 
-    def mutate(self, seen: Admission) -> Object:
+    def mutate(self, seen: Admission) -> Wire:
         """The object with all that the rules add to it."""
         assert seen.object is not None, "only creations and updates are mutated"
         change = self._changes.get(seen.resource.collection)
@@ -86,14 +87,14 @@ class Rules:
         except Refused as refusal:
             raise _forbidden(seen, refusal) from refusal
 
-    def _pod(self, seen: Admission, pod: Object) -> Object:
+    def _pod(self, seen: Admission, pod: Wire) -> Wire:
         if seen.subresource:
             return pod
         if seen.old is not None:
             return births.patient(births.kept(pod, seen.old))
         return self.completed(pod, seen.namespace)
 
-    def completed(self, pod: Object, namespace: str) -> Object:
+    def completed(self, pod: Wire, namespace: str) -> Wire:
         """A new pod as it is stored in this namespace; Refused if it may not be."""
         ranges = self.settings.of(settings.LIMIT_RANGES, namespace)
         if ranges:
@@ -103,10 +104,10 @@ class Rules:
         pod = births.prioritized(pod, self.settings.of(settings.PRIORITY_CLASSES))
         return births.with_runtime(births.patient(pod), self.settings.of(settings.RUNTIME_CLASSES))
 
-    def _account(self, namespace: str, name: str) -> Object | None:
+    def _account(self, namespace: str, name: str) -> Wire | None:
         record = self._store.latest("serviceaccounts", f"{namespace}/{name}")
         if record is not None:
-            found: Object = orjson.loads(record.value)
+            found: Wire = orjson.loads(record.value)
             return found
         # In a namespace that was made a moment ago it is about to be there.
         return {} if name == births.DEFAULT else None
@@ -114,20 +115,20 @@ class Rules:
     def _letters(self) -> str:
         return "".join(self._chance.choices(GENERATED_ALPHABET, k=5))
 
-    def _claim(self, seen: Admission, claim: Object) -> Object:
+    def _claim(self, seen: Admission, claim: Wire) -> Wire:
         if seen.subresource or seen.old is not None:
             return claim
         return classes.with_storage_class(claim, self.settings.of(settings.STORAGE_CLASSES))
 
-    def _ingress(self, seen: Admission, ingress: Object) -> Object:
+    def _ingress(self, seen: Admission, ingress: Wire) -> Wire:
         if seen.subresource or seen.old is not None:
             return ingress
         return classes.with_ingress_class(ingress, self.settings.of(settings.INGRESS_CLASSES))
 
-    def _node(self, seen: Admission, node: Object) -> Object:
+    def _node(self, seen: Admission, node: Wire) -> Wire:
         return births.not_ready(node) if seen.old is None else node
 
-    def _check_pod(self, seen: Admission, pod: Object) -> None:
+    def _check_pod(self, seen: Admission, pod: Wire) -> None:
         policy = self.settings.policies.get(seen.namespace)
         if policy is not None and _is_looked_at(seen, pod):
             _warn(seen, pod_security.check(pod, policy, enforces=True))
@@ -136,19 +137,19 @@ class Rules:
         elif seen.subresource == "resize":
             limits.check_pod(pod, self.settings.of(settings.LIMIT_RANGES, seen.namespace).values())
 
-    def check_new(self, pod: Object, namespace: str) -> None:
+    def check_new(self, pod: Wire, namespace: str) -> None:
         """Refused if a new pod may not be in this namespace."""
         limits.check_pod(pod, self.settings.of(settings.LIMIT_RANGES, namespace).values())
         births.check(pod, self.settings.of(settings.RUNTIME_CLASSES))
 
-    def _check_template(self, seen: Admission, workload: Object) -> None:
+    def _check_template(self, seen: Admission, workload: Wire) -> None:
         """Whoever makes pods is only warned: it is pods that are refused."""
         policy = self.settings.policies.get(seen.namespace)
         if policy is not None and not seen.subresource:
             made = part(workload, *pod_security.TEMPLATES[seen.resource.collection])
             _warn(seen, pod_security.check(made, policy, enforces=False))
 
-    def _check_namespace(self, seen: Admission, namespace: Object) -> None:
+    def _check_namespace(self, seen: Admission, namespace: Wire) -> None:
         old = seen.old
         labels = metadata(namespace).get("labels") or {}
         if seen.subresource or (old and labels == (metadata(old).get("labels") or {})):
@@ -161,23 +162,23 @@ class Rules:
             for warning in pod_security.tightened(namespace, old, partial(self._pods, seen.name)):
                 _warn(seen, warning)
 
-    def _pods(self, namespace: str) -> list[Object]:
+    def _pods(self, namespace: str) -> list[Wire]:
         records = self._store.page(PODS, f"{namespace}/").records
         return [orjson.loads(record.value) for record in records]
 
-    def _check_claim(self, seen: Admission, claim: Object) -> None:
+    def _check_claim(self, seen: Admission, claim: Wire) -> None:
         if seen.subresource:
             return
         limits.check_claim(claim, self.settings.of(settings.LIMIT_RANGES, seen.namespace).values())
         if seen.old is not None:
             classes.check_growth(claim, seen.old, self.settings.of(settings.STORAGE_CLASSES))
 
-    def _check_priority(self, seen: Admission, wanted: Object) -> None:
+    def _check_priority(self, seen: Admission, wanted: Wire) -> None:
         known = self.settings.of(settings.PRIORITY_CLASSES)
         births.check_default(wanted, known, is_new=seen.old is None)
 
 
-def _is_looked_at(seen: Admission, pod: Object) -> bool:
+def _is_looked_at(seen: Admission, pod: Wire) -> bool:
     """Whether a write can make a pod violate a standard that it kept to."""
     if seen.subresource in _NOT_OF_PODS:
         return False

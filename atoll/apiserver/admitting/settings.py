@@ -13,7 +13,7 @@ from atoll.apiserver.admitting.pod_security import PREFIX, Policy, policy_of
 from atoll.apiserver.objects.view import metadata_of
 from atoll.store.record import Event, Record
 from atoll.store.store import Store
-from atoll.wire import Object
+from atoll.wire import Wire
 
 LIMIT_RANGES = "limitranges"
 PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
@@ -22,7 +22,7 @@ INGRESS_CLASSES = "ingressclasses.networking.k8s.io"
 RUNTIME_CLASSES = "runtimeclasses.node.k8s.io"
 NAMESPACES = "namespaces"
 KEPT = (LIMIT_RANGES, PRIORITY_CLASSES, STORAGE_CLASSES, INGRESS_CLASSES, RUNTIME_CLASSES)
-_NONE: Mapping[str, Object] = MappingProxyType({})
+_NONE: Mapping[str, Wire] = MappingProxyType({})
 
 
 class Settings:
@@ -30,11 +30,11 @@ class Settings:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: dict[str, dict[str, dict[str, Object]]] = {name: {} for name in KEPT}
+        self._kept: dict[str, dict[str, dict[str, Wire]]] = {name: {} for name in KEPT}
         self.policies: dict[str, Policy] = {}
         """What pods must keep to in those namespaces that ask for a standard."""
 
-    def of(self, collection: str, namespace: str = "") -> Mapping[str, Object]:
+    def of(self, collection: str, namespace: str = "") -> Mapping[str, Wire]:
         """The objects of a collection in a namespace, by name."""
         return self._kept[collection].get(namespace, _NONE)
 

@@ -8,9 +8,10 @@ with those that run beside it; cpu and memory given for the pod as a whole repla
 from decimal import Decimal
 from typing import Literal
 
-from atoll.apiserver.kinds.reading import Object, part, parts, text
+from atoll.apiserver.kinds.reading import part, parts, text
 from atoll.interpreting.quantities import quantity_text
 from atoll.model.quantity import parse
+from atoll.wire import Wire
 
 Side = Literal["requests", "limits"]
 
@@ -21,7 +22,7 @@ _BINARY_MARK = "i"
 class Sum(dict[str, Decimal]):
     """Amounts by the name of their resource; what was written in powers of two is shown so."""
 
-    def __init__(self, written: Object | None = None) -> None:
+    def __init__(self, written: Wire | None = None) -> None:
         super().__init__()
         self.binary: set[str] = set()
         for name, amount in (written or {}).items():
@@ -66,7 +67,7 @@ class Sum(dict[str, Decimal]):
             self.binary.discard(name)
 
 
-def of_pod(spec: Object, side: Side) -> Sum:
+def of_pod(spec: Wire, side: Side) -> Sum:
     """What all containers of a pod come to."""
     total = Sum()
     for container in parts(spec, "containers"):
@@ -90,5 +91,5 @@ def of_pod(spec: Object, side: Side) -> Sum:
     return total
 
 
-def of_container(container: Object, side: Side) -> Sum:
+def of_container(container: Wire, side: Side) -> Sum:
     return Sum(part(container, "resources", side))

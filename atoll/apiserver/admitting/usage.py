@@ -12,9 +12,10 @@ from atoll.apiserver.admitting.classes import class_of
 from atoll.apiserver.admitting.sums import Sum, of_container, of_pod
 from atoll.apiserver.kinds.amounts import quality
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.reading import Object, items, part, parts, text
+from atoll.apiserver.kinds.reading import items, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339
+from atoll.wire import Wire
 
 COUNT = "count/"
 PODS, CLAIMS, SERVICES = "pods", "persistentvolumeclaims", "services"
@@ -56,7 +57,7 @@ def counted(collection: str) -> Sum:
     return used
 
 
-def used_by(collection: str, obj: Object, now: datetime) -> Sum:
+def used_by(collection: str, obj: Wire, now: datetime) -> Sum:
     """What an object uses up."""
     used = counted(collection)
     match collection:
@@ -69,7 +70,7 @@ def used_by(collection: str, obj: Object, now: datetime) -> Sum:
     return used
 
 
-def _add_pod(used: Sum, pod: Object, now: datetime) -> None:
+def _add_pod(used: Sum, pod: Wire, now: datetime) -> None:
     """A pod that has ended, or should have by now, only counts as being there."""
     if text(pod, "status", "phase") in _ENDED or _is_overdue(pod, now):
         return
@@ -83,7 +84,7 @@ def _add_pod(used: Sum, pod: Object, now: datetime) -> None:
     _add_compute(used, asked, most)
 
 
-def _is_overdue(pod: Object, now: datetime) -> bool:
+def _is_overdue(pod: Wire, now: datetime) -> bool:
     meta = metadata(pod)
     ends = parse_rfc3339(meta.get("deletionTimestamp") or "")
     grace_s = meta.get("deletionGracePeriodSeconds")
@@ -103,7 +104,7 @@ def _add_compute(used: Sum, asked: Sum, most: Sum) -> None:
             used.put(name, most, f"limits.{name}")
 
 
-def missing(pod: Object, names: Iterable[str]) -> str:
+def missing(pod: Wire, names: Iterable[str]) -> str:
     """What a pod must say of itself before these can be counted; nothing if it says it all."""
     spec = part(pod, "spec")
     needed = sorted(_DEMANDED.intersection(names))
@@ -120,7 +121,7 @@ def missing(pod: Object, names: Iterable[str]) -> str:
     return f"must specify {'; '.join(told)}" if told else ""
 
 
-def _add_service(used: Sum, service: Object) -> None:
+def _add_service(used: Sum, service: Wire) -> None:
     spec = part(service, "spec")
     ports = parts(spec, "ports")
     balances = spec.get("type") == "LoadBalancer"
@@ -132,7 +133,7 @@ def _add_service(used: Sum, service: Object) -> None:
     used["services.nodeports"] = Decimal(open_ports)
 
 
-def _add_claim(used: Sum, claim: Object) -> None:
+def _add_claim(used: Sum, claim: Wire) -> None:
     names = [CLAIMS]
     storage = Sum(part(claim, "spec", "resources", "requests"))
     storage.raise_to(Sum(part(claim, "status", "allocatedResources")))
@@ -146,18 +147,18 @@ def _add_claim(used: Sum, claim: Object) -> None:
             used.put(name, used, f"{kind}{_OF_CLASS}{name}")
 
 
-def scopes_of(quota: Object) -> list[Object]:
+def scopes_of(quota: Wire) -> list[Wire]:
     """What a quota is limited to, as requirements that must all be met."""
     plain = [{"scopeName": name, "operator": "Exists"} for name in items(quota, "spec", "scopes")]
     return plain + parts(quota, "spec", "scopeSelector", "matchExpressions")
 
 
-def is_within(collection: str, obj: Object, scopes: Iterable[Object]) -> bool:
+def is_within(collection: str, obj: Wire, scopes: Iterable[Wire]) -> bool:
     """Whether an object is among those that a quota with these scopes is about."""
     return all(_meets(collection, obj, scope) for scope in scopes)
 
 
-def _meets(collection: str, obj: Object, scope: Object) -> bool:
+def _meets(collection: str, obj: Wire, scope: Wire) -> bool:
     name, spec = text(scope, "scopeName"), part(obj, "spec")
     if collection == CLAIMS:
         wanted = text(spec, "volumeAttributesClassName")
@@ -180,18 +181,18 @@ def _meets(collection: str, obj: Object, scope: Object) -> bool:
     return False
 
 
-def is_limited(pod: Object) -> bool:
+def is_limited(pod: Wire) -> bool:
     """Whether a pod says itself when it must have ended."""
     deadline_s = part(pod, "spec").get("activeDeadlineSeconds")
     return isinstance(deadline_s, int) and deadline_s >= 0
 
 
-def _named(scope: Object, name: str) -> bool:
+def _named(scope: Wire, name: str) -> bool:
     written = {"key": "name", **{key: scope.get(key) for key in ("operator", "values")}}
     return selector_of({"matchExpressions": [written]}).matches({"name": name} if name else {})
 
 
-def _looks_elsewhere(affinity: Object) -> bool:
+def _looks_elsewhere(affinity: Wire) -> bool:
     """Whether a pod wants to be near pods of other namespaces, or far from them."""
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = parts(affinity, kind, "requiredDuringSchedulingIgnoredDuringExecution")

@@ -34,7 +34,7 @@ from atoll.exchange import Request, Response
 from atoll.runtime.children import Children
 from atoll.runtime.worklist import Worklist
 from atoll.store.record import Event, Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 SERVICES, SLICES = "services", "endpointslices.discovery.k8s.io"
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -174,7 +174,7 @@ class Aggregator:
         if place in self.remotes and self.behind.findings.get(place) != found:
             self.behind = Behind(self.remotes, {**self.behind.findings, place: found})
 
-    def _seen(self, remote: Remote) -> tuple[Object | None, list[Object]]:
+    def _seen(self, remote: Remote) -> tuple[Wire | None, list[Wire]]:
         """The Service of a server and that one's slices, as they are now."""
         store = self._api.store
         record = store.get(SERVICES, f"{remote.namespace}/{remote.service}")
@@ -194,7 +194,7 @@ class Aggregator:
         now = self._api.timestamp()
         fresh = condition("Available", reason, message, holds=holds)
 
-        def told(obj: Object) -> Object:
+        def told(obj: Wire) -> Wire:
             if remote_of(obj) != remote:
                 return obj  # another has taken its place while this one was looked at
             return {**obj, "status": with_condition(obj.get("status") or {}, fresh, now)}

@@ -12,7 +12,7 @@ import orjson
 
 from atoll.apiserver.aggregation.remote import Remote
 from atoll.apiserver.kinds.reading import part, parts, text
-from atoll.wire import Object
+from atoll.wire import Wire
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
@@ -24,17 +24,17 @@ class Findings:
     Stale ones are what was known before the server could not be asked any more.
     """
 
-    resources: tuple[Object, ...] = ()
+    resources: tuple[Wire, ...] = ()
     openapi: str = ""
     stale: bool = False
 
 
-def listed(body: bytes) -> tuple[Object, ...]:
+def listed(body: bytes) -> tuple[Wire, ...]:
     """The resources in a plain list of one version."""
     return tuple(_nested(parts(_read(body), "resources")))
 
 
-def discovered(body: bytes, remote: Remote) -> tuple[Object, ...] | None:
+def discovered(body: bytes, remote: Remote) -> tuple[Wire, ...] | None:
     """The resources of a version in an aggregated document; None if it is not such a document."""
     document = _read(body)
     if document.get("kind") != "APIGroupDiscoveryList":
@@ -54,16 +54,16 @@ def openapi_place(body: bytes, remote: Remote) -> str:
     return place if place.startswith("/openapi/v3/") else ""
 
 
-def _read(body: bytes) -> Object:
+def _read(body: bytes) -> Wire:
     try:
         return part(orjson.loads(body))
     except ValueError:
         return {}
 
 
-def _nested(entries: Iterable[Object]) -> list[Object]:
+def _nested(entries: Iterable[Wire]) -> list[Wire]:
     """Entries of a plain list, with subresources inside what they belong to."""
-    found: dict[str, Object] = {}
+    found: dict[str, Wire] = {}
     for entry in entries:
         name, _, sub = str(entry.get("name", "")).partition("/")
         if not sub:
@@ -79,8 +79,8 @@ def _nested(entries: Iterable[Object]) -> list[Object]:
     return list(found.values())
 
 
-def _item(entry: Mapping[str, Any], name: str) -> Object:
-    item: Object = {
+def _item(entry: Mapping[str, Any], name: str) -> Wire:
+    item: Wire = {
         "resource": name,
         "responseKind": _kind(entry),
         "scope": "Namespaced" if entry.get("namespaced") is True else "Cluster",
@@ -90,5 +90,5 @@ def _item(entry: Mapping[str, Any], name: str) -> Object:
     return item | {key: entry[key] for key in ("shortNames", "categories") if entry.get(key)}
 
 
-def _kind(entry: Mapping[str, Any]) -> Object:
+def _kind(entry: Mapping[str, Any]) -> Wire:
     return {key: entry.get(key) or "" for key in ("group", "version", "kind")}

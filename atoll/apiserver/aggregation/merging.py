@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from atoll.apiserver.aggregation.finding import Findings
 from atoll.apiserver.aggregation.remote import Remote
 from atoll.apiserver.catalog import Catalog, version_rank
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Place = tuple[str, str]
 
@@ -21,7 +21,7 @@ class Behind:
     remotes: Mapping[Place, Remote]
     findings: Mapping[Place, Findings]
 
-    def version(self, group: str, version: str) -> Object | None:
+    def version(self, group: str, version: str) -> Wire | None:
         """A version as the aggregated document lists it; None if it is served here."""
         if (group, version) not in self.remotes:
             return None

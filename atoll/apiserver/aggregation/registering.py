@@ -18,7 +18,7 @@ from atoll.apiserver.schemas.facts import Facts
 from atoll.apiserver.verbs.call import Api
 from atoll.runtime.children import Children
 from atoll.store.record import Event, Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION = f"apiservices.{GROUP}"
 MANAGED = "kube-aggregator.kubernetes.io/automanaged"
@@ -30,12 +30,12 @@ _CUSTOM = {"groupPriorityMinimum": 1000, "versionPriority": 100}
 _OWN_KINDS = {"groupPriorityMinimum": 2000, "versionPriority": 15}
 
 
-Priorities = Mapping[tuple[str, str], Object]
+Priorities = Mapping[tuple[str, str], Wire]
 
 
 def service_of(
     group: str, version: str, resources: Sequence[Resource], priorities: Priorities
-) -> Object | None:
+) -> Wire | None:
     """The service of a version that is served here; None for the one that needs none."""
     if group == GROUP:
         return None  # who keeps the others needs nobody to keep it
@@ -49,7 +49,7 @@ def service_of(
     }
 
 
-def priorities_of(facts: Facts) -> dict[tuple[str, str], Object]:
+def priorities_of(facts: Facts) -> dict[tuple[str, str], Wire]:
     """How Kubernetes ranks its own groups and their versions."""
     return {
         (group.group, version.version): {
@@ -112,7 +112,7 @@ class Registrar(Upkeep):
         if service is None and record is not None and _managed(record) == ALWAYS:
             await self._drop(record)
 
-    async def _have(self, service: Object) -> None:
+    async def _have(self, service: Wire) -> None:
         """See to it that this service is there, unless somebody else sees to it."""
         name = service["metadata"]["name"]
         record = self._api.store.get(COLLECTION, name)

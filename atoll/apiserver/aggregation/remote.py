@@ -9,10 +9,11 @@ from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from atoll.apiserver.kinds.reading import Object, given, number, text
+from atoll.apiserver.kinds.reading import given, number, text
 from atoll.apiserver.objects import addresses
 from atoll.apiserver.objects.addresses import Address
 from atoll.apiserver.objects.conditions import is_true
+from atoll.wire import Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Fault:
     message: str
 
 
-def remote_of(service: Object) -> Remote | None:
+def remote_of(service: Wire) -> Remote | None:
     """What an APIService says of another server; None if it is for this one."""
     spec = given(service, "spec") or {}
     reference = given(spec, "service")
@@ -77,7 +78,7 @@ def _decoded(bundle: str) -> bytes | None:
         return None
 
 
-def find_fault(remote: Remote, service: Object | None, slices: Sequence[Object]) -> Fault | None:
+def find_fault(remote: Remote, service: Wire | None, slices: Sequence[Wire]) -> Fault | None:
     """What is wrong with the way to a server, as far as objects tell; None if nothing is."""
     if service is None:
         return Fault("ServiceNotFound", f"{remote.told} is not present")
@@ -95,7 +96,7 @@ def find_fault(remote: Remote, service: Object | None, slices: Sequence[Object])
     return None
 
 
-def addresses_of(remote: Remote, service: Object, slices: Sequence[Object]) -> list[Address]:
+def addresses_of(remote: Remote, service: Wire, slices: Sequence[Wire]) -> list[Address]:
     """Where a server may be reached."""
     found = addresses.addresses_of(service, slices, remote.port)
     return [] if isinstance(found, str) else found

@@ -13,7 +13,7 @@ from atoll.apiserver.authentication import FRONT_PROXY
 from atoll.apiserver.housekeeping.acting import Upkeep, call_on, ensure, revise
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event
-from atoll.wire import Object
+from atoll.wire import Wire
 
 NAMESPACE, NAME = "kube-system", "extension-apiserver-authentication"
 _KEY = f"{NAMESPACE}/{NAME}"
@@ -73,7 +73,7 @@ class Trust(Upkeep):
         meta, data = {"name": NAME, "namespace": NAMESPACE}, with_trust({}, signing.ca, front)
         await ensure(self._api, "configmaps", {"metadata": meta, "data": data})
 
-        def completed(old: Object) -> Object:
+        def completed(old: Wire) -> Wire:
             return {**old, "data": with_trust(old.get("data") or {}, signing.ca, front)}
 
         await revise(self._api, call_on(self._api, "configmaps", NAMESPACE, NAME), completed)

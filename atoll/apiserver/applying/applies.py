@@ -40,7 +40,7 @@ from atoll.apiserver.applying.updates import (
 from atoll.apiserver.patching.wording import too_deep
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import ApiError, bad_request, plain_500
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 def conflict_error(conflicts: Mapping[Owner, FieldSet]) -> ApiError:
@@ -89,14 +89,14 @@ _KUBECTL = "kubectl"
 
 def after_apply(
     schema: Schema,
-    live: Object | None,
-    applied: Object,
+    live: Wire | None,
+    applied: Wire,
     writer: Writer,
     now: str,
     *,
     force: bool,
     ignored: tuple[Path, ...] = (),
-) -> Object:
+) -> Wire:
     """The live object with the configuration applied, and with its managedFields."""
     write = Write(schema, writer, now, ignored)
     try:
@@ -115,7 +115,7 @@ def after_apply(
     return _with_last_applied(result, applied) if writer.manager == _KUBECTL else result
 
 
-def _check(applied: Object, schema: Schema) -> None:
+def _check(applied: Wire, schema: Schema) -> None:
     metadata = applied.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("managedFields"), list):
         raise bad_request("metadata.managedFields must be nil")
@@ -125,7 +125,7 @@ def _check(applied: Object, schema: Schema) -> None:
         raise plain_500(f"failed to create typed patch object ({about}): {joined(errors)}")
 
 
-def _about(obj: Object) -> str:
+def _about(obj: Wire) -> str:
     metadata = obj.get("metadata")
     names = metadata if isinstance(metadata, dict) else {}
     group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
@@ -133,15 +133,15 @@ def _about(obj: Object) -> str:
     return f"{place}; {group}/{version}, Kind={obj.get('kind', '')}"
 
 
-def _capture(managers: Managers, live: Object, write: Write) -> None:
+def _capture(managers: Managers, live: Wire, write: Write) -> None:
     """Gives everything in an object that was never tracked to one owner, in place."""
     earlier = Writer("before-first-apply", write.writer.api_version, write.writer.subresource)
     record_update(managers, None, live, Write(write.schema, earlier, write.now, write.ignored))
 
 
 def _apply(
-    managers: Managers, live: Object | None, applied: Object, write: Write, *, force: bool
-) -> Object:
+    managers: Managers, live: Wire | None, applied: Wire, write: Write, *, force: bool
+) -> Wire:
     """The merged object; the entries are brought up to date in place."""
     schema, owner = write.schema, write.writer.owner("Apply")
     last, time = managers.fields(owner), managers.time(owner)
@@ -168,7 +168,7 @@ def _owned(managers: Managers, own: FieldSet) -> FieldSet:
 
 
 def _refuse_conflicts(
-    managers: Managers, changed: FieldSet, live: Object | None, write: Write
+    managers: Managers, changed: FieldSet, live: Wire | None, write: Write
 ) -> None:
     conflicts: dict[Owner, FieldSet] = {}
     for owner, entry in managers.entries.items():
@@ -183,7 +183,7 @@ def _refuse_conflicts(
         raise conflict_error(conflicts)
 
 
-def _applied_by_client(live: Object, write: Write) -> FieldSet:
+def _applied_by_client(live: Wire, write: Write) -> FieldSet:
     """What kubectl applied from the client's side and nobody changed since: its own to change."""
     text = _annotations(live).get(_LAST_APPLIED)
     if not isinstance(text, str):
@@ -201,13 +201,13 @@ def _applied_by_client(live: Object, write: Write) -> FieldSet:
     return difference(fields, found.removed)
 
 
-def _annotations(obj: Object) -> dict[str, Any]:
+def _annotations(obj: Wire) -> dict[str, Any]:
     metadata = obj.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     return annotations if isinstance(annotations, dict) else {}
 
 
-def _with_last_applied(result: Object, applied: Object) -> Object:
+def _with_last_applied(result: Wire, applied: Wire) -> Wire:
     """The result with kubectl's annotation telling what was applied, if it has that annotation."""
     annotations = _annotations(result)
     if not annotations.get(_LAST_APPLIED):

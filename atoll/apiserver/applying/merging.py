@@ -8,7 +8,7 @@ from typing import Any
 from atoll.apiserver.applying import typed
 from atoll.apiserver.applying.fieldset import FieldSet, difference, intersection, union
 from atoll.apiserver.schemas.schema import Schema
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 def merge(live: Any, applied: Any, schema: Schema) -> Any:
@@ -113,7 +113,7 @@ def remove_fields(value: Any, fields: FieldSet, schema: Schema) -> Any:
     return value
 
 
-def prune(merged: Object, last: FieldSet, owned: FieldSet, schema: Schema) -> Object:
+def prune(merged: Wire, last: FieldSet, owned: FieldSet, schema: Schema) -> Wire:
     """`merged` without what is in `last` and not owned (by the applier's new set or others)."""
     if not difference(last, owned):
         return merged
@@ -126,6 +126,6 @@ def prune(merged: Object, last: FieldSet, owned: FieldSet, schema: Schema) -> Ob
     return remove_fields(merged, gone, schema) or {}
 
 
-def _left(merged: Object, removed: FieldSet, schema: Schema) -> FieldSet:
+def _left(merged: Wire, removed: FieldSet, schema: Schema) -> FieldSet:
     """The fields that are left in the object once some are removed."""
     return typed.with_named(typed.mentioned(remove_fields(merged, removed, schema), schema), schema)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from atoll.apiserver.applying.elements import written
 from atoll.apiserver.applying.fieldset import BadFields, FieldSet, read, union_of
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Entry = dict[str, Any]
 
@@ -88,26 +88,26 @@ class Managers:
         return None if entry is None else entry.get("time")
 
 
-def stored(obj: Object | None) -> Managers:
+def stored(obj: Wire | None) -> Managers:
     """The entries of an object that we stored."""
     entries = _listed(obj)
     return Managers({owner_of(entry): entry for entry in entries or ()})
 
 
-def _listed(obj: Object | None) -> list[Entry] | None:
+def _listed(obj: Wire | None) -> list[Entry] | None:
     if obj is None:
         return None
     metadata = obj.get("metadata")
     return metadata.get("managedFields") if isinstance(metadata, dict) else None
 
 
-def is_reset(obj: Object, *, typed: bool) -> bool:
+def is_reset(obj: Wire, *, typed: bool) -> bool:
     """Whether a client asks to forget all owners: by one empty entry or, if typed, by none."""
     entries = _listed(obj)
     return entries == [{}] or (typed and entries == [])
 
 
-def sent(obj: Object, old: Object | None) -> Managers:
+def sent(obj: Wire, old: Wire | None) -> Managers:
     """The entries to start from: the client's if it sent any that can be read, else the old."""
     entries = _listed(obj)
     if not entries or entries == _listed(old):
@@ -186,7 +186,7 @@ def cap_updates(managers: Managers) -> None:
         managers.put(bucket, bucket.api_version, union_of(sets), times[bucket])
 
 
-def with_entries(obj: Object, managers: Managers) -> Object:
+def with_entries(obj: Wire, managers: Managers) -> Wire:
     """The object with these entries, in kube-apiserver's order."""
     metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}
     if managers.entries:

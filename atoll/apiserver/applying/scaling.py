@@ -7,14 +7,14 @@ its subresource and, as in kube-apiserver, has no time.
 
 from atoll.apiserver.applying.fieldset import FieldSet, difference, has, of_path
 from atoll.apiserver.applying.ownership import Entry, Managers, Owner, stored, with_entries
-from atoll.wire import Object
+from atoll.wire import Wire
 
 SCALE_VERSION = "autoscaling/v1"
 _IN_SCALE: FieldSet = {"f:spec": {"f:replicas": {}}}
 _PATH_IN_SCALE = ("f:spec", "f:replicas")
 
 
-def scale_entries(parent: Object, replicas: tuple[str, ...]) -> list[Entry]:
+def scale_entries(parent: Wire, replicas: tuple[str, ...]) -> list[Entry]:
     """The managedFields of the Scale of this parent, which keeps its replicas at this path."""
     path = tuple(f"f:{name}" for name in replicas)
     managers = Managers()
@@ -25,9 +25,7 @@ def scale_entries(parent: Object, replicas: tuple[str, ...]) -> list[Entry]:
     return entries
 
 
-def after_scale(
-    parent: Object, scale: Object, replicas: tuple[str, ...], api_version: str
-) -> Object:
+def after_scale(parent: Wire, scale: Wire, replicas: tuple[str, ...], api_version: str) -> Wire:
     """The parent with the owners of its replicas as they are in the Scale that was written."""
     path = tuple(f"f:{name}" for name in replicas)
     managers = stored(parent)

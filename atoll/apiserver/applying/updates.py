@@ -24,7 +24,7 @@ from atoll.apiserver.applying.ownership import (
 from atoll.apiserver.applying.typed import Untypable, fitted
 from atoll.apiserver.patching.wording import too_deep
 from atoll.apiserver.schemas.schema import Schema
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Path = tuple[str, ...]
 
@@ -66,13 +66,13 @@ class Write(NamedTuple):
 
 def after_update(
     schema: Schema,
-    old: Object | None,
-    new: Object,
+    old: Wire | None,
+    new: Wire,
     writer: Writer,
     now: str,
     *,
     ignored: tuple[Path, ...] = (),
-) -> Object:
+) -> Wire:
     """`new` with the managedFields that a create (no `old`), update or patch leaves it with."""
     try:
         if old is None and "managedFields" not in new["metadata"] and is_built_in(schema):
@@ -87,7 +87,7 @@ def after_update(
         raise too_deep() from None
 
 
-def _with_maker(new: Object, write: Write) -> Object:
+def _with_maker(new: Wire, write: Write) -> Wire:
     """A new object of a built-in kind, all of which belongs to who makes it."""
     managers = Managers()
     own = _new_fields(new, write)
@@ -95,14 +95,14 @@ def _with_maker(new: Object, write: Write) -> Object:
     return with_entries(new, managers)
 
 
-def _base(old: Object | None, new: Object, schema: Schema, writer: Writer) -> Managers:
+def _base(old: Wire | None, new: Wire, schema: Schema, writer: Writer) -> Managers:
     """The entries to start from: a client may send its own, though not to a subresource."""
     if writer.subresource:
         return stored(old)
     return Managers() if is_reset(new, typed=is_built_in(schema)) else sent(new, old)
 
 
-def record_update(managers: Managers, old: Object | None, new: Object, write: Write) -> None:
+def record_update(managers: Managers, old: Wire | None, new: Wire, write: Write) -> None:
     """Enters into `managers`, in place, what the writer changed."""
     fit_schema(managers, write.schema)
     if old is None and not managers.entries and is_built_in(write.schema):
@@ -118,7 +118,7 @@ def record_update(managers: Managers, old: Object | None, new: Object, write: Wr
     cap_updates(managers)
 
 
-def _new_fields(new: Object, write: Write) -> FieldSet:
+def _new_fields(new: Wire, write: Write) -> FieldSet:
     """What `compared` finds in a new object and is tracked, where there is nobody to take it from.
 
     What is not tracked is left out beforehand. What Go writes as null is not set.
@@ -143,7 +143,7 @@ def fit_schema(managers: Managers, schema: Schema) -> None:
             managers.reduce(owner, fitted(entry["fieldsV1"], schema))
 
 
-def compared(old: Object | None, new: Object, write: Write) -> Comparison:
+def compared(old: Wire | None, new: Wire, write: Write) -> Comparison:
     """What changed, as far as it is tracked at this endpoint."""
     after = unmanaged(new)
     if old is not None:
@@ -159,7 +159,7 @@ def compared(old: Object | None, new: Object, write: Write) -> Comparison:
     return Comparison(without(found.changed, skipped), without(found.removed, skipped))
 
 
-def unmanaged(obj: Object) -> Object:
+def unmanaged(obj: Wire) -> Wire:
     """The object without its managedFields, which nobody owns."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or "managedFields" not in metadata:
@@ -186,7 +186,7 @@ def tracked(fields: FieldSet) -> FieldSet:
     return difference(fields, _UNTRACKED)
 
 
-def settled(old: Object, new: Object) -> Object:
+def settled(old: Wire, new: Wire) -> Wire:
     """`old` itself if all that differs in `new` is the time of some entries, otherwise `new`."""
     before, after = stored(old).entries, stored(new).entries
     if before.keys() != after.keys() or not same(unmanaged(old), unmanaged(new)):

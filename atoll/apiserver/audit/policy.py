@@ -13,9 +13,10 @@ import yaml
 from atoll.apiserver.authentication import Identity
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.fields.error import FieldError, invalid, not_supported, required
-from atoll.apiserver.kinds.reading import Object, each, items, parts, text
+from atoll.apiserver.kinds.reading import each, items, parts, text
 from atoll.dialects.kubernetes.names import subdomain_faults
 from atoll.errors import UsageError
+from atoll.wire import Wire
 
 _STEP = re.compile(r"[^.\[\]]+")
 
@@ -156,7 +157,7 @@ def read_policy(source: str, name: str) -> Policy:
     return Policy(tuple(_rule(rule, document) for rule in parts(document, "rules")))
 
 
-def _errors(policy: Object) -> Iterable[FieldError]:
+def _errors(policy: Wire) -> Iterable[FieldError]:
     yield from _stage_errors(policy, "omitStages")
     for rule, where in each(parts(policy, "rules"), "rules"):
         level = rule.get("level")
@@ -169,14 +170,14 @@ def _errors(policy: Object) -> Iterable[FieldError]:
         yield from _stage_errors(rule, f"{where}.omitStages")
 
 
-def _stage_errors(holder: Object, where: str) -> Iterable[FieldError]:
+def _stage_errors(holder: Wire, where: str) -> Iterable[FieldError]:
     for index, stage in enumerate(items(holder, "omitStages")):
         if stage not in STAGES:
             why = f"allowed stages are {','.join(STAGES)}"
             yield invalid(f"{where}[{index}]", stage, why)
 
 
-def _path_errors(rule: Object, where: str) -> Iterable[FieldError]:
+def _path_errors(rule: Wire, where: str) -> Iterable[FieldError]:
     paths = items(rule, "nonResourceURLs")
     for index, path in enumerate(paths):
         place = f"{where}.nonResourceURLs[{index}]"
@@ -192,7 +193,7 @@ def _path_errors(rule: Object, where: str) -> Iterable[FieldError]:
         yield invalid(f"{where}.nonResourceURLs", paths, why)
 
 
-def _resource_errors(rule: Object, where: str) -> Iterable[FieldError]:
+def _resource_errors(rule: Wire, where: str) -> Iterable[FieldError]:
     for known in parts(rule, "resources"):
         group = text(known, "group")
         faults = subdomain_faults(group) if group not in ("", "*") else []
@@ -203,7 +204,7 @@ def _resource_errors(rule: Object, where: str) -> Iterable[FieldError]:
             yield invalid(f"{where}.resources.resourceNames", known["resourceNames"], why)
 
 
-def _rule(rule: Object, policy: Object) -> Rule:
+def _rule(rule: Wire, policy: Wire) -> Rule:
     omits = rule.get("omitManagedFields")
     stages = [*items(policy, "omitStages"), *items(rule, "omitStages")]
     return Rule(
@@ -224,5 +225,5 @@ def _rule(rule: Object, policy: Object) -> Rule:
     )
 
 
-def _words(holder: Object, key: str) -> tuple[str, ...]:
+def _words(holder: Wire, key: str) -> tuple[str, ...]:
     return tuple(map(str, items(holder, key)))

@@ -26,13 +26,14 @@ from atoll.apiserver.authentication import Identity, user_info
 from atoll.apiserver.authorization import Attributes
 from atoll.apiserver.bodies.decoding import decode_body, media_type, read_yaml_or_json
 from atoll.apiserver.bodies.protobuf import PROTOBUF
-from atoll.apiserver.kinds.reading import Object, items, part, parts
+from atoll.apiserver.kinds.reading import items, part, parts
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.routing import ResourceRoute, Route
 from atoll.apiserver.status import ApiError
 from atoll.apiserver.wanting import wanted_by
 from atoll.errors import Malformed
 from atoll.exchange import Request, Response
+from atoll.wire import Wire
 
 Decide = Callable[[Identity, Attributes], Decision]
 
@@ -109,7 +110,7 @@ class Recorded:
         self.tell(STARTED, ending)
         return replace(response, stream=_Told(response.stream, lambda: self.tell(COMPLETE, ending)))
 
-    def tell(self, stage: str, ending: Object | None = None) -> None:
+    def tell(self, stage: str, ending: Wire | None = None) -> None:
         if stage in self.rule.omitted:
             return
         event = {
@@ -127,13 +128,13 @@ class Recorded:
             event["annotations"] = dict(self.remarks)
         self.audit.sink(orjson.dumps(event) + b"\n")
 
-    def _asked(self) -> Object:
+    def _asked(self) -> Wire:
         request = self.request
         agent = request.headers.get("user-agent", "")
         if len(agent) > AGENT_MAX:
             agent = agent[:AGENT_MAX] + _CUT
         query = f"?{request.query}" if request.query else ""
-        asked: Object = {
+        asked: Wire = {
             "requestURI": request.path + query,
             "verb": self.wanted.verb,
             "user": {} if self.sender is None else user_info(self.sender),
@@ -148,7 +149,7 @@ class Recorded:
             asked["objectRef"] = self._object_ref(self.target)
         return asked
 
-    def _object_ref(self, target: ResourceRoute) -> Object:
+    def _object_ref(self, target: ResourceRoute) -> Wire:
         found = {
             "resource": target.plural,
             "namespace": self.wanted.namespace,
@@ -159,19 +160,19 @@ class Recorded:
         }
         return {key: value for key, value in found.items() if value}
 
-    def _ending(self, response: Response, resource: Resource | None) -> Object:
+    def _ending(self, response: Response, resource: Resource | None) -> Wire:
         """How the request ended, and what was said, as far as the policy wants it."""
         level, verb = self.rule.level, self.wanted.verb
         # What was read is large at times, and mostly nobody wants to know what it was.
         looks = response.status >= 400 or level == REQUEST_RESPONSE or verb in ("create", "delete")
         told = _told(response) if looks else None
-        status: Object = {"metadata": {}, "code": response.status}
+        status: Wire = {"metadata": {}, "code": response.status}
         if told is not None and told.get("kind") == "Status":
             status = {key: told[key] for key in _STATUS_FIELDS if key in told} | status
             self.made = part(told, "details").get("name") or ""
         elif told is not None and verb == "create":
             self.made = part(told, "metadata").get("name") or ""
-        ending: Object = {"responseStatus": status}
+        ending: Wire = {"responseStatus": status}
         if self.sender is None:
             return ending
         if level in (REQUEST, REQUEST_RESPONSE):
@@ -196,7 +197,7 @@ class Recorded:
         return shown
 
 
-def _without_owners(obj: Object) -> Object:
+def _without_owners(obj: Wire) -> Wire:
     meta = obj.get("metadata")
     if not isinstance(meta, dict):
         return dict(obj)
@@ -217,7 +218,7 @@ def _sent(request: Request, resource: Resource | None) -> Any:
         return None  # the request itself is told what is wrong
 
 
-def _told(response: Response) -> Object | None:
+def _told(response: Response) -> Wire | None:
     if not response.headers.get("Content-Type", "").startswith("application/json"):
         return None
     try:

@@ -32,7 +32,7 @@ from atoll.apiserver.schemas.structural import object_meta
 from atoll.apiserver.schemas.typed import read_typed
 from atoll.apiserver.status import ApiError, bad_request, unsupported_media_type
 from atoll.errors import Malformed
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COMPLAINTS_MAX = 100
 
@@ -41,12 +41,12 @@ COMPLAINTS_MAX = 100
 class Conformed:
     """An object that fits its resource, and what was wrong with it before."""
 
-    object: Object
+    object: Wire
     complaints: list[str]
 
 
 def conform(
-    resource: Resource, obj: Object, *, patched: bool = False, may_have_nulls: bool = True
+    resource: Resource, obj: Wire, *, patched: bool = False, may_have_nulls: bool = True
 ) -> Conformed:
     """Make an object fit. Of a patched one, complaints are sorted: its order is nobody's.
 
@@ -62,7 +62,7 @@ def conform(
     return Conformed(read, (sorted(texts) if patched else texts)[:COMPLAINTS_MAX])
 
 
-def _conform_custom(schema: Schema, obj: Object, *, may_have_nulls: bool) -> Conformed:
+def _conform_custom(schema: Schema, obj: Wire, *, may_have_nulls: bool) -> Conformed:
     """Make a custom object fit the shape its CRD gives it."""
     dropped: list[str] = []
     result = obj
@@ -95,7 +95,7 @@ _ENVELOPE = (
 class Body:
     """What the client sent, and the warnings it should get."""
 
-    object: Object
+    object: Wire
     warnings: list[str]
 
 
@@ -141,7 +141,7 @@ def decode_body(
     return Body(fitting.object, warnings)
 
 
-def decode_options(body: bytes, content_type: str) -> Object:
+def decode_options(body: bytes, content_type: str) -> Wire:
     """DeleteOptions, which need not say their kind; what is wrong is told without ceremony."""
     try:
         given = _options(body, media_type(content_type))
@@ -150,11 +150,11 @@ def decode_options(body: bytes, content_type: str) -> Object:
         raise bad_request(str(reason)) from None
     except Mismatch as mismatch:
         raise bad_request(mismatch.message()) from None
-    read: Object = options
+    read: Wire = options
     return read
 
 
-def _options(body: bytes, form: str) -> Object:
+def _options(body: bytes, form: str) -> Wire:
     if form == PROTOBUF:
         sent = read_envelope(body)
         _check_options_kind(sent.kind, sent.api_version)
@@ -182,7 +182,7 @@ def _read(body: bytes, form: str) -> _Text:
     raise unsupported_media_type([JSON, YAML, PROTOBUF])
 
 
-def _decode_protobuf(body: bytes, expected: Resource) -> Object:
+def _decode_protobuf(body: bytes, expected: Resource) -> Wire:
     """The object a protobuf body says, which cannot have unknown or repeated fields."""
     if expected.custom:
         raise unsupported_media_type([JSON, YAML])
@@ -192,7 +192,7 @@ def _decode_protobuf(body: bytes, expected: Resource) -> Object:
         raise unrecognized(expected.kind, str(reason), body) from None
     said = {"kind": sent.kind, "apiVersion": sent.api_version}
     _check_kind(said, expected, body)
-    obj: Object = {"kind": expected.kind, "apiVersion": expected.api_version}
+    obj: Wire = {"kind": expected.kind, "apiVersion": expected.api_version}
     try:
         obj.update(read_message(expected.schema.definition, sent.raw))
         return conform(expected, obj).object
@@ -219,7 +219,7 @@ def read_yaml_or_json(body: bytes) -> YamlText:
     return YamlText(settle_numbers(found.value), found.repeated)
 
 
-def _envelope(value: Any) -> Object:
+def _envelope(value: Any) -> Wire:
     """The object, whose kind and version are strings if they are said at all."""
     if value is None:
         return {}
@@ -236,7 +236,7 @@ def _envelope(value: Any) -> Object:
     return value
 
 
-def _check_kind(obj: Object, expected: Resource, body: bytes) -> None:
+def _check_kind(obj: Wire, expected: Resource, body: bytes) -> None:
     """The object must be of the resource's kind and version; a built-in one need not say so."""
     kind, version = obj.get("kind") or "", obj.get("apiVersion") or ""
     if expected.custom:
@@ -256,7 +256,7 @@ def _check_kind(obj: Object, expected: Resource, body: bytes) -> None:
     raise not_handled(obj, expected, fault)
 
 
-def kind_fault(obj: Object, expected: Resource) -> str | None:
+def kind_fault(obj: Wire, expected: Resource) -> str | None:
     """Why an object cannot be one of a built-in resource, judging by its kind and version."""
     kind = obj.get("kind") or expected.kind
     version = obj.get("apiVersion") or expected.api_version
@@ -278,7 +278,7 @@ def _is_registered(kind: str, version: str) -> bool:
     return any((k.kind, k.group, k.version) == (kind, group, version) for k in known)
 
 
-def _conform(text: _Text, obj: Object, expected: Resource, *, strict: bool) -> Conformed:
+def _conform(text: _Text, obj: Wire, expected: Resource, *, strict: bool) -> Conformed:
     repeated: list[str] = []
     if strict and text.repeated:
         lines = "\n  ".join(text.repeated)
@@ -316,7 +316,7 @@ def _summary(body: bytes) -> str:
     return shown + more
 
 
-def not_handled(obj: Object, expected: Resource, reason: str) -> ApiError:
+def not_handled(obj: Wire, expected: Resource, reason: str) -> ApiError:
     """400 for an object that cannot be read as the kind it should be."""
     kind = obj.get("kind") or expected.kind
     version = (obj.get("apiVersion") or expected.api_version).rpartition("/")[2]

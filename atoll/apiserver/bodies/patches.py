@@ -22,7 +22,7 @@ from atoll.apiserver.schemas.json_values import settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType
 from atoll.apiserver.status import ApiError, bad_request, unsupported_media_type
 from atoll.errors import Malformed
-from atoll.wire import Object
+from atoll.wire import Wire
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -88,8 +88,8 @@ def _decode_apply(body: bytes, validation: Validation) -> Patch:
 
 
 def conform_patched(
-    resource: Resource, obj: Object, patch: Patch, *, validation: Validation = "Warn"
-) -> tuple[Object, list[str]]:
+    resource: Resource, obj: Wire, patch: Patch, *, validation: Validation = "Warn"
+) -> tuple[Wire, list[str]]:
     """The patched object made to fit its resource, and warnings; refuses as patches are refused."""
     if patch.strategic:
         # Such a patch is put into an object of the kind, which it cannot turn into another.
@@ -108,7 +108,7 @@ def conform_patched(
     return fitting.object, complaints
 
 
-def _check_kind(resource: Resource, obj: Object) -> None:
+def _check_kind(resource: Resource, obj: Wire) -> None:
     for key in ("apiVersion", "kind"):
         if obj.get(key) is not None and not isinstance(obj[key], str):
             wrong = WrongType(obj[key], "string")
@@ -120,7 +120,7 @@ def _check_kind(resource: Resource, obj: Object) -> None:
         raise Mismatch(fault)
 
 
-def patch_refused(obj: Object, patch: Patch, reason: str) -> ApiError:
+def patch_refused(obj: Wire, patch: Patch, reason: str) -> ApiError:
     """422 for a patch whose result is not an object of its kind; shows what Kubernetes shows."""
     shown = fields.go_text(patch.value) if patch.strategic else encode_json(obj).decode()
     error = fields.invalid("patch", shown, reason)

@@ -19,7 +19,7 @@ from atoll.apiserver.schemas.schema import Schema
 from atoll.errors import Malformed
 from atoll.protobuf import reading
 from atoll.protobuf.reading import Message, StoreRange, fill
-from atoll.wire import Object
+from atoll.wire import Wire
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\0"
@@ -44,15 +44,15 @@ def read_envelope(body: bytes) -> Sent:
         raise Malformed(f"{expected} [{' '.join(map(str, _MAGIC))}]")
     if len(body) == len(_MAGIC):
         raise Malformed("empty body")
-    found: Object = {}
+    found: Wire = {}
     fill(_ENVELOPE, found, body, len(_MAGIC), len(body))
     kind = found.get("type", {})
     return Sent(kind.get("kind", ""), kind.get("apiVersion", ""), found.get("raw", b""))
 
 
-def read_message(definition: str, raw: bytes) -> Object:
+def read_message(definition: str, raw: bytes) -> Wire:
     """The object that a message of this definition says, without kind and version."""
-    result: Object = {}
+    result: Wire = {}
     try:
         fill(_message(definition, definition), result, raw, 0, len(raw))
     except RecursionError:
@@ -110,10 +110,10 @@ def _add_list(message: Message, field: FieldFacts, element: Schema) -> None:
     read = _number_reader(element)
     read_all = reading.packed(read)
 
-    def add(result: Object, value: int) -> None:
+    def add(result: Wire, value: int) -> None:
         result.setdefault(name, []).append(read(value))
 
-    def add_all(result: Object, data: bytes, start: int, stop: int) -> None:
+    def add_all(result: Wire, data: bytes, start: int, stop: int) -> None:
         result.setdefault(name, []).extend(read_all(data, start, stop))
 
     message.on_number(number, go_name, add)
@@ -168,13 +168,13 @@ def _of(definition: str) -> Callable[[], Message]:
 def _inline(name: str, definition: str) -> StoreRange:
     """A message whose fields JSON has among those of the message around it."""
 
-    def store(result: Object, data: bytes, start: int, stop: int) -> None:
+    def store(result: Wire, data: bytes, start: int, stop: int) -> None:
         fill(_message(name, definition), result, data, start, stop)
 
     return store
 
 
-def _union(message: Message, choose: Callable[[Object], Any]) -> reading.ReadRange:
+def _union(message: Message, choose: Callable[[Wire], Any]) -> reading.ReadRange:
     """Where a JSON schema has a schema or something else; `choose` says which it is."""
 
     return lambda data, start, stop: choose(reading.filled(message, data, start, stop))
@@ -199,7 +199,7 @@ _OR_STRINGS.on_range(1, "Schema", reading.nested("schema", _of(_SCHEMA)))
 _OR_STRINGS.on_range(2, "Property", reading.collect("list", values.text))
 
 
-def _list_or_schema(found: Object) -> Any:
+def _list_or_schema(found: Wire) -> Any:
     return found.get("list") or found.get("schema")
 
 

@@ -13,7 +13,7 @@ from atoll.apiserver.cel.library.authority import Authorizer, Decision, Question
 from atoll.apiserver.cel.library.times import read_timestamp
 from atoll.apiserver.cel.values import Selectable
 from atoll.apiserver.conditions.declared import Scope
-from atoll.wire import Object
+from atoll.wire import Wire
 
 BUDGET = 250_000
 """Steps for all expressions of one policy on one write: some tenths of a second at most."""
@@ -48,7 +48,7 @@ class Variables(Selectable):
     def __init__(self, asked: Asked, programs: Mapping[str, Program]) -> None:
         self._asked = asked
         self._programs = programs
-        self._found: Object = {}
+        self._found: Wire = {}
 
     def select(self, key: str) -> Any:
         if key not in self._found:
@@ -63,9 +63,7 @@ class Variables(Selectable):
         return self._found[key]
 
 
-def names_of(
-    request: Object, obj: Object | None, old: Object | None, authorizer: Authorizer
-) -> Object:
+def names_of(request: Wire, obj: Wire | None, old: Wire | None, authorizer: Authorizer) -> Wire:
     """What an expression's names stand for: an AdmissionReview's request, and the objects in it."""
     kept = {key: value for key, value in request.items() if key not in ("object", "oldObject")}
     resource = kept["resource"]
@@ -86,7 +84,7 @@ def names_of(
     }
 
 
-def namespace_object(namespace: Object | None) -> Object | None:
+def namespace_object(namespace: Wire | None) -> Wire | None:
     """A namespace as expressions see it: with moments for times, and nothing of who wrote it."""
     if namespace is None:
         return None

@@ -11,7 +11,7 @@ from atoll.apiserver.cel.kinds import BOOL, DYN, NULL, STRING, Type, list_of
 from atoll.apiserver.conditions.declared import JSON_PATCH, Scope
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _MUTATIONS = {
     "ApplyConfiguration": ("applyConfiguration", Type("Object")),
@@ -20,7 +20,7 @@ _MUTATIONS = {
 
 
 def condition_faults(
-    conditions: list[Object], path: str, scope: Scope | None = None
+    conditions: list[Wire], path: str, scope: Scope | None = None
 ) -> list[FieldError]:
     """What is wrong with matchConditions."""
     judged = _Judged(scope or Scope())
@@ -29,7 +29,7 @@ def condition_faults(
     return judged.errors
 
 
-def policy_faults(spec: Object) -> list[FieldError]:
+def policy_faults(spec: Wire) -> list[FieldError]:
     """What is wrong with the expressions of a policy."""
     scope = Scope(spec.get("paramKind") is not None, "mutations" in spec)
     errors = condition_faults(spec.get("matchConditions") or [], "spec.matchConditions", scope)
@@ -50,7 +50,7 @@ def policy_faults(spec: Object) -> list[FieldError]:
     return errors + judged.errors
 
 
-def _each(spec: Object, key: str) -> Iterator[tuple[Object, str]]:
+def _each(spec: Wire, key: str) -> Iterator[tuple[Wire, str]]:
     for index, item in enumerate(spec.get(key) or []):
         yield item, f"spec.{key}[{index}]"
 
@@ -62,7 +62,7 @@ class _Judged:
         self.scope = scope
         self.errors: list[FieldError] = []
 
-    def add(self, said: Object, key: str, path: str, *wanted: Type) -> Program | None:
+    def add(self, said: Wire, key: str, path: str, *wanted: Type) -> Program | None:
         """Judge an expression that must come to one of these types; none means any."""
         text = said.get(key) or ""
         if not text.strip():

@@ -25,7 +25,7 @@ from atoll.apiserver.verbs.beginning import (
 )
 from atoll.effects import Effects
 from atoll.exchange import Draft, Request
-from atoll.wire import Object
+from atoll.wire import Wire
 
 # Nobody knows yet who asks, and whether they may: one who may not shall not cost others much.
 DRAFTED_BYTES_MAX = 64 * 1024
@@ -103,13 +103,13 @@ class Drafter:
         return Draft(obj["metadata"]["name"], head, tail, warnings)
 
 
-def _is_ordinary(proposed: Object) -> bool:
+def _is_ordinary(proposed: Wire) -> bool:
     """Whether it has a name, and asks for nothing that is warned of or refused."""
     meta = metadata(proposed)
     return bool(meta.get("name")) and not (meta.get("resourceVersion") or repeated_owners(proposed))
 
 
-def _with_gap(obj: Object) -> tuple[bytes, bytes]:
+def _with_gap(obj: Wire) -> tuple[bytes, bytes]:
     """The object in two halves, between which its revision belongs: at the end of its metadata."""
     keys = list(obj)
     until = keys.index("metadata") + 1

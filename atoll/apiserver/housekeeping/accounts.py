@@ -26,7 +26,7 @@ from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.view import metadata_of, secret_type
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event, Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Plan = Literal["fill", "delete"] | None
 
@@ -34,7 +34,7 @@ DEFAULT = "default"
 SECRETS = "secrets"
 
 
-def plan(secret: Object, account: Account | None, wanted: Sequence[str]) -> Plan:
+def plan(secret: Wire, account: Account | None, wanted: Sequence[str]) -> Plan:
     """What is to become of a Secret whose account is this one now."""
     known = (metadata(secret).get("annotations") or {}).get(ACCOUNT_UID)
     if account is None or known not in (None, account.uid):
@@ -43,7 +43,7 @@ def plan(secret: Object, account: Account | None, wanted: Sequence[str]) -> Plan
     return "fill" if known is None or any(not data.get(key) for key in wanted) else None
 
 
-def filled(secret: Object, account: Account, signing: Signing) -> Object:
+def filled(secret: Wire, account: Account, signing: Signing) -> Wire:
     """The Secret with a token for its account, and what else its users need."""
     meta, data = metadata(secret), secret.get("data") or {}
     fresh = {"namespace": account.namespace.encode(), "ca.crt": signing.ca}
@@ -102,7 +102,7 @@ class Accounts(Upkeep):
             await self._look_at_secret(record)
 
     async def _look_at_secret(self, record: Record) -> None:
-        secret: Object = orjson.loads(record.value)
+        secret: Wire = orjson.loads(record.value)
         account = self._account_of(secret)
         match plan(secret, account, self._wanted):
             case "delete":
@@ -112,7 +112,7 @@ class Accounts(Upkeep):
                 node = node_of(record)
                 await revise_one(self._api, node, lambda old: filled(old, account, signing))
 
-    def _account_of(self, secret: Object) -> Account | None:
+    def _account_of(self, secret: Wire) -> Account | None:
         meta = metadata(secret)
         namespace = meta["namespace"]
         name = (meta.get("annotations") or {}).get(ACCOUNT_NAME, "")

@@ -20,7 +20,7 @@ from atoll.apiserver.verbs.forming import Form, formed_update
 from atoll.apiserver.verbs.writing import Leave, Verdict, write_admitted
 from atoll.exchange import Request
 from atoll.runtime.worklist import Worklist
-from atoll.wire import Object
+from atoll.wire import Wire
 
 MANAGER = "atoll"
 _OURSELVES = Request("POST", "/", headers={"user-agent": MANAGER})
@@ -47,7 +47,7 @@ def call_on(api: Api, collection: str, namespace: str, name: str) -> Call:
     return Call(_OURSELVES, resource, ITSELF, namespace=namespace, name=name)
 
 
-async def ensure(api: Api, collection: str, proposed: Object) -> None:
+async def ensure(api: Api, collection: str, proposed: Wire) -> None:
     """Create this object unless one of its name is there."""
     meta = metadata(proposed)
     call = call_on(api, collection, meta.get("namespace", ""), meta["name"])
@@ -94,7 +94,7 @@ async def delete_all(api: Api, nodes: Iterable[Node]) -> list[ApiError]:
 async def release(api: Api, node: Node, owners: Sequence[str]) -> None:
     """Take these owners off this very object's list, if it is still there."""
 
-    def without(obj: Object) -> Object:
+    def without(obj: Wire) -> Wire:
         kept = [
             one for one in metadata(obj).get("ownerReferences") or [] if one["uid"] not in owners
         ]
@@ -106,7 +106,7 @@ async def release(api: Api, node: Node, owners: Sequence[str]) -> None:
 async def unblock(api: Api, node: Node) -> None:
     """Let the owners of this very object go before it, if it is still there."""
 
-    def unblocking(obj: Object) -> Object:
+    def unblocking(obj: Wire) -> Wire:
         owners = metadata(obj).get("ownerReferences") or []
         freed = [{**owner, "blockOwnerDeletion": False} for owner in owners]
         return _with_metadata(obj, "ownerReferences", freed)
@@ -117,21 +117,21 @@ async def unblock(api: Api, node: Node) -> None:
 async def take_off_finalizer(api: Api, node: Node, finalizer: str) -> None:
     """Take this finalizer off this very object, if it is still there."""
 
-    def without(obj: Object) -> Object:
+    def without(obj: Wire) -> Wire:
         kept = [name for name in metadata(obj).get("finalizers") or [] if name != finalizer]
         return _with_metadata(obj, "finalizers", kept)
 
     await revise_one(api, node, without)
 
 
-def _with_metadata(obj: Object, key: str, value: list[Any]) -> Object:
+def _with_metadata(obj: Wire, key: str, value: list[Any]) -> Wire:
     meta = {name: kept for name, kept in metadata(obj).items() if name != key}
     if value:
         meta[key] = value
     return {**obj, "metadata": meta}
 
 
-async def revise_one(api: Api, node: Node, change: Callable[[Object], Object]) -> None:
+async def revise_one(api: Api, node: Node, change: Callable[[Wire], Wire]) -> None:
     """Change this very object, if it is still there."""
     call = _call_on(api, node)
     if call is not None:
@@ -139,7 +139,7 @@ async def revise_one(api: Api, node: Node, change: Callable[[Object], Object]) -
 
 
 async def revise(
-    api: Api, call: Call, change: Callable[[Object], Object], *, uid: str | None = None
+    api: Api, call: Call, change: Callable[[Wire], Wire], *, uid: str | None = None
 ) -> None:
     """Change an object of ours to be, unless it is gone or (by uid) not the one meant.
 
@@ -147,7 +147,7 @@ async def revise(
     """
     form = Form(api, call, WriteOptions(field_manager=MANAGER))
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         if old is None:
             raise _Vanished
         if uid is not None and metadata(old)["uid"] != uid:

@@ -15,15 +15,15 @@ from atoll.apiserver.verbs.call import Api
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.errors import Invalid
 from atoll.store.record import Event
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION = f"clusterroles.{GROUP}"
 
 
-def collected(role: Object, others: Iterable[Object]) -> list[Object]:
+def collected(role: Wire, others: Iterable[Wire]) -> list[Wire]:
     """The rules of all roles that this one selects, each rule once."""
     wanted = (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
-    rules: list[Object] = []
+    rules: list[Wire] = []
     for selector in wanted:
         try:
             chosen = label_selector(selector, "aggregationRule")
@@ -52,7 +52,7 @@ class Aggregation(Upkeep):
     async def _look(self, collection: str) -> None:
         """Look at all of them: they are few, and one may collect what another has collected."""
         records = self._api.store.page(collection).records
-        roles: list[Object] = [orjson.loads(record.value) for record in records]
+        roles: list[Wire] = [orjson.loads(record.value) for record in records]
         for role in roles:
             if role.get("aggregationRule") is None:
                 continue
@@ -62,5 +62,5 @@ class Aggregation(Upkeep):
                 await revise(self._api, call, partial(_with_rules, rules))
 
 
-def _with_rules(rules: list[Object], role: Object) -> Object:
+def _with_rules(rules: list[Wire], role: Wire) -> Wire:
     return {**role, "rules": rules}

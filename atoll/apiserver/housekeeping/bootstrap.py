@@ -20,14 +20,14 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.writing import Leave, Save, Verdict, same, write
 from atoll.runtime.children import Children
 from atoll.store.record import Event
-from atoll.wire import Object
+from atoll.wire import Wire
 
 NAMESPACE, NAME = "default", "kubernetes"
 ADDRESS, RANGE = "10.96.0.1", "10.96.0.0/16"
 _HTTPS = 443
 
 
-def described(url: str, now: str) -> dict[str, Object]:
+def described(url: str, now: str) -> dict[str, Wire]:
     """The objects that say where a server is, by collection; none of what is no IP address."""
     place = urlsplit(url)
     try:
@@ -77,7 +77,7 @@ _READY = {
 }
 
 
-def _head(**labels: str) -> Object:
+def _head(**labels: str) -> Wire:
     return {"name": NAME, "namespace": NAMESPACE, "labels": labels}
 
 
@@ -111,10 +111,10 @@ class OwnService(Upkeep):
         await _write(self._api, collection, wanted[collection])
 
 
-async def _write(api: Api, collection: str, wanted: Object) -> None:
+async def _write(api: Api, collection: str, wanted: Wire) -> None:
     call = call_on(api, collection, NAMESPACE, NAME)
 
-    def decide(old: Object | None) -> Verdict:
+    def decide(old: Wire | None) -> Verdict:
         if old is None:
             uid, now = api.effects.chance.uuid("uid"), api.timestamp()
             return Save(stamped(wanted, call.resource, namespace=NAMESPACE, uid=uid, now=now))
@@ -155,7 +155,7 @@ async def _together(steps: Iterable[Coroutine[Any, Any, None]]) -> None:
             await task
 
 
-async def _complete(api: Api, collection: str, wanted: Object) -> None:
+async def _complete(api: Api, collection: str, wanted: Wire) -> None:
     """Have this role or binding, and in it at least what it shall have."""
     meta = wanted["metadata"]
     call = call_on(api, collection, meta.get("namespace", ""), meta["name"])

@@ -18,7 +18,7 @@ from atoll.apiserver.housekeeping.graph import node_of
 from atoll.apiserver.objects.view import secret_type
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event, Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 SECRETS, CONFIG_MAPS = "secrets", "configmaps"
 INFO = "kube-public/cluster-info"
@@ -98,7 +98,7 @@ class Tokens(Upkeep):
         now = self._api.now()
         tokens = [one for one in found if one is not None and one.signs and not one.is_over(now)]
 
-        def right(info: Object) -> Object:
+        def right(info: Wire) -> Wire:
             return {**info, "data": signed({**(info.get("data") or {}), **ours}, tokens)}
 
         await revise(self._api, call_on(self._api, CONFIG_MAPS, namespace, name), right)

@@ -31,7 +31,7 @@ from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event
-from atoll.wire import Object
+from atoll.wire import Wire
 
 if TYPE_CHECKING:
     from atoll.apiserver.kinds.certificate_requests import CertificateRequest
@@ -104,7 +104,7 @@ class Wait:
 Plan = Approve | Sign | Refuse | Sweep | Wait
 
 
-def plan(csr: Object, may: May, now: datetime) -> Plan:
+def plan(csr: Wire, may: May, now: datetime) -> Plan:
     """What is to be done about a request."""
     request = request_of(csr)
     decided = has_condition(csr, DENIED) or has_condition(csr, FAILED)
@@ -120,7 +120,7 @@ def plan(csr: Object, may: May, now: datetime) -> Plan:
     return _kept(csr, now)
 
 
-def _known(csr: Object, request: "CertificateRequest", may: May) -> Known | None:
+def _known(csr: Wire, request: "CertificateRequest", may: May) -> Known | None:
     spec = csr["spec"]
     sender = identity_in(spec, spec.get("username", ""))
     for known in KNOWN:
@@ -130,7 +130,7 @@ def _known(csr: Object, request: "CertificateRequest", may: May) -> Known | None
     return None
 
 
-def _fits(known: Known, spec: Object, request: "CertificateRequest") -> bool:
+def _fits(known: Known, spec: Wire, request: "CertificateRequest") -> bool:
     name = request.name
     usages = set(spec.get("usages") or ())
     return (
@@ -143,7 +143,7 @@ def _fits(known: Known, spec: Object, request: "CertificateRequest") -> bool:
     )
 
 
-def _why_not(csr: Object, request: "CertificateRequest") -> str:
+def _why_not(csr: Wire, request: "CertificateRequest") -> str:
     """Why this may not be signed, although it is approved; empty if it may."""
     usages = set(csr["spec"].get("usages") or ())
     if "client auth" not in usages or not usages <= _USAGES:
@@ -155,12 +155,12 @@ def _why_not(csr: Object, request: "CertificateRequest") -> str:
     return ""
 
 
-def _duration(spec: Object) -> timedelta:
+def _duration(spec: Wire) -> timedelta:
     seconds = spec.get("expirationSeconds")
     return min(LONGEST, timedelta(seconds=seconds)) if isinstance(seconds, int) else LONGEST
 
 
-def _kept(csr: Object, now: datetime) -> Plan:
+def _kept(csr: Wire, now: datetime) -> Plan:
     """Requests are swept up a day after they were made, and an hour after they were decided."""
     status = csr.get("status") or {}
     conditions = status.get("conditions") or []
@@ -213,8 +213,8 @@ class Certificates(Upkeep):
     def _may(self, identity: Identity, wanted: Attributes) -> bool:
         return self._roles.decide(identity, wanted).allowed
 
-    async def _tell(self, name: str, part: str, more: Object, fresh: Object | None) -> None:
-        def told(csr: Object) -> Object:
+    async def _tell(self, name: str, part: str, more: Wire, fresh: Wire | None) -> None:
+        def told(csr: Wire) -> Wire:
             status = {**(csr.get("status") or {}), **more}
             if fresh is not None:
                 status["conditions"] = [*(status.get("conditions") or []), fresh]

@@ -31,7 +31,7 @@ from atoll.apiserver.schemas.definitions import definition_errors
 from atoll.apiserver.status import method_not_allowed
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event, Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION = "customresourcedefinitions.apiextensions.k8s.io"
 
@@ -44,7 +44,7 @@ class Conflict:
     message: str
 
 
-def conflicts(definition: Object, served: Iterable[Resource]) -> list[Conflict]:
+def conflicts(definition: Wire, served: Iterable[Resource]) -> list[Conflict]:
     """What keeps a definition from being served: names that others in its group already have."""
     names, group, own = _names(definition), definition["spec"]["group"], _collection(definition)
     others = [one for one in served if one.group == group and one.collection != own]
@@ -65,18 +65,18 @@ def conflicts(definition: Object, served: Iterable[Resource]) -> list[Conflict]:
     ]
 
 
-def _names(definition: Object) -> Object:
-    names: Object = definition["spec"]["names"]
+def _names(definition: Wire) -> Wire:
+    names: Wire = definition["spec"]["names"]
     return names
 
 
-def _collection(definition: Object) -> str:
+def _collection(definition: Wire) -> str:
     return f"{_names(definition)['plural']}.{definition['spec']['group']}"
 
 
-def status_of(definition: Object, taken: Sequence[Conflict], now: str) -> Object:
+def status_of(definition: Wire, taken: Sequence[Conflict], now: str) -> Wire:
     """The status of a definition: whether its names are its own, and whether it is served."""
-    status: Object = definition.get("status") or {}
+    status: Wire = definition.get("status") or {}
     known = status.get("conditions") or []
     fresh = [_names_accepted(taken), _established(definition, taken)]
     others = [one for one in known if one["type"] not in ("NamesAccepted", "Established")]
@@ -90,14 +90,14 @@ def status_of(definition: Object, taken: Sequence[Conflict], now: str) -> Object
     }
 
 
-def _names_accepted(taken: Sequence[Conflict]) -> Object:
+def _names_accepted(taken: Sequence[Conflict]) -> Wire:
     if taken:
         messages = ", ".join(one.message for one in taken)
         return condition("NamesAccepted", taken[0].reason, messages, holds=False)
     return condition("NamesAccepted", "NoConflicts", "no conflicts found", holds=True)
 
 
-def _established(definition: Object, taken: Sequence[Conflict]) -> Object:
+def _established(definition: Wire, taken: Sequence[Conflict]) -> Wire:
     if taken and not is_true(definition, "Established"):
         return condition("Established", "NotAccepted", "not all names are accepted", holds=False)
     message = "the initial names have been accepted"
@@ -158,7 +158,7 @@ class Definitions(Upkeep):
             return None
         return record.name
 
-    def mutate(self, seen: Admission) -> Object:
+    def mutate(self, seen: Admission) -> Wire:
         """The admission hook that settles a definition's status as it is written."""
         assert seen.object is not None
         if seen.resource.collection != COLLECTION or seen.subresource:
@@ -167,7 +167,7 @@ class Definitions(Upkeep):
             return seen.object  # validation is about to say so
         return self._settled(seen.object)
 
-    def _settled(self, definition: Object) -> Object:
+    def _settled(self, definition: Wire) -> Wire:
         taken = conflicts(definition, self._catalog)
         return {**definition, "status": status_of(definition, taken, rfc3339(self._api.now()))}
 

@@ -15,7 +15,7 @@ from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event, Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 EVENTS = "events"
 LIFE_S = 3600.0
@@ -73,7 +73,7 @@ _FINISHED = ("Complete", "Failed")
 _KEPT = b'"ttlSecondsAfterFinished"'
 
 
-def plan(job: Object, now: datetime) -> Plan:
+def plan(job: Wire, now: datetime) -> Plan:
     """What is to be done about a Job."""
     kept_s = (job.get("spec") or {}).get("ttlSecondsAfterFinished")
     if not isinstance(kept_s, int) or metadata(job).get("deletionTimestamp"):
@@ -85,7 +85,7 @@ def plan(job: Object, now: datetime) -> Plan:
     return left if left > timedelta(0) else "delete"
 
 
-def _finished_at(job: Object) -> datetime | None:
+def _finished_at(job: Wire) -> datetime | None:
     for one in (job.get("status") or {}).get("conditions") or ():
         if one.get("type") in _FINISHED and one.get("status") == "True":
             return parse_rfc3339(one.get("lastTransitionTime") or "")

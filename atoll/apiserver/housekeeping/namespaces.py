@@ -20,7 +20,7 @@ from atoll.apiserver.verbs.updating import held_by
 from atoll.apiserver.verbs.writing import Leave, Verdict, write
 from atoll.store.record import Event
 from atoll.store.store import Store
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION = "namespaces"
 PODS = "pods"
@@ -41,7 +41,7 @@ class Sweep:
     def done(self) -> bool:
         return not self.left
 
-    def conditions(self, refusals: Sequence[str] = ()) -> list[Object]:
+    def conditions(self, refusals: Sequence[str] = ()) -> list[Wire]:
         """What people are told of what is left, some of which the server refused to delete."""
         return [_deletion(refusals), *_remaining(self.left)]
 
@@ -55,7 +55,7 @@ def plan(content: Mapping[str, Sequence[Node]]) -> Sweep:
     return Sweep(doomed, left)
 
 
-def _deletion(refusals: Sequence[str]) -> Object:
+def _deletion(refusals: Sequence[str]) -> Wire:
     kind = "NamespaceDeletionContentFailure"
     if not refusals:
         text = "All content successfully deleted, may be waiting on finalization"
@@ -65,7 +65,7 @@ def _deletion(refusals: Sequence[str]) -> Object:
     return condition(kind, "ContentDeletionFailed", text, holds=True)
 
 
-def _remaining(left: Mapping[str, Sequence[Node]]) -> list[Object]:
+def _remaining(left: Mapping[str, Sequence[Node]]) -> list[Wire]:
     # A resource is told with its group behind a dot, and the core group has no name.
     told = {name if "." in name else f"{name}.": nodes for name, nodes in left.items()}
     counts = [f"{name} has {len(nodes)} resource instances" for name, nodes in sorted(told.items())]
@@ -149,7 +149,7 @@ class Sweeper(Upkeep):
     async def _let_go(self, name: str) -> None:
         call = call_on(self._api, COLLECTION, "", name)
 
-        def decide(old: Object | None) -> Verdict:
+        def decide(old: Wire | None) -> Verdict:
             if old is None or not old["metadata"].get("deletionTimestamp"):
                 raise not_found(COLLECTION, "", name)
             holders = (old.get("spec") or {}).get("finalizers") or []
@@ -158,10 +158,10 @@ class Sweeper(Upkeep):
 
         await write(self._api, call.resource, name, decide)
 
-    async def _tell(self, name: str, conditions: Sequence[Object]) -> None:
+    async def _tell(self, name: str, conditions: Sequence[Wire]) -> None:
         now = rfc3339(self._api.now())
 
-        def told(obj: Object) -> Object:
+        def told(obj: Wire) -> Wire:
             status = obj.get("status") or {}
             known = status.get("conditions") or []
             fresh = [since(one, known, now) for one in conditions]

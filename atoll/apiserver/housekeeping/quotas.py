@@ -8,12 +8,13 @@ from decimal import Decimal
 
 from atoll.apiserver.admitting.quotas import COLLECTION, Book, Quotas
 from atoll.apiserver.housekeeping.acting import Upkeep, call_on, revise
-from atoll.apiserver.kinds.reading import Object, part
+from atoll.apiserver.kinds.reading import part
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event
+from atoll.wire import Wire
 
 
-def told(quota: Object, book: Book) -> Object:
+def told(quota: Wire, book: Book) -> Wire:
     """The quota with what is used of it."""
     hard = part(quota, "spec", "hard")
     for name in hard:
@@ -40,7 +41,7 @@ class QuotaStatus(Upkeep):
     async def _look(self, key: str) -> None:
         namespace, _, name = key.partition("/")
 
-        def fresh(quota: Object) -> Object:
+        def fresh(quota: Wire) -> Wire:
             book = self._quotas.book(key)
             return quota if book is None else told(quota, book)
 

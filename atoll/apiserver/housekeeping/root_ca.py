@@ -12,7 +12,7 @@ from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.objects.view import metadata_of
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event
-from atoll.wire import Object
+from atoll.wire import Wire
 
 CONFIG_MAPS, NAME, KEY = "configmaps", "kube-root-ca.crt", "ca.crt"
 DESCRIPTION = "kubernetes.io/description"
@@ -23,7 +23,7 @@ _SAYS = (
 )
 
 
-def right(found: Object, ca: str) -> Object:
+def right(found: Wire, ca: str) -> Wire:
     """This ConfigMap with the CA and nothing else in it, and what it is for."""
     meta = metadata(found)
     annotations = {**(meta.get("annotations") or {}), DESCRIPTION: _SAYS}

@@ -18,7 +18,7 @@ from atoll.dialects.karmada.rules import problems
 from atoll.effects import Effects
 from atoll.errors import Invalid
 from atoll.interpreting.customizing import scripts, target
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 _METADATA = ("labels", "annotations")
@@ -31,7 +31,7 @@ class Rules:
     effects: Effects
     collections: frozenset[str]
 
-    def default(self, seen: Admission) -> Object:
+    def default(self, seen: Admission) -> Wire:
         """The mutating hook that fills in what Karmada fills in."""
         assert seen.object is not None
         if seen.resource.collection not in self.collections or seen.subresource:
@@ -72,7 +72,7 @@ def refuse(seen: Admission, found: Iterable[Invalid]) -> None:
         raise invalid(seen.resource.kind, seen.resource.group, seen.name, errors)
 
 
-def refuse_protected(old: Object, plural: str, group: str, name: str) -> None:
+def refuse_protected(old: Wire, plural: str, group: str, name: str) -> None:
     """ApiError 403 if this object is labelled as one that nobody may delete."""
     labels = (old.get("metadata") or {}).get("labels") or {}
     if labels.get(names.DELETION_PROTECTED) == "Always":
@@ -80,7 +80,7 @@ def refuse_protected(old: Object, plural: str, group: str, name: str) -> None:
         raise forbidden(plural, group, name, f"{why} {names.DELETION_PROTECTED}")
 
 
-def _judged(obj: Object) -> Object:
+def _judged(obj: Wire) -> Wire:
     """The part of an object that the rules look at."""
     meta = obj["metadata"]
     head = {key: meta.get(key) for key in _METADATA}
@@ -116,14 +116,14 @@ class Customizations:
         others = [each for each in seen.others() if each["metadata"]["name"] != seen.name]
         refuse(seen, [*_conflicts(new, others), *self._failures(new)])
 
-    def _failures(self, new: Object) -> Iterator[Invalid]:
+    def _failures(self, new: Wire) -> Iterator[Invalid]:
         for script in scripts(new):
             problem = self.problem(script.source, script.function)
             if problem:
                 yield Invalid(script.path, script.function, problem)
 
 
-def _conflicts(new: Object, others: Iterable[Object]) -> Iterator[Invalid]:
+def _conflicts(new: Wire, others: Iterable[Wire]) -> Iterator[Invalid]:
     taken = {
         script.field: script.customization
         for other in others

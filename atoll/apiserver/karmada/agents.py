@@ -8,7 +8,7 @@ may edit a namespace (`edit`, `admin`) may say where its workloads go. Data.
 from collections.abc import Sequence
 
 from atoll.apiserver.access.default_roles import GROUP, READ, WRITE, cluster_role
-from atoll.wire import Object
+from atoll.wire import Wire
 
 TOKEN_GROUP = "system:bootstrappers:karmada:default-cluster-token"
 AGENTS = "system:karmada:agents"
@@ -23,12 +23,12 @@ _APPROVE_OWN = "system:karmada:certificatesigningrequest:selfautoapprover"
 _GENERATOR = "system:karmada:agent-rbac-generator"
 
 
-def _role(name: str, *rules: Object) -> tuple[str, Object]:
+def _role(name: str, *rules: Wire) -> tuple[str, Wire]:
     meta = {"name": name, "labels": dict(_LABELS)}
     return f"clusterroles.{GROUP}", {"metadata": meta, "rules": list(rules)}
 
 
-def _binding(name: str, role: str, kind: str, subject: str) -> tuple[str, Object]:
+def _binding(name: str, role: str, kind: str, subject: str) -> tuple[str, Wire]:
     return f"clusterrolebindings.{GROUP}", {
         "metadata": {"name": name, "labels": dict(_LABELS)},
         "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
@@ -36,7 +36,7 @@ def _binding(name: str, role: str, kind: str, subject: str) -> tuple[str, Object
     }
 
 
-def _approved(part: str) -> Object:
+def _approved(part: str) -> Wire:
     parts = [f"certificatesigningrequests/{part}"]
     return {"verbs": ["create"], "apiGroups": ["certificates.k8s.io"], "resources": parts}
 
@@ -49,7 +49,7 @@ _READ_INFO = {
     "resourceNames": ["cluster-info"],
 }
 
-AGENT_ROLES: tuple[tuple[str, Object], ...] = (
+AGENT_ROLES: tuple[tuple[str, Wire], ...] = (
     (f"roles.{GROUP}", {"metadata": _PUBLIC, "rules": [_READ_INFO]}),
     (
         f"rolebindings.{GROUP}",
@@ -82,7 +82,7 @@ _KINDS = {
 _WITHOUT_STATUS = ("policy.karmada.io",)
 
 
-def _people_role(name: str, into: str, verbs: Sequence[str]) -> tuple[str, Object]:
+def _people_role(name: str, into: str, verbs: Sequence[str]) -> tuple[str, Wire]:
     rules = [
         {"verbs": list(verbs), "apiGroups": [group], "resources": _resources(group, plurals)}
         for group, plurals in _KINDS.items()
@@ -96,7 +96,7 @@ def _resources(group: str, plurals: Sequence[str]) -> list[str]:
     return [name for plural in plurals for name in (plural, f"{plural}/status")]
 
 
-PEOPLE_ROLES: tuple[tuple[str, Object], ...] = (
+PEOPLE_ROLES: tuple[tuple[str, Wire], ...] = (
     _people_role("karmada-view", "view", READ),
     _people_role("karmada-edit", "edit", WRITE),
 )

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from atoll.apiserver.karmada.additions import ADDITIONS
-from atoll.wire import Object
+from atoll.wire import Wire
 
 # In one sentence each, for `kubectl explain`.
 _ABOUT = {
@@ -44,7 +44,7 @@ HEAD = {
 
 
 @cache
-def definitions() -> tuple[Object, ...]:
+def definitions() -> tuple[Wire, ...]:
     """The definition of every kind. Shared: not to be changed."""
     read = orjson.loads(Path(__file__).with_name("kinds.json").read_bytes())
     return tuple(
@@ -55,7 +55,7 @@ def definitions() -> tuple[Object, ...]:
     )
 
 
-def for_kubernetes(definition: Object) -> Object:
+def for_kubernetes(definition: Wire) -> Wire:
     """A definition as a real API server can take it: it serves only the version that is stored.
 
     The older version of the bindings keeps things in other places, and no conversion that a CRD
@@ -66,7 +66,7 @@ def for_kubernetes(definition: Object) -> Object:
     return {**definition, "spec": {**spec, "versions": versions}}
 
 
-def definition_of(kind: Object, versions: list[Object]) -> Object:
+def definition_of(kind: Wire, versions: list[Wire]) -> Wire:
     """The definition of a kind, given its names and its versions."""
     names = {
         "kind": kind["kind"],
@@ -89,7 +89,7 @@ def definition_of(kind: Object, versions: list[Object]) -> Object:
     }
 
 
-def _version(kind: str, version: Object, shapes: Object) -> Object:
+def _version(kind: str, version: Wire, shapes: Wire) -> Wire:
     schema = _whole(version["schema"], shapes)
     properties = schema["properties"]
     if (kind, version["name"]) in _CARRIES_ADDITIONS:
@@ -115,7 +115,7 @@ def _version(kind: str, version: Object, shapes: Object) -> Object:
     return found
 
 
-def _whole(node: Any, shapes: Object) -> Any:
+def _whole(node: Any, shapes: Wire) -> Any:
     """A schema with every named shape in its place."""
     if isinstance(node, list):
         return [_whole(each, shapes) for each in node]

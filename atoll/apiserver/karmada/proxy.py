@@ -32,7 +32,7 @@ from atoll.errors import UsageError
 from atoll.exchange import Request, Response
 from atoll.runtime.children import Children
 from atoll.store.store import Store
-from atoll.wire import Object
+from atoll.wire import Wire
 
 if TYPE_CHECKING:
     from atoll.members.ways import Reach
@@ -103,10 +103,10 @@ class Registry(Protocol):
     async def names(self) -> Sequence[str]:
         """What the clusters are called."""
 
-    async def cluster(self, name: str) -> Object | None:
+    async def cluster(self, name: str) -> Wire | None:
         """A cluster; None if there is none of this name."""
 
-    async def secret(self, namespace: str, name: str) -> Object | None:
+    async def secret(self, namespace: str, name: str) -> Wire | None:
         """A Secret; None if there is none."""
 
     async def subjects(self, cluster: str) -> Subjects:
@@ -122,10 +122,10 @@ class Stored:
     async def names(self) -> Sequence[str]:
         return [each["metadata"]["name"] for each in self._all(CLUSTERS)]
 
-    async def cluster(self, name: str) -> Object | None:
+    async def cluster(self, name: str) -> Wire | None:
         return self._found(CLUSTERS, name)
 
-    async def secret(self, namespace: str, name: str) -> Object | None:
+    async def secret(self, namespace: str, name: str) -> Wire | None:
         return self._found("secrets", f"{namespace}/{name}")
 
     async def subjects(self, cluster: str) -> Subjects:
@@ -134,11 +134,11 @@ class Stored:
         )
         return let_through(cluster, roles, bindings)
 
-    def _all(self, collection: str) -> Iterable[Object]:
+    def _all(self, collection: str) -> Iterable[Wire]:
         for record in self.store.page(collection).records:
             yield orjson.loads(record.value)
 
-    def _found(self, collection: str, name: str) -> Object | None:
+    def _found(self, collection: str, name: str) -> Wire | None:
         record = self.store.get(collection, name)
         return None if record is None else orjson.loads(record.value)
 
@@ -194,7 +194,7 @@ class ClusterProxy:
             raise unavailable(f"cluster {name} cannot be reached: {error}") from error
         return told_back(response)
 
-    async def _way(self, cluster: Object) -> Transport:
+    async def _way(self, cluster: Wire) -> Transport:
         name = cluster["metadata"]["name"]
         try:
             secret = await self._credentials(cluster)
@@ -218,7 +218,7 @@ class ClusterProxy:
             for each in self._ways.values():
                 await each.transport.close()
 
-    async def _credentials(self, cluster: Object) -> Object:
+    async def _credentials(self, cluster: Wire) -> Wire:
         """A Secret with the impersonator's token, and with what the cluster's own says of trust."""
         spec = cluster["spec"]
         token = await self._secret(spec.get("impersonatorSecretRef"))
@@ -228,7 +228,7 @@ class ClusterProxy:
         trust = {key: own[key] for key in ("caBundle",) if key in own}
         return {"data": {**trust, "token": token.get("token", "")}}
 
-    async def _secret(self, ref: Object | None) -> Object | None:
+    async def _secret(self, ref: Wire | None) -> Wire | None:
         if not ref:
             return None
         found = await self.registry.secret(ref.get("namespace", ""), ref.get("name", ""))

@@ -24,7 +24,7 @@ from atoll.apiserver.kinds.admission_rules import (
     match_errors,
 )
 from atoll.apiserver.kinds.labels import selector_errors
-from atoll.apiserver.kinds.reading import Object, each, given, grown, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, given, grown, items, part, parts, text
 from atoll.apiserver.kinds.rules import chosen, if_given, in_each, needed, one_of, unique
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import (
@@ -33,6 +33,7 @@ from atoll.dialects.kubernetes.names import (
     rfc1035_faults,
     subdomain_faults,
 )
+from atoll.wire import Wire
 
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS = ("Audit", "Deny", "Warn")
@@ -47,25 +48,25 @@ _BOTH = (
 _EITHER = "name and selector are mutually exclusive"
 
 
-def _default_policy(policy: Object) -> None:
+def _default_policy(policy: Wire) -> None:
     spec = grown(policy, "spec")
     if spec.get("failurePolicy") is None:
         spec["failurePolicy"] = "Fail"
     _default_constraints(given(spec, "matchConstraints"))
 
 
-def _default_binding(binding: Object) -> None:
+def _default_binding(binding: Wire) -> None:
     _default_constraints(given(binding, "spec", "matchResources"))
 
 
-def _default_constraints(match: Object | None) -> None:
+def _default_constraints(match: Wire | None) -> None:
     if match is not None:
         default_match(match)
         default_rules(parts(match, "resourceRules"))
         default_rules(parts(match, "excludeResourceRules"))
 
 
-def _policy_errors(spec: Object) -> Errors:
+def _policy_errors(spec: Wire) -> Errors:
     """What validating and mutating policies have in common."""
     yield from one_of(spec, "spec", "failurePolicy", FAILURE_POLICIES)
     yield from if_given(spec, "spec", "paramKind", _param_kind_errors)
@@ -78,14 +79,14 @@ def _policy_errors(spec: Object) -> Errors:
             yield required("spec.matchConstraints.resourceRules")
 
 
-def _faults(spec: Object) -> Errors:
+def _faults(spec: Wire) -> Errors:
     # The language is loaded when somebody first speaks it.
     from atoll.apiserver.conditions.judging import policy_faults
 
     return policy_faults(spec)
 
 
-def _rest_errors(spec: Object) -> Errors:
+def _rest_errors(spec: Wire) -> Errors:
     yield from condition_errors(parts(spec, "matchConditions"), "spec.matchConditions")
     for variable, where in each(parts(spec, "variables"), "spec.variables"):
         name = text(variable, "name")
@@ -96,13 +97,13 @@ def _rest_errors(spec: Object) -> Errors:
         yield from _expression_errors(variable, where)
 
 
-def _expression_errors(obj: Object, path: str) -> Errors:
+def _expression_errors(obj: Wire, path: str) -> Errors:
     if text(obj, "expression").strip():
         return []
     return [required(f"{path}.expression", "expression is not specified")]
 
 
-def _param_kind_errors(kind: Object, path: str) -> Errors:
+def _param_kind_errors(kind: Wire, path: str) -> Errors:
     version, name = text(kind, "apiVersion"), text(kind, "kind")
     yield from _api_version_errors(version, f"{path}.apiVersion")
     if not name:
@@ -128,7 +129,7 @@ def _api_version_errors(written: str, where: str) -> Errors:
         yield invalid(where, version, ",".join(faults))
 
 
-def _validating_errors(policy: Object) -> Errors:
+def _validating_errors(policy: Wire) -> Errors:
     spec = part(policy, "spec")
     yield from _policy_errors(spec)
     yield from _rest_errors(spec)
@@ -152,7 +153,7 @@ def _validating_errors(policy: Object) -> Errors:
         yield from unique(keys, key, f"{where}.key")
 
 
-def _validation_errors(validation: Object, path: str) -> Errors:
+def _validation_errors(validation: Wire, path: str) -> Errors:
     yield from _expression_errors(validation, path)
     for key in ("messageExpression", "message"):
         written = text(validation, key)
@@ -165,7 +166,7 @@ def _validation_errors(validation: Object, path: str) -> Errors:
     yield from one_of(validation, path, "reason", _REASONS)
 
 
-def _mutating_errors(policy: Object) -> Errors:
+def _mutating_errors(policy: Wire) -> Errors:
     spec = part(policy, "spec")
     yield from _policy_errors(spec)
     yield from _operation_errors(spec, "matchConstraints")
@@ -179,12 +180,12 @@ def _mutating_errors(policy: Object) -> Errors:
     yield from _said(spec, "spec", "reinvocationPolicy", REINVOCATION_POLICIES)
 
 
-def _said(obj: Object, path: str, key: str, allowed: tuple[str, ...]) -> Errors:
+def _said(obj: Wire, path: str, key: str, allowed: tuple[str, ...]) -> Errors:
     """A choice that has to be made."""
     return chosen(obj, path, key, allowed) if text(obj, key) else needed(obj, path, key)
 
 
-def _operation_errors(spec: Object, match: str) -> Errors:
+def _operation_errors(spec: Wire, match: str) -> Errors:
     """What goes cannot be changed."""
     where = f"spec.{match}.resourceRules.operations"
     return [
@@ -198,7 +199,7 @@ def _operation_errors(spec: Object, match: str) -> Errors:
 _MUTATIONS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
 
 
-def _mutation_errors(mutation: Object, path: str) -> Errors:
+def _mutation_errors(mutation: Wire, path: str) -> Errors:
     patch_type = text(mutation, "patchType")
     if patch_type not in _MUTATIONS:
         yield from _said(mutation, path, "patchType", tuple(_MUTATIONS))
@@ -214,7 +215,7 @@ def _mutation_errors(mutation: Object, path: str) -> Errors:
             yield required(f"{path}.{key}.expression")
 
 
-def _binding_errors(binding: Object) -> Errors:
+def _binding_errors(binding: Wire) -> Errors:
     """What bindings of both sorts have in common."""
     spec = part(binding, "spec")
     yield from named("spec.policyName", text(spec, "policyName"), subdomain_faults)
@@ -222,7 +223,7 @@ def _binding_errors(binding: Object) -> Errors:
     yield from if_given(spec, "spec", "matchResources", match_errors)
 
 
-def _reference_errors(reference: Object, path: str) -> Errors:
+def _reference_errors(reference: Wire, path: str) -> Errors:
     name, selector = text(reference, "name"), given(reference, "selector")
     yield from faulty(f"{path}.name", name, path_segment_faults(name))
     if name and selector is not None:
@@ -236,7 +237,7 @@ def _reference_errors(reference: Object, path: str) -> Errors:
     yield from _said(reference, path, "parameterNotFoundAction", _NOT_FOUND_ACTIONS)
 
 
-def _validating_binding_errors(binding: Object) -> Errors:
+def _validating_binding_errors(binding: Wire) -> Errors:
     path, actions = "spec.validationActions", items(part(binding, "spec"), "validationActions")
     yield from _binding_errors(binding)
     for index, action in enumerate(actions):
@@ -250,7 +251,7 @@ def _validating_binding_errors(binding: Object) -> Errors:
         yield required(path, "at least one validation action is required")
 
 
-def _mutating_binding_errors(binding: Object) -> Errors:
+def _mutating_binding_errors(binding: Wire) -> Errors:
     yield from _binding_errors(binding)
     yield from _operation_errors(part(binding, "spec"), "matchResources")
 

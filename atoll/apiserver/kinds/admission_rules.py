@@ -14,9 +14,10 @@ from atoll.apiserver.fields.error import (
     too_many,
 )
 from atoll.apiserver.kinds.labels import selector_errors
-from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, items, part, parts, text
 from atoll.apiserver.kinds.rules import all_of, one_of, unique
 from atoll.dialects.kubernetes.names import path_segment_faults, qualified_faults
+from atoll.wire import Wire
 
 FAILURE_POLICIES = ("Fail", "Ignore")
 MATCH_POLICIES = ("Equivalent", "Exact")
@@ -26,14 +27,14 @@ _SCOPES = ("*", "Cluster", "Namespaced")
 _CONDITIONS_MAX = 64
 
 
-def default_rules(rules: list[Object]) -> None:
+def default_rules(rules: list[Wire]) -> None:
     """Rules are about both scopes where they do not say, in place."""
     for rule in rules:
         if rule.get("scope") is None:
             rule["scope"] = "*"
 
 
-def default_match(match: Object) -> None:
+def default_match(match: Wire) -> None:
     """Match equivalent resources, in all namespaces, whatever their labels, in place."""
     if match.get("matchPolicy") is None:
         match["matchPolicy"] = "Equivalent"
@@ -42,7 +43,7 @@ def default_match(match: Object) -> None:
             match[selector] = {}
 
 
-def match_errors(match: Object, path: str) -> Errors:
+def match_errors(match: Wire, path: str) -> Errors:
     """What is wrong with a policy's choice of requests."""
     yield from one_of(match, path, "matchPolicy", MATCH_POLICIES)
     for selector in ("namespaceSelector", "objectSelector"):
@@ -61,7 +62,7 @@ def _name_errors(names: list[str], path: str) -> Errors:
             yield duplicate(where, name)
 
 
-def rule_errors(rule: Object, path: str) -> Errors:
+def rule_errors(rule: Wire, path: str) -> Errors:
     """What is wrong with one rule: operations, groups, versions, resources and scope."""
     yield from _alone_errors(items(rule, "operations"), f"{path}.operations", "operations")
     yield from all_of(rule, path, "operations", OPERATIONS)
@@ -116,7 +117,7 @@ def _resource_errors(resources: list[str], path: str) -> Errors:
         yield invalid(path, resources, why)
 
 
-def condition_errors(conditions: list[Object], path: str) -> Errors:
+def condition_errors(conditions: list[Wire], path: str) -> Errors:
     """What is wrong with the names and the number of conditions."""
     if len(conditions) > _CONDITIONS_MAX:
         yield too_many(path, len(conditions), _CONDITIONS_MAX)

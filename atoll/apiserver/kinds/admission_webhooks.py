@@ -16,23 +16,24 @@ from atoll.apiserver.kinds.admission_rules import (
     rule_errors,
 )
 from atoll.apiserver.kinds.labels import selector_errors
-from atoll.apiserver.kinds.reading import Object, each, given, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, given, items, part, parts, text
 from atoll.apiserver.kinds.rules import PORT_RANGE, in_each, in_range, needed, one_of, unique
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
+from atoll.wire import Wire
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
 _FORM = "; desired format: https://host[/path]"
 
 
-def default_client(config: Object) -> None:
+def default_client(config: Wire) -> None:
     """The port of a Service, where it is not said, in place."""
     service = given(config, "service")
     if service is not None and service.get("port") is None:
         service["port"] = 443
 
 
-def client_errors(config: Object, path: str) -> Errors:
+def client_errors(config: Wire, path: str) -> Errors:
     """What is wrong with the way to a webhook."""
     url, service = config.get("url"), given(config, "service")
     if (url is None) == (service is None):
@@ -74,7 +75,7 @@ def _url_errors(written: str, where: str) -> Errors:
     return [invalid(where, value, why) for broken, value, why in checks if broken]
 
 
-def _service_errors(service: Object, where: str) -> Errors:
+def _service_errors(service: Wire, where: str) -> Errors:
     yield from needed(service, where, "name", "namespace")
     why = f"port is not valid: {PORT_RANGE}"
     yield from in_range(service, where, "port", why, 1, most=65535)
@@ -101,19 +102,19 @@ TIMEOUT_S = 10
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
 
 
-def _default_validating(configuration: Object) -> None:
+def _default_validating(configuration: Wire) -> None:
     for webhook in parts(configuration, "webhooks"):
         _default(webhook)
 
 
-def _default_mutating(configuration: Object) -> None:
+def _default_mutating(configuration: Wire) -> None:
     _default_validating(configuration)
     for webhook in parts(configuration, "webhooks"):
         if webhook.get("reinvocationPolicy") is None:
             webhook["reinvocationPolicy"] = "Never"
 
 
-def _default(webhook: Object) -> None:
+def _default(webhook: Wire) -> None:
     if webhook.get("failurePolicy") is None:
         webhook["failurePolicy"] = "Fail"
     if webhook.get("timeoutSeconds") is None:
@@ -123,7 +124,7 @@ def _default(webhook: Object) -> None:
     default_client(part(webhook, "clientConfig"))
 
 
-def _errors(configuration: Object) -> Errors:
+def _errors(configuration: Wire) -> Errors:
     names: set[str] = set()
     for webhook, where in each(parts(configuration, "webhooks"), "webhooks"):
         yield from _webhook_errors(webhook, where)
@@ -134,7 +135,7 @@ def _errors(configuration: Object) -> Errors:
         yield from unique(names, name, f"{where}.name") if name else ()
 
 
-def _webhook_errors(webhook: Object, path: str) -> Errors:
+def _webhook_errors(webhook: Wire, path: str) -> Errors:
     yield from _name_errors(text(webhook, "name"), f"{path}.name")
     yield from in_each(webhook, path, "rules", rule_errors)
     yield from one_of(webhook, path, "failurePolicy", FAILURE_POLICIES)
@@ -153,7 +154,7 @@ def _webhook_errors(webhook: Object, path: str) -> Errors:
     yield from _faults(conditions, where)
 
 
-def _faults(conditions: list[Object], where: str) -> Errors:
+def _faults(conditions: list[Wire], where: str) -> Errors:
     if not conditions:
         return []
     # The language is loaded when somebody first speaks it.

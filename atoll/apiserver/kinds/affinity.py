@@ -13,9 +13,10 @@ from atoll.apiserver.fields.error import (
     required,
 )
 from atoll.apiserver.kinds.labels import requirement_errors, selector_errors
-from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, items, part, parts, text
 from atoll.apiserver.kinds.rules import if_given, in_each, one_of
 from atoll.dialects.kubernetes.names import label_faults, label_value_faults, qualified_faults
+from atoll.wire import Wire
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -23,20 +24,20 @@ _UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 _INCLUSION = ("Honor", "Ignore")
 
 
-def affinity_errors(affinity: Object, where: str) -> Errors:
+def affinity_errors(affinity: Wire, where: str) -> Errors:
     yield from if_given(affinity, where, "nodeAffinity", _node_errors)
     for kind in ("podAffinity", "podAntiAffinity"):
         yield from if_given(affinity, where, kind, _pod_errors)
 
 
-def _node_errors(nodes: Object, where: str) -> Errors:
+def _node_errors(nodes: Wire, where: str) -> Errors:
     yield from if_given(nodes, where, _REQUIRED, node_selector_errors)
     for wish, place in each(parts(nodes, _PREFERRED), f"{where}.{_PREFERRED}"):
         yield from _weight_errors(wish, place)
         yield from _term_errors(part(wish, "preference"), f"{place}.preference")
 
 
-def node_selector_errors(selector: Object, where: str) -> Errors:
+def node_selector_errors(selector: Wire, where: str) -> Errors:
     """Nodes that some term of several selects."""
     if not parts(selector, "nodeSelectorTerms"):
         why = "must have at least one node selector term"
@@ -44,12 +45,12 @@ def node_selector_errors(selector: Object, where: str) -> Errors:
     return in_each(selector, where, "nodeSelectorTerms", _term_errors)
 
 
-def _term_errors(term: Object, where: str) -> Errors:
+def _term_errors(term: Wire, where: str) -> Errors:
     for kind in ("matchExpressions", "matchFields"):
         yield from in_each(term, where, kind, _expression_errors)
 
 
-def _expression_errors(expression: Object, where: str) -> Errors:
+def _expression_errors(expression: Wire, where: str) -> Errors:
     operator, values = text(expression, "operator"), items(expression, "values")
     place = f"{where}.values"
     if operator in ("In", "NotIn"):
@@ -67,21 +68,21 @@ def _expression_errors(expression: Object, where: str) -> Errors:
     yield from requirement_errors(expression, where)
 
 
-def _weight_errors(wish: Object, where: str) -> Errors:
+def _weight_errors(wish: Wire, where: str) -> Errors:
     weight = wish.get("weight") or 0
     if 1 <= weight <= 100:
         return []
     return [invalid(f"{where}.weight", weight, "must be in the range 1-100")]
 
 
-def _pod_errors(pods: Object, where: str) -> Errors:
+def _pod_errors(pods: Wire, where: str) -> Errors:
     yield from in_each(pods, where, _REQUIRED, _near_errors)
     for wish, place in each(parts(pods, _PREFERRED), f"{where}.{_PREFERRED}"):
         yield from _weight_errors(wish, place)
         yield from _near_errors(part(wish, "podAffinityTerm"), f"{place}.podAffinityTerm")
 
 
-def _near_errors(term: Object, where: str) -> Errors:
+def _near_errors(term: Wire, where: str) -> Errors:
     yield from selector_errors(part(term, "labelSelector"), f"{where}.labelSelector")
     yield from selector_errors(part(term, "namespaceSelector"), f"{where}.namespaceSelector")
     for name in items(term, "namespaces"):
@@ -92,7 +93,7 @@ def _near_errors(term: Object, where: str) -> Errors:
     yield from faulty(place, key, qualified_faults(key))
 
 
-def spread_errors(constraints: list[Object], path: str) -> Errors:
+def spread_errors(constraints: list[Wire], path: str) -> Errors:
     """How evenly pods are to be spread, each way at most once."""
     ways = [(text(one, "topologyKey"), text(one, "whenUnsatisfiable")) for one in constraints]
     left = Counter(ways)
@@ -105,7 +106,7 @@ def spread_errors(constraints: list[Object], path: str) -> Errors:
         yield from _refinement_errors(constraint, where)
 
 
-def _constraint_errors(constraint: Object, where: str) -> Errors:
+def _constraint_errors(constraint: Wire, where: str) -> Errors:
     skew, action = constraint.get("maxSkew") or 0, text(constraint, "whenUnsatisfiable")
     if skew <= 0:
         yield invalid(f"{where}.maxSkew", skew, "must be greater than zero")
@@ -115,7 +116,7 @@ def _constraint_errors(constraint: Object, where: str) -> Errors:
         yield not_supported(f"{where}.whenUnsatisfiable", action, _UNSATISFIABLE)
 
 
-def _refinement_errors(constraint: Object, where: str) -> Errors:
+def _refinement_errors(constraint: Wire, where: str) -> Errors:
     domains, action = constraint.get("minDomains"), text(constraint, "whenUnsatisfiable")
     place = f"{where}.minDomains"
     if isinstance(domains, int):
@@ -136,12 +137,12 @@ _EMPTY_KEY = (
 )
 
 
-def toleration_errors(tolerations: list[Object], path: str) -> Errors:
+def toleration_errors(tolerations: list[Wire], path: str) -> Errors:
     for toleration, where in each(tolerations, path):
         yield from _toleration_errors(toleration, where)
 
 
-def _toleration_errors(toleration: Object, where: str) -> Errors:
+def _toleration_errors(toleration: Wire, where: str) -> Errors:
     key, operator = text(toleration, "key"), text(toleration, "operator")
     value, effect = text(toleration, "value"), text(toleration, "effect")
     yield from optional(f"{where}.key", key, qualified_faults)

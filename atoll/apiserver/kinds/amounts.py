@@ -1,16 +1,17 @@
 """What containers request and are limited to, and how well their pod is treated for it."""
 
 from atoll.apiserver.fields.error import Errors, faulty, forbidden, invalid, required
-from atoll.apiserver.kinds.reading import Object, part, parts
+from atoll.apiserver.kinds.reading import part, parts
 from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.model.quantity import parse
+from atoll.wire import Wire
 
 _OWN = frozenset(["cpu", "memory", "ephemeral-storage"])
 _PAGES = "hugepages-"
 _NATIVE = "kubernetes.io/"
 
 
-def amounts_errors(amounts: Object, path: str) -> Errors:
+def amounts_errors(amounts: Wire, path: str) -> Errors:
     """Amounts of what containers have: known, not below zero, whole where they must be."""
     for name, amount in sorted(amounts.items()):
         where, value = f"{path}[{name}]", parse(amount)
@@ -47,7 +48,7 @@ def _is_no_multiple(name: str, amount: str) -> bool:
     return size is None or value is None or size <= 0 or value <= 0 or value % size != 0
 
 
-def resources_errors(resources: Object, path: str) -> Errors:
+def resources_errors(resources: Wire, path: str) -> Errors:
     """Requests may not be above limits; of what cannot be shared both must be the same."""
     limits, requests = part(resources, "limits"), part(resources, "requests")
     if not limits and not requests:
@@ -70,7 +71,7 @@ def resources_errors(resources: Object, path: str) -> Errors:
         yield forbidden(path, "HugePages require cpu or memory")
 
 
-def quality(spec: Object) -> str:
+def quality(spec: Wire) -> str:
     """The quality of service class: by what the containers request and limit of cpu and memory."""
     containers = parts(spec, "containers") + parts(spec, "initContainers")
     every = [part(container, "resources") for container in containers]

@@ -9,24 +9,25 @@ from base64 import b64decode
 
 from atoll.apiserver.fields.error import Errors, faulty, invalid, optional, required
 from atoll.apiserver.kinds.columns.cells import AGE, NAME
-from atoll.apiserver.kinds.reading import Object, at, each, fill, given, grown, number, parts, text
+from atoll.apiserver.kinds.reading import at, each, fill, given, grown, number, parts, text
 from atoll.apiserver.kinds.rules import chosen, needed, port_errors
 from atoll.apiserver.objects.conditions import condition
 from atoll.apiserver.resource import Column, Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, rfc1035_faults, subdomain_faults
+from atoll.wire import Wire
 
 GROUP = "apiregistration.k8s.io"
 
 _STATUSES = ("True", "False", "Unknown")
 
 
-def _default_service(service: Object) -> None:
+def _default_service(service: Wire) -> None:
     reference = given(service, "spec", "service")
     if reference is not None:
         fill(reference, port=443)
 
 
-def _service_errors(service: Object) -> Errors:
+def _service_errors(service: Wire) -> Errors:
     spec = given(service, "spec") or {}
     name, group = text(service, "metadata", "name"), text(spec, "group")
     version = text(spec, "version")
@@ -41,7 +42,7 @@ def _service_errors(service: Object) -> Errors:
     yield from _backend_errors(spec)
 
 
-def _priority_errors(spec: Object) -> Errors:
+def _priority_errors(spec: Wire) -> Errors:
     limits = {"groupPriorityMinimum": 20_000, "versionPriority": 1000}
     return [
         invalid(f"spec.{key}", number(spec, key), f"must be positive and less than {most}")
@@ -50,7 +51,7 @@ def _priority_errors(spec: Object) -> Errors:
     ]
 
 
-def _backend_errors(spec: Object) -> Errors:
+def _backend_errors(spec: Wire) -> Errors:
     service, bundle = given(spec, "service"), text(spec, "caBundle")
     careless = spec.get("insecureSkipTLSVerify") is True
     if service is None:
@@ -76,12 +77,12 @@ def _length(encoded: str) -> int:
         return len(encoded)
 
 
-def _status_errors(service: Object) -> Errors:
+def _status_errors(service: Wire) -> Errors:
     for one, where in each(parts(service, "status", "conditions"), "status.conditions"):
         yield from chosen({"status": text(one, "status")}, where, "status", _STATUSES)
 
 
-def _begin(service: Object) -> None:
+def _begin(service: Wire) -> None:
     """What is served here is available from the start."""
     status = grown(service, "status")
     if given(service, "spec", "service") is None:
@@ -91,14 +92,14 @@ def _begin(service: Object) -> None:
         status["conditions"] = [{**local, "lastTransitionTime": since}]
 
 
-def _place(service: Object) -> str:
+def _place(service: Wire) -> str:
     reference = given(service, "spec", "service")
     if reference is None:
         return "Local"
     return f"{text(reference, 'namespace')}/{text(reference, 'name')}"
 
 
-def _available(service: Object) -> str:
+def _available(service: Wire) -> str:
     """Whether it is, and if not, why."""
     conditions = parts(service, "status", "conditions")
     found = next((one for one in conditions if one.get("type") == "Available"), None)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from atoll.apiserver.fields.error import Errors, forbidden, invalid, named, not_supported, required
-from atoll.apiserver.kinds.reading import Object, fill, given, grown, items, part, parts, text
+from atoll.apiserver.kinds.reading import fill, given, grown, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     Check,
     chosen,
@@ -21,6 +21,7 @@ from atoll.apiserver.kinds.rules import (
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, path_segment_faults
 from atoll.model.quantity import parse
+from atoll.wire import Wire
 
 CPU_PERCENT = 80  # what is aimed at where nothing is said
 _WINDOW_MAX, _PERIOD_MAX = 3600, 1800
@@ -35,21 +36,21 @@ _TARGETS = ("Utilization", "Value", "AverageValue")
 _SELECT_POLICIES = ("Disabled", "Max", "Min")
 _POLICY_TYPES = ("Percent", "Pods")
 _BY_PERCENT = {"type": "Percent", "value": 100, "periodSeconds": 15}
-_UP: Object = {
+_UP: Wire = {
     "stabilizationWindowSeconds": 0,
     "selectPolicy": "Max",
     "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}, _BY_PERCENT],
 }
-_DOWN: Object = {"selectPolicy": "Max", "policies": [_BY_PERCENT]}
+_DOWN: Wire = {"selectPolicy": "Max", "policies": [_BY_PERCENT]}
 
 
-def cpu_metric(percent: int) -> Object:
+def cpu_metric(percent: int) -> Wire:
     """The metric that is meant by a plain percentage of CPU."""
     target = {"type": "Utilization", "averageUtilization": percent}
     return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
 
 
-def default_autoscaler(autoscaler: Object) -> None:
+def default_autoscaler(autoscaler: Wire) -> None:
     spec = grown(autoscaler, "spec")
     fill(spec, minReplicas=1)
     if not items(spec, "metrics"):
@@ -68,7 +69,7 @@ def _copied(value: Any) -> Any:
     return [dict(policy) for policy in value] if isinstance(value, list) else value
 
 
-def autoscaler_errors(autoscaler: Object) -> Errors:
+def autoscaler_errors(autoscaler: Wire) -> Errors:
     spec = part(autoscaler, "spec")
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
     if least is not None and least < 1:
@@ -95,7 +96,7 @@ def autoscaler_errors(autoscaler: Object) -> Errors:
         yield from if_given(part(spec, "behavior"), "spec.behavior", key, _scaling_errors)
 
 
-def _reference_errors(reference: Object, where: str, *, of_a_group: bool) -> Errors:
+def _reference_errors(reference: Wire, where: str, *, of_a_group: bool) -> Errors:
     yield from named_errors(reference, where, "kind", "name")
     version = text(reference, "apiVersion")
     if version.count("/") > 1:
@@ -104,7 +105,7 @@ def _reference_errors(reference: Object, where: str, *, of_a_group: bool) -> Err
         yield invalid(f"{where}.apiVersion", version, "apiVersion must specify API group")
 
 
-def _metric_errors(metric: Object, where: str) -> Errors:
+def _metric_errors(metric: Wire, where: str) -> Errors:
     kind = text(metric, "type")
     unknown = not_supported(f"{where}.type", kind, tuple(_SOURCES))
     if not kind:
@@ -125,7 +126,7 @@ def _metric_errors(metric: Object, where: str) -> Errors:
         yield from (forbidden(f"{where}.{key}", why) for key in present if key != expected)
 
 
-def _object_errors(source: Object, where: str) -> Errors:
+def _object_errors(source: Wire, where: str) -> Errors:
     described = part(source, "describedObject")
     yield from _reference_errors(described, f"{where}.describedObject", of_a_group=False)
     yield from _named_metric_errors(source, where)
@@ -135,13 +136,13 @@ def _object_errors(source: Object, where: str) -> Errors:
         yield required(f"{where}.target.averageValue", why)
 
 
-def _external_errors(source: Object, where: str) -> Errors:
+def _external_errors(source: Wire, where: str) -> Errors:
     yield from _named_metric_errors(source, where)
     both = "a target value for metric", "a per-pod target"
     yield from _either(part(source, "target"), f"{where}.target", "averageValue", "value", both)
 
 
-def _either(target: Object, where: str, first: str, second: str, both: tuple[str, str]) -> Errors:
+def _either(target: Wire, where: str, first: str, second: str, both: tuple[str, str]) -> Errors:
     """One of two aims must be set, and not the other: what lacks is told of the first."""
     there = [key for key in (first, second) if target.get(key) is not None]
     if not there:
@@ -150,14 +151,14 @@ def _either(target: Object, where: str, first: str, second: str, both: tuple[str
         yield forbidden(f"{where}.{second}", f"may not set both {both[0]} and {both[1]}")
 
 
-def _pods_errors(source: Object, where: str) -> Errors:
+def _pods_errors(source: Wire, where: str) -> Errors:
     yield from _named_metric_errors(source, where)
     if part(source, "target").get("averageValue") is None:
         why = "must specify a positive target averageValue"
         yield required(f"{where}.target.averageValue", why)
 
 
-def _resource_errors(source: Object, where: str, *, of_container: bool = False) -> Errors:
+def _resource_errors(source: Wire, where: str, *, of_container: bool = False) -> Errors:
     if not text(source, "name"):
         yield required(f"{where}.name", "must specify a resource name")
     if of_container:
@@ -169,13 +170,13 @@ def _resource_errors(source: Object, where: str, *, of_container: bool = False) 
     yield from _either(target, where, "averageUtilization", "averageValue", both)
 
 
-def _named_metric_errors(source: Object, where: str) -> Errors:
+def _named_metric_errors(source: Wire, where: str) -> Errors:
     name, place = text(source, "metric", "name"), f"{where}.metric.name"
     yield from named(place, name, path_segment_faults, "must specify a metric name")
     yield from _target_errors(part(source, "target"), f"{where}.target")
 
 
-def _target_errors(target: Object, where: str) -> Errors:
+def _target_errors(target: Wire, where: str) -> Errors:
     kind = text(target, "type")
     if not kind:
         yield required(f"{where}.type", "must specify a metric target type")
@@ -198,7 +199,7 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-def _scaling_errors(rules: Object, where: str) -> Errors:
+def _scaling_errors(rules: Wire, where: str) -> Errors:
     window = rules.get("stabilizationWindowSeconds") or 0
     if not 0 <= window <= _WINDOW_MAX:
         least = "greater than or equal to zero"
@@ -210,7 +211,7 @@ def _scaling_errors(rules: Object, where: str) -> Errors:
     yield from in_each(rules, where, "policies", _policy_errors)
 
 
-def _policy_errors(policy: Object, where: str) -> Errors:
+def _policy_errors(policy: Wire, where: str) -> Errors:
     value, period = policy.get("value") or 0, policy.get("periodSeconds") or 0
     yield from chosen({"type": text(policy, "type")}, where, "type", _POLICY_TYPES)
     if value <= 0:
@@ -222,7 +223,7 @@ def _policy_errors(policy: Object, where: str) -> Errors:
         yield invalid(place, period, f"must be less than or equal to {_PERIOD_MAX}")
 
 
-def autoscaler_status_errors(autoscaler: Object) -> Errors:
+def autoscaler_status_errors(autoscaler: Wire) -> Errors:
     return not_negative(part(autoscaler, "status"), "status", "currentReplicas", "desiredReplicas")
 
 

@@ -14,9 +14,10 @@ from atoll.apiserver.kinds.autoscaling import (
     autoscaler_status_errors,
     cpu_metric,
 )
-from atoll.apiserver.kinds.reading import Object, at, fill, grown, part, parts, text
+from atoll.apiserver.kinds.reading import at, fill, grown, part, parts, text
 from atoll.apiserver.kinds.rules import in_go
 from atoll.apiserver.resource import Strategy
+from atoll.wire import Wire
 
 _V1, _V2 = "autoscaling/v1", "autoscaling/v2"
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
@@ -93,7 +94,7 @@ _STATUSES: dict[str, dict[str, tuple[str, ...]]] = {
 _NEVER_ABSENT = frozenset(["targetValue", "currentValue", "currentAverageValue"])
 
 
-def from_v2(autoscaler: Object) -> Object:
+def from_v2(autoscaler: Wire) -> Wire:
     """A stored autoscaler as version 1 shows it."""
     spec, status = part(autoscaler, "spec"), part(autoscaler, "status")
     shown = {key: spec[key] for key in _SPEC if key in spec}
@@ -122,7 +123,7 @@ def from_v2(autoscaler: Object) -> Object:
     return _annotated(made, notes)
 
 
-def to_v2(autoscaler: Object) -> Object:
+def to_v2(autoscaler: Wire) -> Wire:
     """An autoscaler of version 1 as it is stored."""
     notes = part(autoscaler, "metadata", "annotations")
     given_spec, given_status = part(autoscaler, "spec"), part(autoscaler, "status")
@@ -150,11 +151,11 @@ def to_v2(autoscaler: Object) -> Object:
     return _annotated(made, {})
 
 
-def _versioned(autoscaler: Object, version: str) -> Object:
+def _versioned(autoscaler: Wire, version: str) -> Wire:
     return {"apiVersion": version} if "apiVersion" in autoscaler else {}
 
 
-def _annotated(autoscaler: Object, notes: dict[str, str]) -> Object:
+def _annotated(autoscaler: Wire, notes: dict[str, str]) -> Wire:
     """With these annotations, and without those that carry what another version has."""
     meta = part(autoscaler, "metadata")
     before = part(meta, "annotations")
@@ -165,7 +166,7 @@ def _annotated(autoscaler: Object, notes: dict[str, str]) -> Object:
     return {**autoscaler, "metadata": changed | ({"annotations": kept} if kept else {})}
 
 
-def _carried(notes: Object, key: str) -> Any:
+def _carried(notes: Wire, key: str) -> Any:
     """What an annotation carries; None if it cannot be read."""
     try:
         return orjson.loads(notes.get(key) or b"null")
@@ -173,22 +174,22 @@ def _carried(notes: Object, key: str) -> Any:
         return None
 
 
-def _listed(notes: Object, key: str) -> list[Object]:
+def _listed(notes: Wire, key: str) -> list[Wire]:
     return parts(_carried(notes, key))
 
 
-def _is_cpu(metric: Object) -> bool:
+def _is_cpu(metric: Wire) -> bool:
     return text(metric, "type") == "Resource" and text(metric, "resource", "name") == "cpu"
 
 
-def _percent(metric: Object) -> int | None:
+def _percent(metric: Wire) -> int | None:
     share = at(metric, "resource", "target", "averageUtilization")
     return share if _is_cpu(metric) and isinstance(share, int) else None
 
 
-def _written(metric: Object, forms: dict[str, dict[str, tuple[str, ...]]]) -> Object:
+def _written(metric: Wire, forms: dict[str, dict[str, tuple[str, ...]]]) -> Wire:
     """A metric, or what was measured of it, in the form of version 1."""
-    made: Object = {"type": text(metric, "type")}
+    made: Wire = {"type": text(metric, "type")}
     for source, fields in forms.items():
         if isinstance(metric.get(source), dict):
             values = {name: at(metric[source], *path) for name, path in fields.items()}
@@ -200,9 +201,9 @@ def _written(metric: Object, forms: dict[str, dict[str, tuple[str, ...]]]) -> Ob
     return made
 
 
-def _read(metric: Object, forms: dict[str, dict[str, tuple[str, ...]]]) -> Object:
+def _read(metric: Wire, forms: dict[str, dict[str, tuple[str, ...]]]) -> Wire:
     """A metric, or what was measured of it, out of the form of version 1."""
-    made: Object = {"type": text(metric, "type")}
+    made: Wire = {"type": text(metric, "type")}
     for source, fields in forms.items():
         found = metric.get(source)
         if isinstance(found, dict):
@@ -215,7 +216,7 @@ def _read(metric: Object, forms: dict[str, dict[str, tuple[str, ...]]]) -> Objec
     return made
 
 
-def _aim(source: Object, kind: str) -> None:
+def _aim(source: Wire, kind: str) -> None:
     """Say what kind of target it is, which version 1 leaves to be seen; in place."""
     target = grown(source, "target")
     average = target.get("averageValue") is not None
@@ -242,7 +243,7 @@ _RULES = ("StabilizationWindowSeconds", "SelectPolicy", "Policies", "Tolerance")
 _BEHAVIOR_READ = {name.lower(): key for key, name in _BEHAVIOR_NAMES.items()}
 
 
-def _behavior_written(behavior: Object) -> Object:
+def _behavior_written(behavior: Wire) -> Wire:
     shown = {}
     for key in ("scaleUp", "scaleDown"):
         rules = behavior.get(key)
@@ -251,7 +252,7 @@ def _behavior_written(behavior: Object) -> Object:
     return shown
 
 
-def _behavior_read(behavior: Object) -> Object:
+def _behavior_read(behavior: Wire) -> Wire:
     lowered = _renamed(behavior, None)
     return {key: value for key, value in lowered.items() if value is not None}
 
@@ -271,7 +272,7 @@ def _renamed(value: Any, names: dict[str, str] | None) -> Any:
     }
 
 
-def _default(autoscaler: Object) -> None:
+def _default(autoscaler: Wire) -> None:
     spec = grown(autoscaler, "spec")
     fill(spec, minReplicas=1)
     if not _listed(part(autoscaler, "metadata", "annotations"), _METRICS):

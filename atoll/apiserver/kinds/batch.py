@@ -5,18 +5,7 @@ from atoll.apiserver.kinds.labels import selector_errors, selector_of
 from atoll.apiserver.kinds.podrules import RESTART_POLICIES
 from atoll.apiserver.kinds.pods import template_errors
 from atoll.apiserver.kinds.podspec import default_template
-from atoll.apiserver.kinds.reading import (
-    Object,
-    each,
-    fill,
-    given,
-    grown,
-    items,
-    number,
-    part,
-    parts,
-    text,
-)
+from atoll.apiserver.kinds.reading import each, fill, given, grown, items, number, part, parts, text
 from atoll.apiserver.kinds.rules import (
     MISMATCH,
     chosen,
@@ -29,6 +18,7 @@ from atoll.apiserver.kinds.rules import (
 from atoll.apiserver.kinds.schedules import schedule_errors, zone_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import subdomain_faults
+from atoll.wire import Wire
 
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
 _NAME_LABEL = "batch.kubernetes.io/job-name"
@@ -43,7 +33,7 @@ _FAILURE_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _CODE_OPERATORS = ("In", "NotIn")
 
 
-def default_job_spec(spec: Object) -> None:
+def default_job_spec(spec: Wire) -> None:
     if spec.get("completions") is None and spec.get("parallelism") is None:
         fill(spec, completions=1, parallelism=1)
     per_index = spec.get("backoffLimitPerIndex") is not None
@@ -62,21 +52,21 @@ def default_job_spec(spec: Object) -> None:
             fill(condition, status="True")
 
 
-def _default_job(job: Object) -> None:
+def _default_job(job: Wire) -> None:
     spec = grown(job, "spec")
     default_job_spec(spec)
     default_template(spec, "template")
     _default_labels(job)
 
 
-def _default_labels(job: Object) -> None:
+def _default_labels(job: Wire) -> None:
     """A job without labels of its own has those of its pods."""
     meta, labels = grown(job, "metadata"), part(job, "spec", "template", "metadata", "labels")
     if labels and not meta.get("labels"):
         meta["labels"] = dict(labels)
 
 
-def _own_selector(job: Object) -> None:
+def _own_selector(job: Wire) -> None:
     """A new job selects its pods by its uid, unless it says that it does so in its own way."""
     spec, meta = grown(job, "spec"), grown(job, "metadata")
     if spec.get("manualSelector"):
@@ -88,7 +78,7 @@ def _own_selector(job: Object) -> None:
     _default_labels(job)
 
 
-def _job_errors(job: Object) -> Errors:
+def _job_errors(job: Wire) -> Errors:
     spec = part(job, "spec")
     yield from job_spec_errors(spec, "spec")
     if not isinstance(spec.get("selector"), dict):
@@ -99,7 +89,7 @@ def _job_errors(job: Object) -> Errors:
     yield from _selector_errors(job, part(spec, "selector"))
 
 
-def _selector_errors(job: Object, selector: Object) -> Errors:
+def _selector_errors(job: Wire, selector: Wire) -> Errors:
     spec, uid = part(job, "spec"), text(job, "metadata", "uid")
     errors = list(selector_errors(selector, "spec.selector"))
     yield from errors
@@ -114,7 +104,7 @@ def _selector_errors(job: Object, selector: Object) -> Errors:
         yield invalid("spec.template.metadata.labels", labels, MISMATCH)
 
 
-def job_spec_errors(spec: Object, path: str) -> Errors:
+def job_spec_errors(spec: Wire, path: str) -> Errors:
     yield from not_negative(spec, path, *_NUMBERS)
     manager = spec.get("managedBy")
     if isinstance(manager, str):
@@ -128,7 +118,7 @@ def job_spec_errors(spec: Object, path: str) -> Errors:
     yield from _restart_errors(part(template, "spec"), f"{path}.template.spec")
 
 
-def _index_errors(spec: Object, path: str) -> Errors:
+def _index_errors(spec: Wire, path: str) -> Errors:
     """What only makes sense for jobs that number their pods, or is needed by them."""
     if spec.get("completionMode") == "Indexed":
         mode = "when completion mode is Indexed"
@@ -145,7 +135,7 @@ def _index_errors(spec: Object, path: str) -> Errors:
     )
 
 
-def _policy_errors(spec: Object, path: str) -> Errors:
+def _policy_errors(spec: Wire, path: str) -> Errors:
     pod = part(spec, "template", "spec")
     names = {text(c, "name") for k in ("containers", "initContainers") for c in parts(pod, k)}
     rules = parts(spec, "podFailurePolicy", "rules")
@@ -164,7 +154,7 @@ def _policy_errors(spec: Object, path: str) -> Errors:
         yield invalid(f"{path}.successPolicy", {"Rules": shown}, "requires indexed completion mode")
 
 
-def _failure_errors(rule: Object, where: str, names: set[str]) -> Errors:
+def _failure_errors(rule: Wire, where: str, names: set[str]) -> Errors:
     codes, conditions = given(rule, "onExitCodes"), parts(rule, "onPodConditions")
     if codes is not None:
         yield from _codes_errors(codes, f"{where}.onExitCodes", names)
@@ -177,7 +167,7 @@ def _failure_errors(rule: Object, where: str, names: set[str]) -> Errors:
         )
 
 
-def _codes_errors(codes: Object, where: str, names: set[str]) -> Errors:
+def _codes_errors(codes: Wire, where: str, names: set[str]) -> Errors:
     operator, container = codes.get("operator"), codes.get("containerName")
     yield from chosen(codes, where, "operator", _CODE_OPERATORS)
     if container is not None and container not in names:
@@ -195,14 +185,14 @@ def _codes_errors(codes: Object, where: str, names: set[str]) -> Errors:
         yield invalid(f"{where}.values", listed, "must be ordered")
 
 
-def _restart_errors(pod: Object, path: str) -> Errors:
+def _restart_errors(pod: Wire, path: str) -> Errors:
     policy = pod.get("restartPolicy")
     if policy in ("OnFailure", "Never") or (policy and policy not in RESTART_POLICIES):
         return []
     return [required(f"{path}.restartPolicy", 'valid values: "OnFailure", "Never"')]
 
 
-def _job_update_errors(new: Object, old: Object) -> Errors:
+def _job_update_errors(new: Wire, old: Wire) -> Errors:
     """A job may be made wider or paused; what it does and how often may not change."""
     if part(new, "spec").get("completionMode") != "Indexed":
         yield from unchanged(new, old, "spec", "completions")
@@ -213,12 +203,12 @@ def _job_update_errors(new: Object, old: Object) -> Errors:
         yield from unchanged(new, old, "spec", key)
 
 
-def _may_move(job: Object) -> bool:
+def _may_move(job: Wire) -> bool:
     """A paused job that never ran may be told where to run."""
     return bool(part(job, "spec").get("suspend")) and not part(job, "status").get("startTime")
 
 
-def _default_cronjob(cronjob: Object) -> None:
+def _default_cronjob(cronjob: Wire) -> None:
     spec = grown(cronjob, "spec")
     fill(
         spec,
@@ -231,7 +221,7 @@ def _default_cronjob(cronjob: Object) -> None:
     default_template(spec, "jobTemplate", "spec", "template")
 
 
-def _cronjob_errors(cronjob: Object) -> Errors:
+def _cronjob_errors(cronjob: Wire) -> Errors:
     spec = part(cronjob, "spec")
     yield from schedule_errors(text(spec, "schedule"), "spec.schedule")
     yield from not_negative(spec, "spec", "startingDeadlineSeconds")

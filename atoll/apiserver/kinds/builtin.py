@@ -33,9 +33,10 @@ from atoll.apiserver.kinds.columns import networks as network_columns
 from atoll.apiserver.kinds.columns import storage as storage_columns
 from atoll.apiserver.kinds.columns import workloads as workload_columns
 from atoll.apiserver.kinds.filling import fill_zeros
-from atoll.apiserver.resource import Column, Object, Resource, Strategy
+from atoll.apiserver.resource import Column, Resource, Strategy
 from atoll.apiserver.schemas.facts import Facts, KindFacts
 from atoll.apiserver.schemas.schema import Schema
+from atoll.wire import Wire
 
 RBAC = rbac.GROUP
 EVENTS = "events.k8s.io"
@@ -250,8 +251,8 @@ def _resource(facts: Facts, known: KindFacts, kind: Kind) -> Resource:
     return resource
 
 
-def _defaulted(schema: Schema, default: Callable[[Object], None]) -> Callable[[Object], None]:
-    def fill(obj: Object) -> None:
+def _defaulted(schema: Schema, default: Callable[[Wire], None]) -> Callable[[Wire], None]:
+    def fill(obj: Wire) -> None:
         """The kind's own defaults, then the zero values Kubernetes always writes; in place."""
         default(obj)
         fill_zeros(schema, obj)

@@ -16,10 +16,11 @@ from atoll.apiserver.fields.error import (
     not_supported,
     required,
 )
-from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, items, part, parts, text
 from atoll.apiserver.kinds.rules import chosen, in_range, needed, unchanged
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
+from atoll.wire import Wire
 
 if TYPE_CHECKING:
     from atoll.apiserver.kinds.certificate_requests import CertificateRequest
@@ -40,7 +41,7 @@ _CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 _BEGIN = b"-----BEGIN CERTIFICATE REQUEST-----"
 
 
-def request_of(csr: Object) -> "CertificateRequest | None":
+def request_of(csr: Wire) -> "CertificateRequest | None":
     """The request proper; None if it is not one, or not signed by the key it is about."""
     raw = _decoded(text(csr, "spec", "request"))
     if not raw.lstrip().startswith(_BEGIN):
@@ -59,11 +60,11 @@ def _decoded(written: str) -> bytes:
         return b""
 
 
-def has_condition(csr: Object, kind: str) -> bool:
+def has_condition(csr: Wire, kind: str) -> bool:
     return any(one.get("type") == kind for one in parts(csr, "status", "conditions"))
 
 
-def _errors(csr: Object) -> Errors:
+def _errors(csr: Wire) -> Errors:
     spec = part(csr, "spec")
     if request_of(csr) is None:
         why = "PEM block type must be CERTIFICATE REQUEST"
@@ -102,7 +103,7 @@ def _signer_errors(name: str) -> Errors:
     yield from faulty(where, path, path_segment_faults(path))
 
 
-def _status_errors(csr: Object) -> Errors:
+def _status_errors(csr: Wire) -> Errors:
     certificate = text(csr, "status", "certificate")
     if certificate and _CERTIFICATE not in _decoded(certificate):
         why = "must contain at least one CERTIFICATE PEM block"
@@ -121,7 +122,7 @@ def _status_errors(csr: Object) -> Errors:
         yield invalid("status.conditions", decided[-1], why)
 
 
-def _update_errors(new: Object, old: Object) -> Errors:
+def _update_errors(new: Wire, old: Wire) -> Errors:
     """What was decided once stays so."""
     for kind in (APPROVED, DENIED, FAILED):
         if has_condition(old, kind) and not has_condition(new, kind):
@@ -131,11 +132,11 @@ def _update_errors(new: Object, old: Object) -> Errors:
         yield from unchanged(new, old, "status", "certificate")
 
 
-def _keep_spec(csr: Object, old: Object) -> None:
+def _keep_spec(csr: Wire, old: Wire) -> None:
     csr["spec"] = old["spec"]
 
 
-def _approval(proposed: Object, old: Object) -> Object:
+def _approval(proposed: Wire, old: Wire) -> Wire:
     """What is changed through the approval endpoint: conditions, and nothing else."""
     conditions = parts(proposed, "status", "conditions")
     status = {key: value for key, value in part(old, "status").items() if key != "conditions"}

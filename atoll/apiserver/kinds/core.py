@@ -6,7 +6,7 @@ from binascii import Error
 import msgspec
 
 from atoll.apiserver.fields.error import Errors, FieldError, faulty, invalid, required
-from atoll.apiserver.kinds.reading import Object, each, fill, grown, part, parts, text
+from atoll.apiserver.kinds.reading import each, fill, grown, part, parts, text
 from atoll.apiserver.kinds.rules import (
     are_config_keys,
     chosen,
@@ -18,6 +18,7 @@ from atoll.apiserver.kinds.rules import (
 )
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, qualified_faults
+from atoll.wire import Wire
 
 TOKEN_REQUEST = ("authentication.k8s.io", "v1", "TokenRequest")
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -25,7 +26,7 @@ _DATA_MAX = 1024 * 1024
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def _default_namespace(namespace: Object) -> None:
+def _default_namespace(namespace: Wire) -> None:
     name = text(namespace, "metadata", "name")
     if name:
         grown(namespace, "metadata", "labels")[_NAME_LABEL] = name
@@ -33,14 +34,14 @@ def _default_namespace(namespace: Object) -> None:
     grown(namespace, "spec")
 
 
-def _hold_namespace(namespace: Object) -> None:
+def _hold_namespace(namespace: Wire) -> None:
     """A namespace is held until what is in it has been removed."""
     finalizers = grown(namespace, "spec").setdefault("finalizers", [])
     if "kubernetes" not in finalizers:
         finalizers.append("kubernetes")
 
 
-def _keep_holders(namespace: Object, old: Object) -> None:
+def _keep_holders(namespace: Wire, old: Wire) -> None:
     """Who holds a namespace is changed through its `finalize` subresource only."""
     holders = part(old, "spec").get("finalizers")
     spec = namespace["spec"] = dict(part(namespace, "spec"))
@@ -50,11 +51,11 @@ def _keep_holders(namespace: Object, old: Object) -> None:
         spec["finalizers"] = holders
 
 
-def _end_namespace(namespace: Object, _now: str) -> Object:
+def _end_namespace(namespace: Wire, _now: str) -> Wire:
     return {**namespace, "status": {**part(namespace, "status"), "phase": "Terminating"}}
 
 
-def _namespace_update_errors(new: Object, _old: Object) -> Errors:
+def _namespace_update_errors(new: Wire, _old: Wire) -> Errors:
     name = text(new, "metadata", "name")
     label = part(new, "metadata", "labels").get(_NAME_LABEL)
     if label == name:
@@ -62,7 +63,7 @@ def _namespace_update_errors(new: Object, _old: Object) -> Errors:
     return [invalid(f"metadata.labels[{_NAME_LABEL}]", label or "", f"must be {name}")]
 
 
-def _configmap_errors(configmap: Object) -> Errors:
+def _configmap_errors(configmap: Wire) -> Errors:
     data, binary = part(configmap, "data"), part(configmap, "binaryData")
     if binary or not are_config_keys(data):  # as hardly ever
         for key in sorted(data):
@@ -74,7 +75,7 @@ def _configmap_errors(configmap: Object) -> Errors:
         yield FieldError("FieldValueTooLong", "[]", None, f"may not be more than {_DATA_MAX} bytes")
 
 
-def _data_size(data: Object, binary: Object) -> int:
+def _data_size(data: Wire, binary: Wire) -> int:
     """The bytes of all data, or at least so many as they are, if that is within the limit."""
     size = 4 * sum(map(len, data.values())) + sum(map(len, binary.values()))
     if size <= _DATA_MAX:  # no character is more than four bytes
@@ -83,7 +84,7 @@ def _data_size(data: Object, binary: Object) -> int:
     return texts + sum(len(str(value)) * 3 // 4 for value in binary.values())
 
 
-def _node_errors(node: Object) -> Errors:
+def _node_errors(node: Wire) -> Errors:
     for taint, where in each(parts(node, "spec", "taints"), "metadata.taints"):
         key = text(taint, "key")
         yield from faulty(f"{where}.key", key, qualified_faults(key))
@@ -114,7 +115,7 @@ NODE = Strategy(
 )
 
 
-def _lease_errors(lease: Object) -> Errors:
+def _lease_errors(lease: Wire) -> Errors:
     spec = part(lease, "spec")
     yield from in_range(spec, "spec", "leaseDurationSeconds", "must be greater than 0", 1)
     yield from not_negative(spec, "spec", "leaseTransitions")
@@ -136,7 +137,7 @@ _JSON = {
 _REDACTED = "<secret contents redacted>"
 
 
-def _default_secret(secret: Object) -> None:
+def _default_secret(secret: Wire) -> None:
     """The text under stringData wins over the data of the same key, and is never given back."""
     texts = secret.pop("stringData", None)
     if isinstance(texts, dict) and texts:
@@ -145,7 +146,7 @@ def _default_secret(secret: Object) -> None:
     fill(secret, type="Opaque")
 
 
-def _secret_errors(secret: Object) -> Errors:
+def _secret_errors(secret: Wire) -> Errors:
     data = part(secret, "data")
     yield from key_errors(data, "data")
     if sum(len(str(value)) * 3 // 4 for value in data.values()) > _DATA_MAX:
@@ -154,7 +155,7 @@ def _secret_errors(secret: Object) -> Errors:
     yield from _type_errors(secret, data)
 
 
-def _type_errors(secret: Object, data: Object) -> Errors:
+def _type_errors(secret: Wire, data: Wire) -> Errors:
     kind = text(secret, "type")
     if kind == "kubernetes.io/service-account-token":
         annotations = part(secret, "metadata", "annotations")
@@ -167,11 +168,11 @@ def _type_errors(secret: Object, data: Object) -> Errors:
     return _missing(data, _NEEDED.get(kind, ()))
 
 
-def _missing(data: Object, keys: tuple[str, ...]) -> Errors:
+def _missing(data: Wire, keys: tuple[str, ...]) -> Errors:
     return [required(f"data[{key}]") for key in keys if key not in data]
 
 
-def _json_errors(data: Object, key: str) -> Errors:
+def _json_errors(data: Wire, key: str) -> Errors:
     if key not in data:
         return _missing(data, (key,))
     try:

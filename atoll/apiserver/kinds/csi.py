@@ -13,7 +13,7 @@ from atoll.apiserver.fields.error import (
     too_long,
 )
 from atoll.apiserver.kinds.labels import selector_errors
-from atoll.apiserver.kinds.reading import Object, each, fill, grown, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, fill, grown, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     IMMUTABLE,
     amount_errors,
@@ -28,6 +28,7 @@ from atoll.apiserver.kinds.rules import (
 from atoll.apiserver.kinds.storage import provisioner_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults, subdomain_faults
+from atoll.wire import Wire
 
 _LIFECYCLES = ("Persistent", "Ephemeral")
 _GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
@@ -36,7 +37,7 @@ _TOKEN_MIN_S, _TOKEN_MAX_S = 600, 2**32
 _PARAMETERS_MAX, _PARAMETERS_SIZE_MAX = 512, 256 * 1024
 
 
-def _default_driver(driver: Object) -> None:
+def _default_driver(driver: Wire) -> None:
     spec = grown(driver, "spec")
     fill(
         spec,
@@ -51,7 +52,7 @@ def _default_driver(driver: Object) -> None:
         spec["volumeLifecycleModes"] = ["Persistent"]
 
 
-def _driver_errors(driver: Object) -> Errors:
+def _driver_errors(driver: Wire) -> Errors:
     spec = part(driver, "spec")
     yield from chosen(spec, "spec", "fsGroupPolicy", _GROUP_POLICIES)
     requests = parts(spec, "tokenRequests")
@@ -71,7 +72,7 @@ def _driver_errors(driver: Object) -> Errors:
         yield invalid("spec.serviceAccountTokenInSecrets", secret, why)
 
 
-def _token_errors(request: Object, where: str, audiences: set[str]) -> Errors:
+def _token_errors(request: Wire, where: str, audiences: set[str]) -> Errors:
     audience, seconds = text(request, "audience"), request.get("expirationSeconds")
     twice = unique(audiences, audience, f"{where}.audience")
     return twice or token_life_errors(seconds, where)
@@ -86,7 +87,7 @@ def token_life_errors(seconds: int | None, where: str) -> Errors:
         yield invalid(place, seconds, "may not specify a duration larger than 2^32 seconds")
 
 
-def _driver_update_errors(new: Object, old: Object) -> Errors:
+def _driver_update_errors(new: Wire, old: Wire) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     if after.get("attachRequired") != before.get("attachRequired"):  # Kubernetes' own spelling
         yield invalid("spec.attachedRequired", after.get("attachRequired"), IMMUTABLE)
@@ -102,7 +103,7 @@ def driver_name_errors(name: str, where: str) -> Errors:
     yield from faulty(where, name, subdomain_faults(name.lower()) if name else ())
 
 
-def _node_errors(node: Object) -> Errors:
+def _node_errors(node: Wire) -> Errors:
     names: set[str] = set()
     for driver, where in each(parts(node, "spec", "drivers"), "spec.drivers"):
         name, identity = text(driver, "name"), text(driver, "nodeID")
@@ -124,7 +125,7 @@ def _topology_errors(keys: list[str], where: str) -> Errors:
         yield from faulty(where, key, qualified_faults(key))
 
 
-def _node_update_errors(new: Object, old: Object) -> Errors:
+def _node_update_errors(new: Wire, old: Wire) -> Errors:
     """A driver may come, go, and tell another number of volumes; nothing else of it changes."""
     before = {text(driver, "name"): driver for driver in parts(old, "spec", "drivers")}
     return [
@@ -135,18 +136,18 @@ def _node_update_errors(new: Object, old: Object) -> Errors:
     ]
 
 
-def _lasting(driver: Object) -> Object:
+def _lasting(driver: Wire) -> Wire:
     return {key: value for key, value in driver.items() if key != "allocatable"}
 
 
-def _capacity_errors(capacity: Object) -> Errors:
+def _capacity_errors(capacity: Wire) -> Errors:
     yield from selector_errors(part(capacity, "nodeTopology"), "nodeTopology")
     name, amount = text(capacity, "storageClassName"), capacity.get("capacity")
     yield from faulty("storageClassName", name, subdomain_faults(name))
     yield from amount_errors(amount, "capacity")
 
 
-def _attachment_errors(attachment: Object) -> Errors:
+def _attachment_errors(attachment: Wire) -> Errors:
     spec = part(attachment, "spec")
     yield from driver_name_errors(text(spec, "attacher"), "spec.attacher")
     source = part(spec, "source")
@@ -165,7 +166,7 @@ def _attachment_errors(attachment: Object) -> Errors:
     yield from faulty("spec.source.persistentVolumeName", name, faults)
 
 
-def _attributes_errors(attributes: Object) -> Errors:
+def _attributes_errors(attributes: Wire) -> Errors:
     yield from provisioner_errors(text(attributes, "driverName"), "driverName")
     yield from _parameters_errors(part(attributes, "parameters"))
 
@@ -182,7 +183,7 @@ def _parameters_errors(parameters: dict[str, Any]) -> Errors:
         yield required(where, "must contain at least one key/value pair")
 
 
-def _attributes_update_errors(new: Object, old: Object) -> Errors:
+def _attributes_update_errors(new: Wire, old: Wire) -> Errors:
     return [
         forbidden(key, f"updates to {key} are forbidden.")
         for key in ("driverName", "parameters")

@@ -10,7 +10,7 @@ from atoll.apiserver.kinds.admission_webhooks import (
     default_client,
     review_version_errors,
 )
-from atoll.apiserver.kinds.reading import Object, fill, given, grown, items, part, parts, text
+from atoll.apiserver.kinds.reading import fill, given, grown, items, part, parts, text
 from atoll.apiserver.objects.conditions import condition, since
 from atoll.apiserver.resource import Strategy
 from atoll.apiserver.schemas.definitions import (
@@ -19,11 +19,12 @@ from atoll.apiserver.schemas.definitions import (
     definition_warnings,
 )
 from atoll.apiserver.validations.faults import rule_faults
+from atoll.wire import Wire
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
-def _default_definition(definition: Object) -> None:
+def _default_definition(definition: Wire) -> None:
     spec = grown(definition, "spec")
     names = grown(spec, "names")
     kind = text(names, "kind")
@@ -34,12 +35,12 @@ def _default_definition(definition: Object) -> None:
     default_client(part(conversion, "webhook", "clientConfig"))
 
 
-def _errors(definition: Object) -> Errors:
+def _errors(definition: Wire) -> Errors:
     yield from definition_errors(definition, judge=rule_faults)
     yield from _conversion_errors(part(definition, "spec"))
 
 
-def _conversion_errors(spec: Object) -> Errors:
+def _conversion_errors(spec: Wire) -> Errors:
     conversion, path = part(spec, "conversion"), "spec.conversion"
     if conversion.get("strategy") != "Webhook":
         return
@@ -53,7 +54,7 @@ def _conversion_errors(spec: Object) -> Errors:
     yield from review_version_errors(versions, f"{path}.conversionReviewVersions", "")
 
 
-def _begin(definition: Object) -> None:
+def _begin(definition: Wire) -> None:
     """A new definition has no conditions but those already found; it stores in its version."""
     stored = [text(v, "name") for v in parts(definition, "spec", "versions") if v.get("storage")]
     status = grown(definition, "status")
@@ -62,7 +63,7 @@ def _begin(definition: Object) -> None:
     status.setdefault("storedVersions", stored)
 
 
-def _end(definition: Object, now: str) -> Object:
+def _end(definition: Wire, now: str) -> Wire:
     """A definition that is deleted waits until its objects are gone, and says so."""
     metadata, status = definition["metadata"], definition.get("status") or {}
     message = "CustomResource deletion is in progress"

@@ -10,17 +10,18 @@ from atoll.apiserver.fields.error import (
     too_many,
 )
 from atoll.apiserver.kinds.csi import driver_name_errors
-from atoll.apiserver.kinds.reading import Object, each, fill, fill_zero, given, part, parts, text
+from atoll.apiserver.kinds.reading import each, fill, fill_zero, given, part, parts, text
 from atoll.apiserver.kinds.rules import fixed, needed, unique
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, subdomain_faults
+from atoll.wire import Wire
 
 _MODES = ("All", "ExactCount")
 _REQUESTS_MAX, _SELECTORS_MAX, _FIRST_MAX, _DEVICES_MAX = 32, 32, 8, 128
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 
 
-def _default_claim(claim: Object) -> None:
+def _default_claim(claim: Wire) -> None:
     spec = part(claim, "spec")
     for request in parts(spec, "devices", "requests"):
         exactly = given(request, "exactly")
@@ -30,7 +31,7 @@ def _default_claim(claim: Object) -> None:
                 fill_zero(wish, count=1)
 
 
-def _claim_errors(claim: Object, path: str = "spec") -> Errors:
+def _claim_errors(claim: Wire, path: str = "spec") -> Errors:
     requests, where = parts(claim, "spec", "devices", "requests"), f"{path}.devices.requests"
     if len(requests) > _REQUESTS_MAX:
         yield too_many(where, len(requests), _REQUESTS_MAX)
@@ -43,7 +44,7 @@ def _claim_errors(claim: Object, path: str = "spec") -> Errors:
         yield from unique(names, name, place)
 
 
-def _request_errors(request: Object, where: str) -> Errors:
+def _request_errors(request: Wire, where: str) -> Errors:
     exactly, first = given(request, "exactly"), parts(request, "firstAvailable")
     why = "exactly one of `exactly` or `firstAvailable` is required"
     if exactly is None and not first:
@@ -63,7 +64,7 @@ def _request_errors(request: Object, where: str) -> Errors:
         yield from _wish_errors(wish, place)
 
 
-def _wish_errors(wish: Object, where: str) -> Errors:
+def _wish_errors(wish: Wire, where: str) -> Errors:
     name = text(wish, "deviceClassName")
     yield from named(f"{where}.deviceClassName", name, subdomain_faults)
     yield from _selectors_errors(wish, where)
@@ -76,7 +77,7 @@ def _wish_errors(wish: Object, where: str) -> Errors:
         yield invalid(f"{where}.count", count, "must be greater than zero")
 
 
-def _selectors_errors(holder: Object, where: str) -> Errors:
+def _selectors_errors(holder: Wire, where: str) -> Errors:
     selectors, place = parts(holder, "selectors"), f"{where}.selectors"
     if len(selectors) > _SELECTORS_MAX:
         return [too_many(place, len(selectors), _SELECTORS_MAX)]
@@ -87,7 +88,7 @@ def _selectors_errors(holder: Object, where: str) -> Errors:
     ]
 
 
-def _slice_errors(piece: Object) -> Errors:
+def _slice_errors(piece: Wire) -> Errors:
     spec = part(piece, "spec")
     yield from driver_name_errors(text(spec, "driver"), "spec.driver")
     yield from _pool_errors(part(spec, "pool"))
@@ -114,7 +115,7 @@ def _slice_errors(piece: Object) -> Errors:
         yield from unique(names, name, where)
 
 
-def _pool_errors(pool: Object) -> Errors:
+def _pool_errors(pool: Wire) -> Errors:
     where = "spec.pool"
     yield from needed(pool, where, "name")
     name = text(pool, "name")

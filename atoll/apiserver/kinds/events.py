@@ -4,10 +4,11 @@ The two differ in the names of fields; `to_core` and `from_core` are inverse to 
 """
 
 from atoll.apiserver.fields.error import Errors, FieldError, faulty, invalid, required
-from atoll.apiserver.kinds.reading import Object, text
+from atoll.apiserver.kinds.reading import text
 from atoll.apiserver.kinds.rules import needed
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults
+from atoll.wire import Wire
 
 _CORE, _NEW = "v1", "events.k8s.io/v1"
 
@@ -27,7 +28,7 @@ _NEVER_ABSENT = ("reportingComponent", "reportingInstance")
 _ABOUT = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 
 
-def from_core(event: Object) -> Object:
+def from_core(event: Wire) -> Wire:
     """A stored event as events.k8s.io/v1 shows it."""
     renamed = {
         _NAMES.get(key, key): value
@@ -37,28 +38,28 @@ def from_core(event: Object) -> Object:
     return renamed | _versioned(event, _NEW)
 
 
-def to_core(event: Object) -> Object:
+def to_core(event: Wire) -> Wire:
     """An event of events.k8s.io/v1 as it is stored."""
     renamed = {_BACK.get(key, key): value for key, value in event.items()}
     return dict.fromkeys(_NEVER_ABSENT, "") | renamed | _versioned(event, _CORE)
 
 
-def _versioned(event: Object, version: str) -> Object:
+def _versioned(event: Wire, version: str) -> Wire:
     return {"apiVersion": version} if "apiVersion" in event else {}
 
 
-def _default_new(event: Object) -> None:
+def _default_new(event: Wire) -> None:
     _null_times(event, "eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp")
     event.setdefault("deprecatedSource", {})
 
 
-def _null_times(event: Object, *keys: str) -> None:
+def _null_times(event: Wire, *keys: str) -> None:
     """Times that are not set are written as null."""
     for key in keys:
         event.setdefault(key, None)
 
 
-def _about_errors(event: Object, key: str) -> list[FieldError]:
+def _about_errors(event: Wire, key: str) -> list[FieldError]:
     """An event lives in the namespace of what it is about; of cluster-wide things, in default."""
     namespace, about = text(event, "metadata", "namespace"), text(event, key, "namespace")
     if about == namespace or (not about and namespace in ("default", "kube-system")):
@@ -66,7 +67,7 @@ def _about_errors(event: Object, key: str) -> list[FieldError]:
     return [invalid("involvedObject.namespace", about, "does not match event.namespace")]
 
 
-def _new_errors(event: Object) -> Errors:
+def _new_errors(event: Wire) -> Errors:
     if errors := _about_errors(event, "regarding"):
         yield from errors
         return
@@ -79,7 +80,7 @@ def _new_errors(event: Object) -> Errors:
         yield invalid("type", kind, f"has invalid value: {kind}")
 
 
-def _reporter_errors(event: Object) -> Errors:
+def _reporter_errors(event: Wire) -> Errors:
     controller = text(event, "reportingController")
     yield from needed(event, "", "reportingController")
     yield from faulty("reportingController", controller, qualified_faults(controller))

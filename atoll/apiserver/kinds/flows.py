@@ -17,7 +17,6 @@ from atoll.apiserver.fields.error import (
     required,
 )
 from atoll.apiserver.kinds.reading import (
-    Object,
     each,
     fill,
     fill_zero,
@@ -31,6 +30,7 @@ from atoll.apiserver.kinds.reading import (
 from atoll.apiserver.kinds.rules import if_given, in_each, in_range, needed, unique
 from atoll.apiserver.resource import VERBS, Strategy
 from atoll.dialects.kubernetes.names import label_faults, subdomain_faults
+from atoll.wire import Wire
 
 _PRECEDENCE, _PRECEDENCE_MAX = 1000, 10_000
 _METHODS = ("ByNamespace", "ByUser")
@@ -40,7 +40,7 @@ _VERBS = tuple(sorted([*VERBS, "proxy"]))
 _QUEUES_MAX, _HASH_BITS = 10_000_000, 60
 
 
-def _schema_errors(schema: Object) -> Errors:
+def _schema_errors(schema: Wire) -> Errors:
     spec, name = part(schema, "spec"), text(schema, "metadata", "name")
     precedence, where = spec.get("matchingPrecedence") or 0, "spec.matchingPrecedence"
     if precedence <= 0:
@@ -59,7 +59,7 @@ def _schema_errors(schema: Object) -> Errors:
     yield from in_each(spec, "spec", "rules", _rule_errors)
 
 
-def _rule_errors(rule: Object, where: str) -> Errors:
+def _rule_errors(rule: Wire, where: str) -> Errors:
     subjects = parts(rule, "subjects")
     if not subjects:
         yield required(f"{where}.subjects", "subjects must contain at least one value")
@@ -72,7 +72,7 @@ def _rule_errors(rule: Object, where: str) -> Errors:
     yield from in_each(rule, where, "nonResourceRules", _urls_errors)
 
 
-def _subject_errors(subject: Object, where: str) -> Errors:
+def _subject_errors(subject: Wire, where: str) -> Errors:
     kind = text(subject, "kind")
     if kind not in _SUBJECTS:
         yield not_supported(f"{where}.kind", kind, tuple(_SUBJECTS))
@@ -88,7 +88,7 @@ def _subject_errors(subject: Object, where: str) -> Errors:
     )
 
 
-def _subject_own_errors(subject: Object | None, kind: str, where: str) -> Errors:
+def _subject_own_errors(subject: Wire | None, kind: str, where: str) -> Errors:
     if subject is None:
         yield required(where, f"{_SUBJECTS[kind]} is required when subject kind is '{kind}'")
         return
@@ -99,7 +99,7 @@ def _subject_own_errors(subject: Object | None, kind: str, where: str) -> Errors
         yield from named(f"{where}.namespace", text(subject, "namespace"), label_faults, why)
 
 
-def _verbs_errors(rule: Object, where: str) -> Errors:
+def _verbs_errors(rule: Wire, where: str) -> Errors:
     verbs, place = items(rule, "verbs"), f"{where}.verbs"
     if not verbs:
         return [required(place, "verbs must contain at least one value")]
@@ -114,7 +114,7 @@ def _alone(listed: list[Any], where: str, things: str) -> Errors:
     return []
 
 
-def _resource_errors(rule: Object, where: str) -> Errors:
+def _resource_errors(rule: Wire, where: str) -> Errors:
     yield from _verbs_errors(rule, where)
     for key, thing in (("apiGroups", "api group"), ("resources", "resource")):
         listed, place = items(rule, key), f"{where}.{key}"
@@ -135,7 +135,7 @@ def _resource_errors(rule: Object, where: str) -> Errors:
             yield from faulty(f"{place}[{index}]", namespace, faults)
 
 
-def _urls_errors(rule: Object, where: str) -> Errors:
+def _urls_errors(rule: Wire, where: str) -> Errors:
     yield from _verbs_errors(rule, where)
     urls, place = items(rule, "nonResourceURLs"), f"{where}.nonResourceURLs"
     if not urls:
@@ -162,14 +162,14 @@ def _url_fault(url: str) -> str:
     return ""
 
 
-def _conditions_errors(obj: Object) -> Errors:
+def _conditions_errors(obj: Wire) -> Errors:
     seen: set[str] = set()
     for condition, where in each(parts(obj, "status", "conditions"), "status.conditions"):
         yield from unique(seen, text(condition, "type"), f"{where}.type")
         yield from needed(condition, where, "type")
 
 
-def _default_level(level: Object) -> None:
+def _default_level(level: Wire) -> None:
     spec = grown(level, "spec")
     exempt, limited = given(spec, "exempt"), given(spec, "limited")
     if exempt is not None:
@@ -181,7 +181,7 @@ def _default_level(level: Object) -> None:
             fill_zero(queuing, handSize=8, queues=64, queueLengthLimit=50)
 
 
-def _level_errors(level: Object) -> Errors:
+def _level_errors(level: Wire) -> Errors:
     spec, name = part(level, "spec"), text(level, "metadata", "name")
     kind, limited, exempt = text(spec, "type"), given(spec, "limited"), given(spec, "exempt")
     if (name == "exempt") != (kind == "Exempt"):
@@ -203,22 +203,22 @@ def _level_errors(level: Object) -> Errors:
         yield required("spec.type")
 
 
-def _shares_errors(shares: Object, where: str) -> Errors:
+def _shares_errors(shares: Wire, where: str) -> Errors:
     yield from _nominal_errors(shares, where)
     yield from _lendable_errors(shares, where)
 
 
-def _nominal_errors(shares: Object, where: str) -> Errors:
+def _nominal_errors(shares: Wire, where: str) -> Errors:
     return in_range(shares, where, "nominalConcurrencyShares", "must be a non-negative integer")
 
 
-def _lendable_errors(shares: Object, where: str) -> Errors:
+def _lendable_errors(shares: Wire, where: str) -> Errors:
     return in_range(
         shares, where, "lendablePercent", "must be between 0 and 100, inclusive", most=100
     )
 
 
-def _limited_errors(limited: Object) -> Errors:
+def _limited_errors(limited: Wire) -> Errors:
     where = "spec.limited"
     yield from _nominal_errors(limited, where)
     yield from _response_errors(part(limited, "limitResponse"), f"{where}.limitResponse")
@@ -227,7 +227,7 @@ def _limited_errors(limited: Object) -> Errors:
     yield from in_range(limited, where, "borrowingLimitPercent", why)
 
 
-def _response_errors(response: Object, where: str) -> Errors:
+def _response_errors(response: Wire, where: str) -> Errors:
     kind, queuing = text(response, "type"), given(response, "queuing")
     if kind == "Reject" and queuing is not None:
         why = "must be nil if limited.limitResponse.type is not Limited"
@@ -243,7 +243,7 @@ def _response_errors(response: Object, where: str) -> Errors:
         yield not_supported(f"{where}.type", kind, _RESPONSES)
 
 
-def _queuing_errors(queuing: Object, where: str) -> Errors:
+def _queuing_errors(queuing: Wire, where: str) -> Errors:
     length, queues = queuing.get("queueLengthLimit") or 0, queuing.get("queues") or 0
     hand, place = queuing.get("handSize") or 0, f"{where}.handSize"
     if length <= 0:

@@ -12,7 +12,7 @@ from atoll.apiserver.fields.error import (
     too_long,
 )
 from atoll.apiserver.kinds.addresses import address_of
-from atoll.apiserver.kinds.reading import Object, fill, given, items, part, parts, text
+from atoll.apiserver.kinds.reading import fill, given, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     api_group_errors,
     chosen,
@@ -26,6 +26,7 @@ from atoll.apiserver.kinds.rules import (
 )
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, subdomain_faults, wildcard_faults
+from atoll.wire import Wire
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _NEVER_IN_PATHS = ("//", "/./", "/../", "%2f", "%2F")
@@ -34,7 +35,7 @@ _SCOPES = ("Cluster", "Namespace")
 _CONTROLLER_MAX = 250
 
 
-def _ingress_errors(ingress: Object) -> Errors:
+def _ingress_errors(ingress: Wire) -> Errors:
     spec = part(ingress, "spec")
     rules, backend = parts(spec, "rules"), given(spec, "defaultBackend")
     if not rules and backend is None:
@@ -48,7 +49,7 @@ def _ingress_errors(ingress: Object) -> Errors:
         yield from faulty("spec.ingressClassName", name, subdomain_faults(name))
 
 
-def _rule_errors(rule: Object, where: str) -> Errors:
+def _rule_errors(rule: Wire, where: str) -> Errors:
     host = text(rule, "host")
     if host:
         if address_of(host) is not None:
@@ -57,7 +58,7 @@ def _rule_errors(rule: Object, where: str) -> Errors:
     yield from if_given(rule, where, "http", _paths_errors)
 
 
-def _paths_errors(http: Object, where: str) -> Errors:
+def _paths_errors(http: Wire, where: str) -> Errors:
     if not parts(http, "paths"):
         yield required(f"{where}.paths")
     yield from in_each(http, where, "paths", _path_errors)
@@ -68,7 +69,7 @@ def _host_errors(host: str, where: str) -> Errors:
     return faulty(where, host, faults)
 
 
-def _path_errors(path: Object, where: str) -> Errors:
+def _path_errors(path: Wire, where: str) -> Errors:
     kind, written = path.get("pathType"), text(path, "path")
     if kind is None:
         yield required(f"{where}.pathType", "pathType must be specified")
@@ -85,7 +86,7 @@ def _path_errors(path: Object, where: str) -> Errors:
     yield from _backend_errors(part(path, "backend"), f"{where}.backend")
 
 
-def _backend_errors(backend: Object, where: str) -> Errors:
+def _backend_errors(backend: Wire, where: str) -> Errors:
     resource, service = given(backend, "resource"), given(backend, "service")
     if resource is not None and service is not None:
         return [invalid(where, "", "cannot set both resource and service backends")]
@@ -98,7 +99,7 @@ def _backend_errors(backend: Object, where: str) -> Errors:
     return _service_errors(service, where)
 
 
-def _service_errors(service: Object, where: str) -> Errors:
+def _service_errors(service: Wire, where: str) -> Errors:
     name, port = text(service, "name"), part(service, "port")
     place = f"{where}.service"
     yield from named(f"{place}.name", name, label_faults)
@@ -112,19 +113,19 @@ def _service_errors(service: Object, where: str) -> Errors:
         yield required(where, "port name or number is required")
 
 
-def _tls_errors(tls: Object, where: str) -> Errors:
+def _tls_errors(tls: Wire, where: str) -> Errors:
     for index, host in enumerate(items(tls, "hosts")):
         yield from _host_errors(str(host), f"{where}.hosts[{index}]")
     yield from optional(f"{where}.secretName", text(tls, "secretName"), subdomain_faults)
 
 
-def _default_class(ingress_class: Object) -> None:
+def _default_class(ingress_class: Wire) -> None:
     parameters = given(ingress_class, "spec", "parameters")
     if parameters is not None:
         fill(parameters, scope="Cluster")
 
 
-def _class_errors(ingress_class: Object) -> Errors:
+def _class_errors(ingress_class: Wire) -> Errors:
     controller, where = text(ingress_class, "spec", "controller"), "spec.controller"
     if len(controller) > _CONTROLLER_MAX:
         yield too_long(where, f"may not be more than {_CONTROLLER_MAX} bytes")
@@ -132,7 +133,7 @@ def _class_errors(ingress_class: Object) -> Errors:
     yield from if_given(part(ingress_class, "spec"), "spec", "parameters", _parameters_errors)
 
 
-def _parameters_errors(parameters: Object, where: str) -> Errors:
+def _parameters_errors(parameters: Wire, where: str) -> Errors:
     yield from api_group_errors(parameters, where)
     yield from named_errors(parameters, where, "kind", "name")
     scope, namespace = parameters.get("scope"), parameters.get("namespace")

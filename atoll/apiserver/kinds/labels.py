@@ -3,9 +3,10 @@
 from typing import Any
 
 from atoll.apiserver.fields.error import Errors, faulty, forbidden, invalid, required
-from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, items, part, parts, text
 from atoll.dialects.kubernetes.names import are_labels, label_value_faults, qualified_faults
 from atoll.model.selector import Operator, Requirement, Selector
+from atoll.wire import Wire
 
 _OPERATORS = {
     "In": Operator.IN,
@@ -15,7 +16,7 @@ _OPERATORS = {
 }
 
 
-def selector_of(written: Object) -> Selector:
+def selector_of(written: Wire) -> Selector:
     """The selector; expressions with unknown operators are left to `selector_errors`."""
     labels = (
         Requirement(key, Operator.IN, (str(value),))
@@ -33,14 +34,14 @@ def selector_of(written: Object) -> Selector:
     return Selector((*labels, *expressions))
 
 
-def printed(written: Object) -> str:
+def printed(written: Wire) -> str:
     """The selector as `kubectl get -o wide` shows it."""
     plain = [f"{key}={value}" for key, value in sorted(part(written, "matchLabels").items())]
     expressions = sorted(parts(written, "matchExpressions"), key=lambda e: text(e, "key"))
     return ",".join([*plain, *map(_printed, expressions)]) or "<none>"
 
 
-def _printed(expression: Object) -> str:
+def _printed(expression: Wire) -> str:
     key = text(expression, "key")
     values = ",".join(sorted(map(str, items(expression, "values"))))
     match expression.get("operator"):
@@ -60,7 +61,7 @@ def printed_labels(labels: Any) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
-def label_errors(labels: Object, path: str) -> Errors:
+def label_errors(labels: Wire, path: str) -> Errors:
     if are_labels(labels):
         return
     for key, value in sorted(labels.items()):
@@ -68,13 +69,13 @@ def label_errors(labels: Object, path: str) -> Errors:
         yield from faulty(path, value, label_value_faults(str(value)))
 
 
-def selector_errors(written: Object, path: str) -> Errors:
+def selector_errors(written: Wire, path: str) -> Errors:
     yield from label_errors(part(written, "matchLabels"), f"{path}.matchLabels")
     for expression, where in each(parts(written, "matchExpressions"), f"{path}.matchExpressions"):
         yield from _expression_errors(expression, where)
 
 
-def _expression_errors(expression: Object, where: str) -> Errors:
+def _expression_errors(expression: Wire, where: str) -> Errors:
     operator, values = text(expression, "operator"), items(expression, "values")
     if operator in ("In", "NotIn") and not values:
         yield required(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'")
@@ -86,7 +87,7 @@ def _expression_errors(expression: Object, where: str) -> Errors:
     yield from requirement_errors(expression, where)
 
 
-def requirement_errors(expression: Object, where: str) -> Errors:
+def requirement_errors(expression: Wire, where: str) -> Errors:
     """What is wrong with the key and the values of one requirement, as those of labels."""
     key = text(expression, "key")
     yield from faulty(f"{where}.key", key, qualified_faults(key))

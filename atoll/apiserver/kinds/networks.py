@@ -10,7 +10,7 @@ from atoll.apiserver.kinds.addresses import (
     network_of,
 )
 from atoll.apiserver.kinds.labels import selector_errors
-from atoll.apiserver.kinds.reading import Object, each, fill, given, grown, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, fill, given, grown, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     IMMUTABLE,
     all_of,
@@ -24,13 +24,14 @@ from atoll.apiserver.kinds.rules import (
 )
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
+from atoll.wire import Wire
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _POLICY_TYPES = ("Ingress", "Egress")
 _WAYS = (("ingress", "from"), ("egress", "to"))
 
 
-def _default_policy(policy: Object) -> None:
+def _default_policy(policy: Wire) -> None:
     spec = grown(policy, "spec")
     for way, _ in _WAYS:
         for rule in parts(spec, way):
@@ -40,7 +41,7 @@ def _default_policy(policy: Object) -> None:
         spec["policyTypes"] = ["Ingress", *(["Egress"] if items(spec, "egress") else [])]
 
 
-def _policy_errors(policy: Object) -> Errors:
+def _policy_errors(policy: Wire) -> Errors:
     spec = part(policy, "spec")
     yield from selector_errors(part(spec, "podSelector"), "spec.podSelector")
     for way, peers in _WAYS:
@@ -54,7 +55,7 @@ def _policy_errors(policy: Object) -> Errors:
     yield from all_of(spec, "spec", "policyTypes", _POLICY_TYPES)
 
 
-def _port_errors(port: Object, where: str) -> Errors:
+def _port_errors(port: Wire, where: str) -> Errors:
     number, last, place = port.get("port"), port.get("endPort"), f"{where}.endPort"
     yield from one_of(port, where, "protocol", _PROTOCOLS)
     if number is None:
@@ -71,7 +72,7 @@ def _port_errors(port: Object, where: str) -> Errors:
         yield from port_name_errors(str(number), f"{where}.port")
 
 
-def _peer_errors(peer: Object, where: str) -> Errors:
+def _peer_errors(peer: Wire, where: str) -> Errors:
     selectors = ("podSelector", "namespaceSelector")
     for key in selectors:
         yield from if_given(peer, where, key, selector_errors)
@@ -83,7 +84,7 @@ def _peer_errors(peer: Object, where: str) -> Errors:
         yield required(where, "must specify a peer")
 
 
-def _block_errors(block: Object, where: str) -> Errors:
+def _block_errors(block: Wire, where: str) -> Errors:
     written = text(block, "cidr")
     if not written:
         yield required(f"{where}.cidr")
@@ -105,7 +106,7 @@ def _strictly_within(inner: Any, outer: Any) -> bool:
     return same_kind and inner.prefixlen > outer.prefixlen and inner.subnet_of(outer)
 
 
-def _address_errors(address: Object) -> Errors:
+def _address_errors(address: Wire) -> Errors:
     where, parent = "spec.parentRef", given(address, "spec", "parentRef")
     if parent is None:
         yield required(where)
@@ -115,7 +116,7 @@ def _address_errors(address: Object) -> Errors:
     yield from optional(f"{where}.namespace", text(parent, "namespace"), path_segment_faults)
 
 
-def _range_errors(service_range: Object) -> Errors:
+def _range_errors(service_range: Wire) -> Errors:
     cidrs, where = [str(cidr) for cidr in items(service_range, "spec", "cidrs")], "spec.cidrs"
     if not cidrs:
         yield required(where, "at least one CIDR required")
@@ -134,7 +135,7 @@ def _range_errors(service_range: Object) -> Errors:
         yield invalid(where, cidrs, why)
 
 
-def _range_update_errors(new: Object, old: Object) -> Errors:
+def _range_update_errors(new: Wire, old: Wire) -> Errors:
     """A range may get a second family; what is there stays."""
     after, before = items(new, "spec", "cidrs"), items(old, "spec", "cidrs")
     if len(after) != len(before) and (len(before), len(after)) != (1, 2):

@@ -8,9 +8,10 @@ from typing import Any
 
 from atoll.apiserver.fields.error import Errors, FieldError, forbidden, invalid
 from atoll.apiserver.kinds.amounts import quality
-from atoll.apiserver.kinds.reading import Object, each, part, parts, text
+from atoll.apiserver.kinds.reading import each, part, parts, text
 from atoll.apiserver.kinds.rules import needed, unique
 from atoll.apiserver.objects.metadata import metadata
+from atoll.wire import Wire
 
 _LISTS = ("containers", "initContainers")
 _GUESTS = "ephemeralContainers"
@@ -23,7 +24,7 @@ _NOT_OF_GUESTS = (
 )
 
 
-def resized(proposed: Object, old: Object) -> Object:
+def resized(proposed: Wire, old: Wire) -> Wire:
     """The old pod, its containers as large as proposed; as it is if they are other containers."""
     wanted, before = part(proposed, "spec"), part(old, "spec")
     if any(len(parts(wanted, kind)) != len(parts(before, kind)) for kind in _LISTS):
@@ -39,14 +40,14 @@ def resized(proposed: Object, old: Object) -> Object:
     return _with_spec(proposed, old, {**before, **fresh})
 
 
-def _sized(new: Object, was: Object) -> Object:
+def _sized(new: Wire, was: Wire) -> Wire:
     if text(new, "name") != text(was, "name"):
         return new
     kept = {key: value for key, value in was.items() if key not in _SIZED}
     return {**kept, **{key: new[key] for key in _SIZED if key in new}}
 
 
-def resize_errors(new: Object, old: Object) -> Errors:
+def resize_errors(new: Wire, old: Wire) -> Errors:
     """What may not be about another size: new names, another quality, what cannot be resized."""
     after, before = part(new, "spec"), part(old, "spec")
     for kind in _LISTS:
@@ -72,7 +73,7 @@ def resize_errors(new: Object, old: Object) -> Errors:
     yield from (error for kind in _LISTS for error in _removals(after, before, kind))
 
 
-def _beyond(container: Object) -> Object:
+def _beyond(container: Wire) -> Wire:
     """What a container asks for that cannot be resized."""
     return {
         f"{side} {name}": amount
@@ -82,7 +83,7 @@ def _beyond(container: Object) -> Object:
     }
 
 
-def _removals(after: Object, before: Object, kind: str) -> Errors:
+def _removals(after: Wire, before: Wire, kind: str) -> Errors:
     return [
         forbidden(f"spec.{kind}[{index}].resources.{side}", f"resource {side} cannot be removed")
         for index, (one, other) in enumerate(
@@ -93,14 +94,14 @@ def _removals(after: Object, before: Object, kind: str) -> Errors:
     ]
 
 
-def with_guests(proposed: Object, old: Object) -> Object:
+def with_guests(proposed: Wire, old: Wire) -> Wire:
     """The old pod with the guests that are proposed."""
     spec = {key: value for key, value in part(old, "spec").items() if key != _GUESTS}
     guests = parts(proposed, "spec", _GUESTS)
     return _with_spec(proposed, old, {**spec, _GUESTS: guests} if guests else spec)
 
 
-def guest_errors(new: Object, old: Object) -> Errors:
+def guest_errors(new: Wire, old: Wire) -> Errors:
     """What is wrong with guests: their names, what they cannot have, and that they may not go."""
     spec = part(new, "spec")
     taken = {text(one, "name") for kind in _LISTS for one in parts(spec, kind)}
@@ -117,7 +118,7 @@ def guest_errors(new: Object, old: Object) -> Errors:
     yield from _farewells(spec, part(old, "spec"))
 
 
-def _farewells(after: Object, before: Object) -> Errors:
+def _farewells(after: Wire, before: Wire) -> Errors:
     now = {text(one, "name"): one for one in parts(after, _GUESTS)}
     for guest in parts(before, _GUESTS):
         name = text(guest, "name")
@@ -127,7 +128,7 @@ def _farewells(after: Object, before: Object) -> Errors:
             yield forbidden(f"spec.{_GUESTS}", why)
 
 
-def _with_spec(proposed: Object, old: Object, spec: Object) -> Object:
+def _with_spec(proposed: Wire, old: Wire, spec: Wire) -> Wire:
     """The old pod with this spec; only whose its fields are is taken from what is proposed."""
     meta: dict[str, Any] = dict(metadata(old))
     if "managedFields" in metadata(proposed):

@@ -22,7 +22,7 @@ from atoll.apiserver.kinds.amounts import resources_errors
 from atoll.apiserver.kinds.podsecurity import container_security_errors
 from atoll.apiserver.kinds.podsettings import settings_errors
 from atoll.apiserver.kinds.probes import probes_errors
-from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, items, part, parts, text
 from atoll.apiserver.kinds.rules import (
     chosen,
     if_given,
@@ -35,6 +35,7 @@ from atoll.apiserver.kinds.rules import (
 from atoll.apiserver.kinds.variables import are_plain, sources_errors, variable_errors
 from atoll.apiserver.kinds.volumerules import mounts_errors, source_errors
 from atoll.dialects.kubernetes.names import label_faults
+from atoll.wire import Wire
 
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -43,12 +44,12 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
-def pod_spec_errors(spec: Object, path: str) -> Errors:
+def pod_spec_errors(spec: Wire, path: str) -> Errors:
     """What is wrong with a pod's spec, which stands at this path."""
     return [] if _is_known_right(spec) else _spec_errors(spec, path)
 
 
-def _spec_errors(spec: Object, path: str) -> Errors:
+def _spec_errors(spec: Wire, path: str) -> Errors:
     volumes, names = _volumes_errors(spec, f"{path}.volumes")
     yield from volumes
     yield from _containers_errors(spec, path, names)
@@ -59,7 +60,7 @@ def _spec_errors(spec: Object, path: str) -> Errors:
     yield from settings_errors(spec, path)
 
 
-def _volumes_errors(spec: Object, path: str) -> tuple[list[FieldError], dict[str, bool]]:
+def _volumes_errors(spec: Wire, path: str) -> tuple[list[FieldError], dict[str, bool]]:
     """What is wrong with the volumes; and of those that are right, which can be devices."""
     errors: list[FieldError] = []
     names: dict[str, bool] = {}
@@ -74,7 +75,7 @@ def _volumes_errors(spec: Object, path: str) -> tuple[list[FieldError], dict[str
     return errors, names
 
 
-def _containers_errors(spec: Object, path: str, volumes: dict[str, bool]) -> Errors:
+def _containers_errors(spec: Wire, path: str, volumes: dict[str, bool]) -> Errors:
     containers = parts(spec, "containers")
     if not containers:
         yield required(f"{path}.containers")
@@ -96,10 +97,10 @@ def _containers_errors(spec: Object, path: str, volumes: dict[str, bool]) -> Err
 _REMEMBERED_MAX = 8192
 
 
-def _is_known_right(spec: Object) -> bool:
+def _is_known_right(spec: Wire) -> bool:
     """Whether nothing is wrong with a spec. The same ones come again with every version of a
     workload, and with all that is made of it, but for the variables of their containers."""
-    bare: list[Object] = []
+    bare: list[Wire] = []
     for container in parts(spec, "containers"):
         variables = container.get("env")
         if variables:
@@ -116,12 +117,12 @@ def _is_right(written: bytes) -> bool:
     return not any(_spec_errors(orjson.loads(written), ""))
 
 
-def _name_twice_errors(container: Object, where: str, names: set[str]) -> Errors:
+def _name_twice_errors(container: Wire, where: str, names: set[str]) -> Errors:
     name = text(container, "name")
     return unique(names, name, f"{where}.name") if name else []
 
 
-def _container_errors(container: Object, where: str, volumes: dict[str, bool]) -> Errors:
+def _container_errors(container: Wire, where: str, volumes: dict[str, bool]) -> Errors:
     name = text(container, "name")
     yield from named(f"{where}.name", name, label_faults)
     if not text(container, "image").strip():
@@ -139,7 +140,7 @@ def _container_errors(container: Object, where: str, volumes: dict[str, bool]) -
     yield from if_given(container, where, "securityContext", container_security_errors)
 
 
-def _ports_errors(container: Object, path: str) -> Errors:
+def _ports_errors(container: Wire, path: str) -> Errors:
     names: set[str] = set()
     for port, where in each(parts(container, "ports"), path):
         name, number = text(port, "name"), port.get("containerPort")
@@ -155,7 +156,7 @@ def _ports_errors(container: Object, path: str) -> Errors:
         yield from one_of(port, where, "protocol", _PROTOCOLS)
 
 
-def _host_port_errors(containers: list[Object], path: str) -> Errors:
+def _host_port_errors(containers: list[Wire], path: str) -> Errors:
     """A port of the node can be given away once."""
     taken = set()
     for container, where in each(containers, path):
@@ -167,7 +168,7 @@ def _host_port_errors(containers: list[Object], path: str) -> Errors:
                 taken.add(key)
 
 
-def _host_network_errors(spec: Object, path: str) -> Errors:
+def _host_network_errors(spec: Wire, path: str) -> Errors:
     why = "must match `containerPort` when `hostNetwork` is true"
     return [
         invalid(f"{place}.hostPort", port["hostPort"], why)
@@ -177,7 +178,7 @@ def _host_network_errors(spec: Object, path: str) -> Errors:
     ]
 
 
-def restart_policy_errors(spec: Object) -> Errors:
+def restart_policy_errors(spec: Wire) -> Errors:
     """What is wrong with the restart policy of a template whose pods are to last."""
     if spec.get("restartPolicy") not in RESTART_POLICIES:  # which is told already
         return []
@@ -193,14 +194,14 @@ _POD_UPDATE_WHY = (
 )
 
 
-def pod_update_errors(new: Object, old: Object) -> Errors:
+def pod_update_errors(new: Wire, old: Wire) -> Errors:
     """A pod that exists may get new images and little else."""
     if _lasting(part(new, "spec")) == _lasting(part(old, "spec")):
         return []
     return [forbidden("spec", _POD_UPDATE_WHY)]
 
 
-def _lasting(spec: Object) -> Object:
+def _lasting(spec: Wire) -> Wire:
     """What of a pod's spec may not change; a pod may be given a node, and gates be taken away."""
     kept = {key: value for key, value in spec.items() if key not in _CHANGEABLE}
     for kind in ("containers", "initContainers"):

@@ -6,9 +6,10 @@ from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.pod_parts import guest_errors, resize_errors, resized, with_guests
 from atoll.apiserver.kinds.podrules import pod_spec_errors, pod_update_errors, restart_policy_errors
 from atoll.apiserver.kinds.podspec import default_pod_spec, default_template
-from atoll.apiserver.kinds.reading import Object, fill, grown, part, parts
+from atoll.apiserver.kinds.reading import fill, grown, part, parts
 from atoll.apiserver.kinds.rules import MISMATCH, not_negative
 from atoll.apiserver.resource import Scale, Strategy
+from atoll.wire import Wire
 
 _SELECTABLE = (
     *("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
@@ -16,7 +17,7 @@ _SELECTABLE = (
 )
 
 
-def default_pod(pod: Object) -> None:
+def default_pod(pod: Wire) -> None:
     spec = grown(pod, "spec")
     default_pod_spec(spec)
     fill(spec, enableServiceLinks=True)
@@ -28,20 +29,20 @@ def default_pod(pod: Object) -> None:
     fill(grown(pod, "status"), phase="Pending", qosClass=quality(spec))
 
 
-def _default_requests(resources: Object) -> None:
+def _default_requests(resources: Wire) -> None:
     """What is limited but not requested is requested up to its limit."""
     limits = part(resources, "limits")
     if limits:
         resources["requests"] = {**limits, **part(resources, "requests")}
 
 
-def _default_host_ports(container: Object) -> None:
+def _default_host_ports(container: Wire) -> None:
     for port in parts(container, "ports"):
         if not port.get("hostPort") and port.get("containerPort"):
             port["hostPort"] = port["containerPort"]
 
 
-def template_errors(template: Object, path: str) -> Errors:
+def template_errors(template: Wire, path: str) -> Errors:
     """A pod template's rules; its metadata is named without `metadata`, as Kubernetes does."""
     yield from label_errors(part(template, "metadata", "labels"), f"{path}.labels")
     yield from pod_spec_errors(part(template, "spec"), f"{path}.spec")
@@ -50,7 +51,7 @@ def template_errors(template: Object, path: str) -> Errors:
         yield forbidden(f"{path}.spec.ephemeralContainers", why)
 
 
-def _default_controller(controller: Object) -> None:
+def _default_controller(controller: Wire) -> None:
     """The labels of its template stand in for its selector and for labels of its own."""
     spec = grown(controller, "spec")
     fill(spec, replicas=1)
@@ -66,7 +67,7 @@ def _default_controller(controller: Object) -> None:
             meta["labels"] = dict(labels)
 
 
-def _controller_errors(controller: Object) -> Errors:
+def _controller_errors(controller: Wire) -> Errors:
     spec = part(controller, "spec")
     yield from not_negative(spec, "spec", "minReadySeconds")
     selector = part(spec, "selector")

@@ -3,8 +3,9 @@
 import re
 
 from atoll.apiserver.fields.error import Errors, invalid, named, not_supported, required
-from atoll.apiserver.kinds.reading import Object, each, items, parts, text
+from atoll.apiserver.kinds.reading import each, items, parts, text
 from atoll.apiserver.kinds.rules import if_given, in_go, in_range, one_of
+from atoll.wire import Wire
 
 _ID_MAX = 2147483647
 _ID_WHY = f"must be between 0 and {_ID_MAX}, inclusive"
@@ -16,7 +17,7 @@ _SYSCTL = re.compile(_SYSCTL_PATTERN)
 _SYSCTL_WHY = f"must have at most 253 characters and match regex ^{_SYSCTL_PATTERN}$"
 
 
-def pod_security_errors(context: Object, where: str) -> Errors:
+def pod_security_errors(context: Wire, where: str) -> Errors:
     yield from _id_errors(context, where, "fsGroup", "runAsUser", "runAsGroup")
     for index, group in enumerate(items(context, "supplementalGroups")):
         if not 0 <= group <= _ID_MAX:
@@ -32,7 +33,7 @@ def _sysctl_faults(name: str) -> list[str]:
     return [] if len(name) <= 253 and _SYSCTL.fullmatch(name) else [_SYSCTL_WHY]
 
 
-def container_security_errors(context: Object, where: str) -> Errors:
+def container_security_errors(context: Wire, where: str) -> Errors:
     yield from _id_errors(context, where, "runAsUser", "runAsGroup")
     yield from one_of(context, where, "procMount", _PROC_MOUNTS)
     yield from if_given(context, where, "seccompProfile", _seccomp_errors)
@@ -45,22 +46,22 @@ def container_security_errors(context: Object, where: str) -> Errors:
     yield from if_given(context, where, "appArmorProfile", _apparmor_errors)
 
 
-def _id_errors(context: Object, where: str, *keys: str) -> Errors:
+def _id_errors(context: Wire, where: str, *keys: str) -> Errors:
     for key in keys:
         yield from in_range(context, where, key, _ID_WHY, most=_ID_MAX)
 
 
-def _seccomp_errors(profile: Object, where: str) -> Errors:
+def _seccomp_errors(profile: Wire, where: str) -> Errors:
     if not text(profile, "type"):
         return [required(f"{where}.type", "type is required when seccompProfile is set")]
     return _profile_errors(profile, where, "seccomp")
 
 
-def _apparmor_errors(profile: Object, where: str) -> Errors:
+def _apparmor_errors(profile: Wire, where: str) -> Errors:
     return _profile_errors(profile, where, "AppArmor")
 
 
-def _profile_errors(profile: Object, where: str, sort: str) -> Errors:
+def _profile_errors(profile: Wire, where: str, sort: str) -> Errors:
     kind, local = text(profile, "type"), profile.get("localhostProfile")
     if kind not in _PROFILES:
         return [not_supported(f"{where}.type", kind, _PROFILES)]
@@ -72,7 +73,7 @@ def _profile_errors(profile: Object, where: str, sort: str) -> Errors:
     return []
 
 
-def _go(context: Object) -> Object:
+def _go(context: Wire) -> Wire:
     """A context as Kubernetes shows it in messages: by the names inside the program."""
     names = (
         *("capabilities", "privileged", "seLinuxOptions", "windowsOptions", "runAsUser"),

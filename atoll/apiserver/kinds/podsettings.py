@@ -12,8 +12,9 @@ from atoll.apiserver.kinds.addresses import address_errors
 from atoll.apiserver.kinds.affinity import affinity_errors, spread_errors, toleration_errors
 from atoll.apiserver.kinds.labels import label_errors
 from atoll.apiserver.kinds.podsecurity import pod_security_errors
-from atoll.apiserver.kinds.reading import Object, each, items, parts, text
+from atoll.apiserver.kinds.reading import each, items, parts, text
 from atoll.dialects.kubernetes.names import label_faults, qualified_faults, subdomain_faults
+from atoll.wire import Wire
 
 _PREEMPTION = ("PreemptLowerPriority", "Never")
 _SYSTEMS = ("linux", "windows")
@@ -30,7 +31,7 @@ _NAMESERVERS_MAX = 3
 Rule = Callable[[Any, str], Errors]
 
 
-def settings_errors(spec: Object, path: str) -> Errors:
+def settings_errors(spec: Wire, path: str) -> Errors:
     """What is wrong with what a pod says of itself."""
     for key, rule in _RULES:
         value = spec.get(key)
@@ -38,7 +39,7 @@ def settings_errors(spec: Object, path: str) -> Errors:
             yield from rule(spec if key in _OF_THE_WHOLE else value, f"{path}.{key}")
 
 
-def _shared_processes(spec: Object, where: str) -> Errors:
+def _shared_processes(spec: Wire, where: str) -> Errors:
     shared = spec["shareProcessNamespace"]
     if not shared or not spec.get("hostPID"):
         return []
@@ -46,7 +47,7 @@ def _shared_processes(spec: Object, where: str) -> Errors:
     return [invalid(place, shared, "ShareProcessNamespace and HostPID cannot both be enabled")]
 
 
-def _resolver_policy(spec: Object, where: str) -> Errors:
+def _resolver_policy(spec: Wire, where: str) -> Errors:
     """A pod that is resolved by nobody must say by whom it is."""
     if spec["dnsPolicy"] != "None":
         return []
@@ -59,7 +60,7 @@ def _resolver_policy(spec: Object, where: str) -> Errors:
     return []
 
 
-def _resolver(config: Object, where: str) -> Errors:
+def _resolver(config: Wire, where: str) -> Errors:
     servers = items(config, "nameservers")
     if len(servers) > _NAMESERVERS_MAX:
         why = f"must not have more than {_NAMESERVERS_MAX} nameservers"

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from atoll.apiserver.kinds.reading import Object, fill, fill_zero, given, grown, part, parts, text
+from atoll.apiserver.kinds.reading import fill, fill_zero, given, grown, part, parts, text
+from atoll.wire import Wire
 
 _FILE_MODE = 0o644
 
@@ -24,7 +25,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def default_volume(volume: Object) -> None:
+def default_volume(volume: Wire) -> None:
     """Default a pod's volume; one without any source is an empty directory."""
     if not any(key != "name" and value is not None for key, value in volume.items()):
         volume["emptyDir"] = {}
@@ -38,7 +39,7 @@ def default_volume(volume: Object) -> None:
         _default_downward(part(source, "downwardAPI"))
 
 
-def default_source(volume: Object) -> None:
+def default_source(volume: Wire) -> None:
     """Default what pods' volumes and persistent volumes have in common."""
     for kind, source in volume.items():
         if kind in _DEFAULTS and isinstance(source, dict):
@@ -48,27 +49,27 @@ def default_source(volume: Object) -> None:
         host["type"] = ""
 
 
-def _default_downward(source: Object) -> None:
+def _default_downward(source: Wire) -> None:
     for item in parts(source, "items"):
         if isinstance(item.get("fieldRef"), dict):
             fill(item["fieldRef"], apiVersion="v1")
 
 
-def default_claim_spec(spec: Object) -> None:
+def default_claim_spec(spec: Wire) -> None:
     fill(spec, volumeMode="Filesystem")
 
 
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
-def default_template(owner: Object, *path: str) -> None:
+def default_template(owner: Wire, *path: str) -> None:
     """Default the pod template at this path of an object."""
     template = grown(owner, *path)
     grown(template, "metadata")
     default_pod_spec(grown(template, "spec"))
 
 
-def default_pod_spec(spec: Object) -> None:
+def default_pod_spec(spec: Wire) -> None:
     """What every pod spec gets, be it a pod's own or a template's."""
     fill(
         spec,
@@ -91,7 +92,7 @@ def default_pod_spec(spec: Object) -> None:
             default_claim_spec(grown(claim, "spec"))
 
 
-def default_container(container: Object) -> None:
+def default_container(container: Wire) -> None:
     fill(
         container,
         resources={},
@@ -112,7 +113,7 @@ def default_container(container: Object) -> None:
             _default_source(part(variable, "valueFrom"))
 
 
-def _default_source(source: Object) -> None:
+def _default_source(source: Wire) -> None:
     """Default where the value of a variable comes from."""
     field = given(source, "fieldRef")
     if field is not None:
@@ -131,7 +132,7 @@ def _pull_policy(image: str) -> str:
     return "IfNotPresent" if digest or not image else "Always"
 
 
-def _default_probe(probe: Object) -> None:
+def _default_probe(probe: Wire) -> None:
     fill_zero(probe, timeoutSeconds=1, periodSeconds=10, successThreshold=1, failureThreshold=3)
     _default_handler(probe)
     grpc = given(probe, "grpc")
@@ -139,6 +140,6 @@ def _default_probe(probe: Object) -> None:
         grpc["service"] = ""
 
 
-def _default_handler(handler: Object) -> None:
+def _default_handler(handler: Wire) -> None:
     if isinstance(handler.get("httpGet"), dict):
         fill(handler["httpGet"], path="/", scheme="HTTP")

@@ -1,7 +1,7 @@
 """Probes and hooks of containers: what is asked of them, when, and how often."""
 
 from atoll.apiserver.fields.error import Errors, forbidden, invalid, required
-from atoll.apiserver.kinds.reading import Object, given, items
+from atoll.apiserver.kinds.reading import given, items
 from atoll.apiserver.kinds.rules import (
     Check,
     chosen,
@@ -12,6 +12,7 @@ from atoll.apiserver.kinds.rules import (
     port_errors,
     port_name_errors,
 )
+from atoll.wire import Wire
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _WATCHED = frozenset(["lifecycle", *_PROBES])
@@ -26,7 +27,7 @@ _NUMBERS = (
 )
 
 
-def probes_errors(container: Object, where: str, *, restarted: bool) -> Errors:
+def probes_errors(container: Wire, where: str, *, restarted: bool) -> Errors:
     """The hooks and probes of a container; one that is run once may have none."""
     if _WATCHED.isdisjoint(container):  # as nearly always
         return
@@ -39,12 +40,12 @@ def probes_errors(container: Object, where: str, *, restarted: bool) -> Errors:
             yield from if_given(container, where, kind, check)
 
 
-def _hooks_errors(lifecycle: Object, where: str) -> Errors:
+def _hooks_errors(lifecycle: Wire, where: str) -> Errors:
     for moment in ("postStart", "preStop"):
         yield from if_given(lifecycle, where, moment, _handler_errors)
 
 
-def _probe_errors(probe: Object, where: str) -> Errors:
+def _probe_errors(probe: Wire, where: str) -> Errors:
     yield from _handler_errors(probe, where)
     yield from not_negative(probe, where, *_NUMBERS)
     yield from in_range(probe, where, _GRACE, "must be greater than 0", 1)
@@ -56,7 +57,7 @@ def _probe_errors(probe: Object, where: str) -> Errors:
         yield invalid(f"{where}.successThreshold", threshold, "must be 1")
 
 
-def _handler_errors(handler: Object, where: str) -> Errors:
+def _handler_errors(handler: Wire, where: str) -> Errors:
     """Exactly one thing must be done; of several only the first is looked at."""
     present = [kind for kind in _HANDLERS if given(handler, kind) is not None]
     if not present:
@@ -68,17 +69,17 @@ def _handler_errors(handler: Object, where: str) -> Errors:
     yield from (forbidden(f"{where}.{kind}", why) for kind in present[1:])
 
 
-def _command_errors(action: Object, where: str) -> Errors:
+def _command_errors(action: Wire, where: str) -> Errors:
     return [] if items(action, "command") else [required(f"{where}.command")]
 
 
-def _request_errors(action: Object, where: str) -> Errors:
+def _request_errors(action: Wire, where: str) -> Errors:
     yield from needed(action, where, "path")
     yield from _port_errors(action, where)
     yield from chosen(action, where, "scheme", _SCHEMES)
 
 
-def _port_errors(action: Object, where: str) -> Errors:
+def _port_errors(action: Wire, where: str) -> Errors:
     port = action.get("port", 0)
     check = port_name_errors if isinstance(port, str) else port_errors
     return check(port, f"{where}.port")

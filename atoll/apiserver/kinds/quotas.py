@@ -1,11 +1,12 @@
 """ResourceQuota and LimitRange: how much a namespace may use, and how much each thing in it."""
 
 from atoll.apiserver.fields.error import Errors, faulty, forbidden, invalid, required
-from atoll.apiserver.kinds.reading import Object, each, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, items, part, parts, text
 from atoll.apiserver.kinds.rules import IMMUTABLE, amount_errors, unique
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.model.quantity import parse
+from atoll.wire import Wire
 
 _QUOTA_PREFIXES = ("requests.", "limits.", "count/")
 _QUOTA_NAMES = frozenset(
@@ -43,7 +44,7 @@ _EXISTS_WHY = (
 )
 
 
-def _quota_errors(quota: Object) -> Errors:
+def _quota_errors(quota: Wire) -> Errors:
     hard = part(quota, "spec", "hard")
     for name, amount in sorted(hard.items()):
         where = f"spec.hard[{name}]"
@@ -54,7 +55,7 @@ def _quota_errors(quota: Object) -> Errors:
     yield from _selector_errors(quota, hard)
 
 
-def _scopes_errors(quota: Object, hard: Object) -> Errors:
+def _scopes_errors(quota: Wire, hard: Wire) -> Errors:
     scopes, where = items(quota, "spec", "scopes"), "spec.scopes"
     for scope in scopes:
         if scope not in _SCOPES:
@@ -65,7 +66,7 @@ def _scopes_errors(quota: Object, hard: Object) -> Errors:
         yield invalid(where, scopes, "conflicting scopes")
 
 
-def _strangers(scope: str, hard: Object) -> int:
+def _strangers(scope: str, hard: Wire) -> int:
     """How many of the limited things a scope cannot be about."""
     known = _SCOPES.get(scope)
     if known is None:
@@ -77,7 +78,7 @@ def _is_standard(name: str) -> bool:
     return name in _QUOTA_NAMES or name.startswith(("requests.", "limits."))
 
 
-def _selector_errors(quota: Object, hard: Object) -> Errors:
+def _selector_errors(quota: Wire, hard: Wire) -> Errors:
     selector = part(quota, "spec", "scopeSelector")
     where, seen = "spec.scopeSelector.matchExpressions", set()
     for need in parts(selector, "matchExpressions"):
@@ -104,12 +105,12 @@ def _selector_errors(quota: Object, hard: Object) -> Errors:
         yield invalid(where, items(quota, "spec", "scopes"), "conflicting scopes")
 
 
-def _quota_update_errors(new: Object, old: Object) -> Errors:
+def _quota_update_errors(new: Wire, old: Wire) -> Errors:
     after, before = items(new, "spec", "scopes"), items(old, "spec", "scopes")
     return [] if {*after} == {*before} else [invalid("spec.scopes", after, IMMUTABLE)]
 
 
-def _default_limits(limits: Object) -> None:
+def _default_limits(limits: Wire) -> None:
     """Limits stand in for each other: max for default, default and then min for defaultRequest."""
     for limit in parts(limits, "spec", "limits"):
         if limit.get("type") != "Container":
@@ -120,7 +121,7 @@ def _default_limits(limits: Object) -> None:
         limit |= {"defaultRequest": request} if request else {}
 
 
-def _limits_errors(limits: Object) -> Errors:
+def _limits_errors(limits: Wire) -> Errors:
     seen: set[str] = set()
     for limit, where in each(parts(limits, "spec", "limits"), "spec.limits"):
         kind = text(limit, "type")
@@ -130,7 +131,7 @@ def _limits_errors(limits: Object) -> Errors:
         yield from _limit_errors(limit, where)
 
 
-def _type_errors(limit: Object, kind: str, where: str) -> Errors:
+def _type_errors(limit: Wire, kind: str, where: str) -> Errors:
     for key in ("max", "min"):
         for name in sorted(part(limit, key)):
             if "/" not in name and name not in _QUOTA_NAMES and name != "storage":
@@ -148,7 +149,7 @@ def _type_errors(limit: Object, kind: str, where: str) -> Errors:
         yield required(f"{where}.limits", why)
 
 
-def _limit_errors(limit: Object, where: str) -> Errors:
+def _limit_errors(limit: Wire, where: str) -> Errors:
     low, high = part(limit, "min"), part(limit, "max")
     default, request = part(limit, "default"), part(limit, "defaultRequest")
     if limit.get("type") == "Pod":

@@ -3,31 +3,32 @@
 from functools import partial
 
 from atoll.apiserver.fields.error import Errors, invalid, named, not_supported, optional, required
-from atoll.apiserver.kinds.reading import Object, each, fill, grown, items, part, parts, text
+from atoll.apiserver.kinds.reading import each, fill, grown, items, part, parts, text
 from atoll.apiserver.kinds.rules import chosen, needed
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
+from atoll.wire import Wire
 
 GROUP = "rbac.authorization.k8s.io"
 
 
-def _default_role(role: Object) -> None:
+def _default_role(role: Wire) -> None:
     role.setdefault("rules", None)  # a role without rules says so
 
 
-def _default_binding(binding: Object) -> None:
+def _default_binding(binding: Wire) -> None:
     fill(grown(binding, "roleRef"), apiGroup=GROUP)
     for subject in parts(binding, "subjects"):
         if subject.get("kind") in ("User", "Group"):
             fill(subject, apiGroup=GROUP)
 
 
-def _role_errors(role: Object, *, namespaced: bool) -> Errors:
+def _role_errors(role: Wire, *, namespaced: bool) -> Errors:
     for rule, where in each(parts(role, "rules"), "rules"):
         yield from _rule_errors(rule, where, namespaced=namespaced)
 
 
-def _rule_errors(rule: Object, where: str, *, namespaced: bool) -> Errors:
+def _rule_errors(rule: Wire, where: str, *, namespaced: bool) -> Errors:
     if not items(rule, "verbs"):
         yield required(f"{where}.verbs", "verbs must contain at least one value")
     urls = items(rule, "nonResourceURLs")
@@ -46,7 +47,7 @@ def _rule_errors(rule: Object, where: str, *, namespaced: bool) -> Errors:
         yield required(f"{where}.resources", "resource rules must supply at least one resource")
 
 
-def _binding_errors(binding: Object, *, namespaced: bool) -> Errors:
+def _binding_errors(binding: Wire, *, namespaced: bool) -> Errors:
     role = {"apiGroup": "", "kind": "", **part(binding, "roleRef")}
     yield from chosen(role, "roleRef", "apiGroup", (GROUP,))
     kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
@@ -56,7 +57,7 @@ def _binding_errors(binding: Object, *, namespaced: bool) -> Errors:
         yield from _subject_errors(subject, where, namespaced=namespaced)
 
 
-def _subject_errors(subject: Object, where: str, *, namespaced: bool) -> Errors:
+def _subject_errors(subject: Wire, where: str, *, namespaced: bool) -> Errors:
     name, group = text(subject, "name"), text(subject, "apiGroup")
     yield from needed(subject, where, "name")
     match subject.get("kind"):
@@ -74,7 +75,7 @@ def _subject_errors(subject: Object, where: str, *, namespaced: bool) -> Errors:
             yield not_supported(f"{where}.kind", kind or "", kinds)
 
 
-def _role_unchanged(new: Object, old: Object) -> Errors:
+def _role_unchanged(new: Wire, old: Wire) -> Errors:
     role = part(new, "roleRef")
     if role == part(old, "roleRef"):
         return []

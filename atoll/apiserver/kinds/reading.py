@@ -7,7 +7,7 @@ of these are called very often, so that some spell out what they could ask of an
 from collections.abc import Iterable
 from typing import Any
 
-from atoll.wire import Object as Object
+from atoll.wire import Wire
 
 
 def at(value: Any, *path: str) -> Any:
@@ -19,7 +19,7 @@ def at(value: Any, *path: str) -> Any:
     return value
 
 
-def part(value: Any, *path: str) -> Object:
+def part(value: Any, *path: str) -> Wire:
     """The object at this path; an empty one if there is none."""
     for key in path:
         if not isinstance(value, dict):
@@ -28,7 +28,7 @@ def part(value: Any, *path: str) -> Object:
     return value if isinstance(value, dict) else {}
 
 
-def given(value: Any, *path: str) -> Object | None:
+def given(value: Any, *path: str) -> Wire | None:
     """The object at this path, which may be empty; None if there is none."""
     for key in path:
         if not isinstance(value, dict):
@@ -37,7 +37,7 @@ def given(value: Any, *path: str) -> Object | None:
     return value if isinstance(value, dict) else None
 
 
-def parts(value: Any, *path: str) -> list[Object]:
+def parts(value: Any, *path: str) -> list[Wire]:
     """The objects in the list at this path."""
     for key in path:
         if not isinstance(value, dict):
@@ -64,7 +64,7 @@ def number(value: Any, *path: str) -> int:
     return found if isinstance(found, int) else 0
 
 
-def grown(obj: Object, *path: str) -> Object:
+def grown(obj: Wire, *path: str) -> Wire:
     """The object at this path, put there in place if there is none."""
     for key in path:
         child = obj.get(key)
@@ -74,7 +74,7 @@ def grown(obj: Object, *path: str) -> Object:
     return obj
 
 
-def fill(obj: Object, **defaults: Any) -> None:
+def fill(obj: Wire, **defaults: Any) -> None:
     """Set each field that is absent, null or empty text, in place; 0 and False are values."""
     for key, value in defaults.items():
         there = obj.get(key)
@@ -82,13 +82,13 @@ def fill(obj: Object, **defaults: Any) -> None:
             obj[key] = value
 
 
-def fill_zero(obj: Object, **defaults: int) -> None:
+def fill_zero(obj: Wire, **defaults: int) -> None:
     """Set each number that is absent or 0, in place: Kubernetes cannot tell the two apart here."""
     for key, value in defaults.items():
         if not obj.get(key):
             obj[key] = value
 
 
-def each(objects: Iterable[Object], path: str) -> Iterable[tuple[Object, str]]:
+def each(objects: Iterable[Wire], path: str) -> Iterable[tuple[Wire, str]]:
     """Every object with the path that names it in messages."""
     return ((obj, f"{path}[{index}]") for index, obj in enumerate(objects))

@@ -14,9 +14,10 @@ from atoll.apiserver.fields.error import (
     not_supported,
     required,
 )
-from atoll.apiserver.kinds.reading import Object, at, each, given, items, parts, text
+from atoll.apiserver.kinds.reading import at, each, given, items, parts, text
 from atoll.dialects.kubernetes.names import path_segment_faults, subdomain_faults
 from atoll.model.quantity import parse
+from atoll.wire import Wire
 
 _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 # All keys in one look, with what none of them may have between them.
@@ -39,7 +40,7 @@ IMMUTABLE = "field is immutable"
 MISMATCH = "`selector` does not match template `labels`"
 
 # What is wrong with an object, which stands at a path.
-Check = Callable[[Object, str], Errors]
+Check = Callable[[Wire, str], Errors]
 
 
 def in_go(key: str) -> str:
@@ -47,13 +48,13 @@ def in_go(key: str) -> str:
     return key[0].upper() + key[1:]
 
 
-def not_negative(obj: Object, path: str, *keys: str) -> Errors:
+def not_negative(obj: Wire, path: str, *keys: str) -> Errors:
     """Each of these numbers, where given, must be 0 or more."""
     return [error for key in keys for error in in_range(obj, path, key, NOT_NEGATIVE)]
 
 
 def in_range(
-    obj: Object, path: str, key: str, why: str, least: int = 0, *, most: int | None = None
+    obj: Wire, path: str, key: str, why: str, least: int = 0, *, most: int | None = None
 ) -> Errors:
     """This number, where given, may be neither less nor more."""
     value = obj.get(key)
@@ -72,18 +73,18 @@ def amount_errors(amount: Any, where: str) -> Errors:
     return [] if value is None or value >= 0 else [invalid(where, amount, NOT_NEGATIVE)]
 
 
-def one_of(obj: Object, path: str, key: str, allowed: Sequence[str]) -> Errors:
+def one_of(obj: Wire, path: str, key: str, allowed: Sequence[str]) -> Errors:
     """This field, where given, must be one of these."""
     return [] if obj.get(key) is None else chosen(obj, path, key, allowed)
 
 
-def chosen(obj: Object, path: str, key: str, allowed: Sequence[str]) -> Errors:
+def chosen(obj: Wire, path: str, key: str, allowed: Sequence[str]) -> Errors:
     """This field must be given, and be one of these."""
     value = obj.get(key)
     return [] if value in allowed else [not_supported(_below(path, key), value, allowed)]
 
 
-def needed(obj: Object, path: str, *keys: str) -> Errors:
+def needed(obj: Wire, path: str, *keys: str) -> Errors:
     """Each of these texts must be there."""
     return [required(_below(path, key)) for key in keys if not text(obj, key)]
 
@@ -96,19 +97,19 @@ def unique(seen: set[str], value: str, where: str) -> Errors:
     return []
 
 
-def if_given(obj: Object, path: str, key: str, check: Check) -> Errors:
+def if_given(obj: Wire, path: str, key: str, check: Check) -> Errors:
     """What is wrong with the object in this field, if there is one."""
     there = given(obj, key)
     return [] if there is None else check(there, f"{path}.{key}")
 
 
-def in_each(obj: Object, path: str, key: str, check: Check) -> Errors:
+def in_each(obj: Wire, path: str, key: str, check: Check) -> Errors:
     """What is wrong with the objects in the list in this field."""
     for one, where in each(parts(obj, key), f"{path}.{key}"):
         yield from check(one, where)
 
 
-def all_of(obj: Object, path: str, key: str, allowed: Sequence[str]) -> Errors:
+def all_of(obj: Wire, path: str, key: str, allowed: Sequence[str]) -> Errors:
     """Each of what is listed in this field must be one of these."""
     return [
         not_supported(f"{path}.{key}[{index}]", value, allowed)
@@ -159,7 +160,7 @@ def is_zero_share(value: Any) -> bool:
     return value in (None, 0) or (isinstance(value, str) and value.rstrip("%").strip("0") == "")
 
 
-def key_errors(data: Object, path: str) -> Errors:
+def key_errors(data: Wire, path: str) -> Errors:
     """The keys of a ConfigMap's or Secret's data, which become file names."""
     if are_config_keys(data):
         return []
@@ -194,7 +195,7 @@ def config_key_faults(key: str) -> list[str]:
     return reasons
 
 
-def unchanged(new: Object, old: Object, *path: str) -> Errors:
+def unchanged(new: Wire, old: Wire, *path: str) -> Errors:
     """The field at this path may not change."""
     value = at(new, *path)
     if value == at(old, *path):
@@ -202,12 +203,12 @@ def unchanged(new: Object, old: Object, *path: str) -> Errors:
     return [invalid(".".join(path), value, IMMUTABLE)]
 
 
-def fixed(*paths: Sequence[str]) -> Callable[[Object, Object], Errors]:
+def fixed(*paths: Sequence[str]) -> Callable[[Wire, Wire], Errors]:
     """None of the fields at these paths may change."""
     return lambda new, old: [error for path in paths for error in unchanged(new, old, *path)]
 
 
-def frozen_data(new: Object, old: Object, *keys: str) -> Errors:
+def frozen_data(new: Wire, old: Wire, *keys: str) -> Errors:
     """What an object marked `immutable` no longer allows: changing its data, or losing the mark."""
     if not old.get("immutable"):
         return
@@ -221,13 +222,13 @@ _PATH_PATTERN = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _PATH = re.compile(_PATH_PATTERN)
 
 
-def named_errors(reference: Object, where: str, *keys: str) -> Errors:
+def named_errors(reference: Wire, where: str, *keys: str) -> Errors:
     """Each of these must be given, and be fit to stand in a path."""
     for key in keys:
         yield from named(f"{where}.{key}", text(reference, key), path_segment_faults)
 
 
-def api_group_errors(reference: Object, where: str) -> Errors:
+def api_group_errors(reference: Wire, where: str) -> Errors:
     """The group of what is pointed to, where it is given."""
     group = reference.get("apiGroup")
     return [] if group is None else faulty(f"{where}.apiGroup", group, subdomain_faults(group))

@@ -6,7 +6,7 @@ from atoll.apiserver.fields.error import Errors, duplicate, forbidden, invalid, 
 from atoll.apiserver.kinds.affinity import toleration_errors
 from atoll.apiserver.kinds.amounts import amounts_errors
 from atoll.apiserver.kinds.labels import label_errors, selector_errors
-from atoll.apiserver.kinds.reading import Object, each, fill, number, part, parts, text
+from atoll.apiserver.kinds.reading import each, fill, number, part, parts, text
 from atoll.apiserver.kinds.rules import (
     above_all,
     chosen,
@@ -19,6 +19,7 @@ from atoll.apiserver.kinds.rules import (
 )
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults
+from atoll.wire import Wire
 
 HIGHEST = 1_000_000_000  # of those that users make
 _POLICIES = ("PreemptLowerPriority", "Never")
@@ -26,7 +27,7 @@ _POLICIES = ("PreemptLowerPriority", "Never")
 SYSTEM = {"system-cluster-critical": 2 * HIGHEST, "system-node-critical": 2 * HIGHEST + 1000}
 
 
-def _priority_errors(priority: Object) -> Errors:
+def _priority_errors(priority: Wire) -> Errors:
     name, value = text(priority, "metadata", "name"), number(priority, "value")
     if name.startswith("system-"):
         if SYSTEM.get(name) != value:
@@ -40,7 +41,7 @@ def _priority_errors(priority: Object) -> Errors:
     yield from chosen(priority, "", "preemptionPolicy", _POLICIES)
 
 
-def _priority_update_errors(new: Object, old: Object) -> Errors:
+def _priority_update_errors(new: Wire, old: Wire) -> Errors:
     if number(new, "value") != number(old, "value"):
         yield forbidden("value", "may not be changed in an update.")
     yield from unchanged(new, old, "preemptionPolicy")
@@ -58,7 +59,7 @@ _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 
 
-def _budget_errors(budget: Object) -> Errors:
+def _budget_errors(budget: Wire) -> Errors:
     spec = part(budget, "spec")
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if least is not None and most is not None:
@@ -70,7 +71,7 @@ def _budget_errors(budget: Object) -> Errors:
     yield from one_of(spec, "spec", "unhealthyPodEvictionPolicy", _EVICTION_POLICIES)
 
 
-def _go(spec: Object) -> Object:
+def _go(spec: Wire) -> Wire:
     """A budget as Kubernetes shows it in messages: by the names inside the program."""
     names = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
     return {in_go(name): spec.get(name) for name in names}
@@ -85,7 +86,7 @@ POD_DISRUPTION_BUDGET = Strategy(
 )
 
 
-def _class_errors(runtime: Object) -> Errors:
+def _class_errors(runtime: Wire) -> Errors:
     yield from named("handler", text(runtime, "handler"), label_faults)
     yield from amounts_errors(part(runtime, "overhead", "podFixed"), "overhead.limits")
     scheduling = part(runtime, "scheduling")

@@ -26,20 +26,11 @@ from atoll.apiserver.kinds.addresses import (
     unreachable,
 )
 from atoll.apiserver.kinds.labels import label_errors
-from atoll.apiserver.kinds.reading import (
-    Object,
-    each,
-    fill,
-    grown,
-    items,
-    number,
-    part,
-    parts,
-    text,
-)
+from atoll.apiserver.kinds.reading import each, fill, grown, items, number, part, parts, text
 from atoll.apiserver.kinds.rules import chosen, fixed, one_of, port_errors, port_name_errors
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import label_faults, qualified_faults, subdomain_faults
+from atoll.wire import Wire
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -48,7 +39,7 @@ _POLICIES = ("Cluster", "Local")
 _ADDRESSES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 
-def _default_service(service: Object) -> None:
+def _default_service(service: Wire) -> None:
     spec = grown(service, "spec")
     fill(spec, type="ClusterIP", sessionAffinity="None")
     if spec["sessionAffinity"] == "ClientIP":
@@ -68,7 +59,7 @@ def _default_service(service: Object) -> None:
     grown(service, "status", "loadBalancer")
 
 
-def _settle_addresses(service: Object) -> None:
+def _settle_addresses(service: Wire) -> None:
     """The families and the list of addresses follow from what is asked for; IPv4 unless it says."""
     spec = part(service, "spec")
     if spec.get("type") == "ExternalName":
@@ -90,7 +81,7 @@ def _family(address: Any) -> str:
     return "IPv6" if ":" in str(address) else "IPv4"
 
 
-def _keep_addresses(service: Object, old: Object) -> None:
+def _keep_addresses(service: Wire, old: Wire) -> None:
     """An update that does not mention its addresses and node ports keeps them.
 
     What a Service of its new type cannot have goes, if the update has it only from before.
@@ -109,12 +100,12 @@ def _keep_addresses(service: Object, old: Object) -> None:
     _settle_addresses(service)
 
 
-def _with_node_port(port: Object, known: dict[Any, Object]) -> Object:
+def _with_node_port(port: Wire, known: dict[Any, Wire]) -> Wire:
     number = known.get((port.get("protocol"), port.get("port")), {}).get("nodePort")
     return port if port.get("nodePort") or not number else {**port, "nodePort": number}
 
 
-def _drop_strangers(spec: Object, before: Object) -> None:
+def _drop_strangers(spec: Wire, before: Wire) -> None:
     """Take out what only another type of Service has, in place."""
     kind = spec.get("type")
     gone: list[str] = []
@@ -136,11 +127,11 @@ def _drop_strangers(spec: Object, before: Object) -> None:
             ]
 
 
-def _has_node_ports(spec: Object) -> bool:
+def _has_node_ports(spec: Wire) -> bool:
     return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
-def _service_errors(service: Object) -> Errors:
+def _service_errors(service: Wire) -> Errors:
     spec = part(service, "spec")
     kind, ports = text(spec, "type"), parts(spec, "ports")
     yield from _type_errors(spec, kind)
@@ -165,7 +156,7 @@ def _service_errors(service: Object) -> Errors:
     yield from _outside_policy_errors(spec, kind)
 
 
-def _type_errors(spec: Object, kind: str) -> Errors:
+def _type_errors(spec: Wire, kind: str) -> Errors:
     headless = spec.get("clusterIP") == "None"
     if not parts(spec, "ports") and not headless and kind != "ExternalName":
         yield required("spec.ports")
@@ -178,7 +169,7 @@ def _type_errors(spec: Object, kind: str) -> Errors:
         yield from named("spec.externalName", name, subdomain_faults)
 
 
-def _stickiness_errors(spec: Object) -> Errors:
+def _stickiness_errors(spec: Wire) -> Errors:
     seconds = number(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
     if 0 < seconds <= _STICKY_MAX_S:
         return []
@@ -191,7 +182,7 @@ def _external_errors(address: str, where: str) -> Errors:
     return faulty(where, address, faults or ([] if found is None else unreachable(found)))
 
 
-def _ports_twice(ports: list[Object]) -> Errors:
+def _ports_twice(ports: list[Wire]) -> Errors:
     """Ports of one protocol must differ in their number."""
     seen = set()
     for port, where in each(ports, "spec.ports"):
@@ -209,7 +200,7 @@ def _ports_twice(ports: list[Object]) -> Errors:
         seen.add(key)
 
 
-def _source_range_errors(spec: Object, kind: str) -> Errors:
+def _source_range_errors(spec: Wire, kind: str) -> Errors:
     ranges, where = items(spec, "loadBalancerSourceRanges"), "spec.LoadBalancerSourceRanges"
     if not ranges:
         return
@@ -219,7 +210,7 @@ def _source_range_errors(spec: Object, kind: str) -> Errors:
         yield from network_errors(str(cidr).strip(), f"{where}[{index}]")
 
 
-def _outside_policy_errors(spec: Object, kind: str) -> Errors:
+def _outside_policy_errors(spec: Wire, kind: str) -> Errors:
     policy = text(spec, "externalTrafficPolicy")
     if not policy:
         return []
@@ -229,7 +220,7 @@ def _outside_policy_errors(spec: Object, kind: str) -> Errors:
     return chosen(spec, "spec", "externalTrafficPolicy", _POLICIES)
 
 
-def _port_errors(port: Object, where: str, names: set[str], *, alone: bool) -> Errors:
+def _port_errors(port: Wire, where: str, names: set[str], *, alone: bool) -> Errors:
     name = text(port, "name")
     if not name:
         if not alone:
@@ -249,7 +240,7 @@ def _port_errors(port: Object, where: str, names: set[str], *, alone: bool) -> E
     yield from faulty(f"{where}.appProtocol", speaks, faults)
 
 
-def _service_update_errors(new: Object, old: Object) -> Errors:
+def _service_update_errors(new: Wire, old: Wire) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     if "ExternalName" in (after.get("type"), before.get("type")):
         return []
@@ -260,13 +251,13 @@ def _service_update_errors(new: Object, old: Object) -> Errors:
     return []
 
 
-def _default_endpoints(endpoints: Object) -> None:
+def _default_endpoints(endpoints: Wire) -> None:
     for subset in parts(endpoints, "subsets"):
         for port in parts(subset, "ports"):
             fill(port, protocol="TCP")
 
 
-def _endpoints_errors(endpoints: Object) -> Errors:
+def _endpoints_errors(endpoints: Wire) -> Errors:
     for subset, where in each(parts(endpoints, "subsets"), "subsets"):
         if not items(subset, "addresses") and not items(subset, "notReadyAddresses"):
             yield required(where, "must specify `addresses` or `notReadyAddresses`")
@@ -305,7 +296,7 @@ _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
 _ENDPOINTS_MAX, _PORTS_MAX, _ADDRESSES_MAX = 1000, 20_000, 100
 
 
-def _default_slice(piece: Object) -> None:
+def _default_slice(piece: Wire) -> None:
     for key in ("endpoints", "ports"):
         piece[key] = piece.get(key) or None  # a slice without any says so
     for port in parts(piece, "ports"):
@@ -314,7 +305,7 @@ def _default_slice(piece: Object) -> None:
             port["name"] = ""
 
 
-def _slice_errors(piece: Object) -> Errors:
+def _slice_errors(piece: Wire) -> Errors:
     kind = text(piece, "addressType")
     yield from (
         chosen(piece, "", "addressType", _ADDRESS_TYPES) if kind else [required("addressType")]
@@ -331,7 +322,7 @@ def _too_many(where: str, count: int, most: int) -> Errors:
     return [too_many(where, count, most)] if count > most else []
 
 
-def _endpoint_errors(endpoint: Object, where: str, kind: str) -> Errors:
+def _endpoint_errors(endpoint: Wire, where: str, kind: str) -> Errors:
     addresses = items(endpoint, "addresses")
     if not addresses:
         yield required(f"{where}.addresses", "must contain at least 1 address")
@@ -355,7 +346,7 @@ def _slice_address_errors(address: str, where: str, kind: str) -> Errors:
     yield from faulty(where, address, unreachable(found))
 
 
-def _slice_ports_errors(ports: list[Object]) -> Errors:
+def _slice_ports_errors(ports: list[Wire]) -> Errors:
     names: set[str] = set()
     for port, where in each(ports, "ports"):
         name = text(port, "name")

@@ -11,11 +11,12 @@ from atoll.apiserver.fields.error import (
 )
 from atoll.apiserver.kinds.labels import selector_errors
 from atoll.apiserver.kinds.podspec import default_claim_spec, default_source
-from atoll.apiserver.kinds.reading import Object, fill, grown, items, part, text
+from atoll.apiserver.kinds.reading import fill, grown, items, part, text
 from atoll.apiserver.kinds.rules import chosen, fixed, one_of
 from atoll.apiserver.resource import Strategy
 from atoll.dialects.kubernetes.names import qualified_faults, subdomain_faults
 from atoll.model.quantity import parse
+from atoll.wire import Wire
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _RECLAIM_POLICIES = ("Delete", "Retain")
@@ -30,14 +31,14 @@ _NOT_SOURCES = frozenset(
 )
 
 
-def _default_volume(volume: Object) -> None:
+def _default_volume(volume: Wire) -> None:
     spec = grown(volume, "spec")
     fill(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
     default_source(spec)
     fill(grown(volume, "status"), phase="Pending")
 
 
-def _volume_errors(volume: Object) -> Errors:
+def _volume_errors(volume: Wire) -> Errors:
     spec = part(volume, "spec")
     if not items(spec, "accessModes"):
         yield required("spec.accessModes")
@@ -54,7 +55,7 @@ def _volume_errors(volume: Object) -> Errors:
         yield forbidden(f"spec.{source}", "may not specify more than 1 volume type")
 
 
-def _mode_errors(spec: Object) -> Errors:
+def _mode_errors(spec: Wire) -> Errors:
     return [
         not_supported("spec.accessModes", mode, _ACCESS_MODES)
         for mode in items(spec, "accessModes")
@@ -62,12 +63,12 @@ def _mode_errors(spec: Object) -> Errors:
     ]
 
 
-def _default_claim(claim: Object) -> None:
+def _default_claim(claim: Wire) -> None:
     default_claim_spec(grown(claim, "spec"))
     fill(grown(claim, "status"), phase="Pending")
 
 
-def _claim_errors(claim: Object) -> Errors:
+def _claim_errors(claim: Wire) -> Errors:
     spec = part(claim, "spec")
     if not items(spec, "accessModes"):
         yield required("spec.accessModes", "at least 1 access mode is required")
@@ -89,7 +90,7 @@ def _claim_errors(claim: Object) -> Errors:
     yield from one_of(spec, "spec", "volumeMode", _VOLUME_MODES)
 
 
-def _claim_update_errors(new: Object, old: Object) -> Errors:
+def _claim_update_errors(new: Wire, old: Wire) -> Errors:
     """A claim may be bound and, once it is, grow; nothing else about it changes."""
     before = part(old, "spec")
     if _lasting(part(new, "spec"), before) == _lasting(before, before):
@@ -101,7 +102,7 @@ def _claim_update_errors(new: Object, old: Object) -> Errors:
     return [forbidden("spec", why)]
 
 
-def _lasting(spec: Object, before: Object) -> Object:
+def _lasting(spec: Wire, before: Wire) -> Wire:
     kept = {key: value for key, value in spec.items() if key != "volumeAttributesClassName"}
     if before.get("volumeName"):
         kept.pop("resources", None)
@@ -110,7 +111,7 @@ def _lasting(spec: Object, before: Object) -> Object:
     return kept
 
 
-def _class_errors(storage: Object) -> Errors:
+def _class_errors(storage: Wire) -> Errors:
     yield from provisioner_errors(text(storage, "provisioner"), "provisioner")
     if "" in part(storage, "parameters"):
         yield invalid("parameters", "", "field can not be empty.")

@@ -11,9 +11,10 @@ from atoll.apiserver.fields.error import (
     optional,
     required,
 )
-from atoll.apiserver.kinds.reading import Object, each, given, text
+from atoll.apiserver.kinds.reading import each, given, text
 from atoll.apiserver.kinds.rules import Check, config_key_faults
 from atoll.dialects.kubernetes.names import subdomain_faults
+from atoll.wire import Wire
 
 _NAME = re.compile("[ -<>-~]+")
 _NAMES = re.compile("[ -<>-~]+(?:=[ -<>-~]+)*")
@@ -37,7 +38,7 @@ _AMOUNTS = (
 _PAGES = ("limits.hugepages-", "requests.hugepages-")
 
 
-def are_plain(variables: list[Object]) -> bool:
+def are_plain(variables: list[Wire]) -> bool:
     """Whether these are well named and have no source: nothing can be wrong with them."""
     try:
         names = "=".join([variable["name"] for variable in variables])
@@ -49,7 +50,7 @@ def are_plain(variables: list[Object]) -> bool:
     return not [variable for variable in variables if "valueFrom" in variable]
 
 
-def variable_errors(variable: Object, where: str) -> Errors:
+def variable_errors(variable: Wire, where: str) -> Errors:
     yield from named(f"{where}.name", text(variable, "name"), _name_faults)
     source = given(variable, "valueFrom")
     if source is not None:
@@ -60,7 +61,7 @@ def _name_faults(name: str) -> list[str]:
     return [] if _NAME.fullmatch(name) else [_NAME_WHY]
 
 
-def _source_errors(source: Object, where: str, value: str) -> Errors:
+def _source_errors(source: Wire, where: str, value: str) -> Errors:
     present = [kind for kind in _SOURCES if given(source, kind) is not None]
     for kind in present:
         yield from _SOURCES[kind](source[kind], f"{where}.{kind}")
@@ -73,7 +74,7 @@ def _source_errors(source: Object, where: str, value: str) -> Errors:
         yield invalid(where, "", "may not have more than one field specified at a time")
 
 
-def field_errors(reference: Object, where: str) -> Errors:
+def field_errors(reference: Wire, where: str) -> Errors:
     """A field of the pod itself, by its path."""
     path = text(reference, "fieldPath")
     if not path:
@@ -84,7 +85,7 @@ def field_errors(reference: Object, where: str) -> Errors:
     return [invalid(f"{where}.fieldPath", path, why)]
 
 
-def amount_errors(reference: Object, where: str) -> Errors:
+def amount_errors(reference: Wire, where: str) -> Errors:
     """What a container requests or is limited to."""
     resource = text(reference, "resource")
     if not resource:
@@ -94,7 +95,7 @@ def amount_errors(reference: Object, where: str) -> Errors:
     return [not_supported(f"{where}.resource", resource, _AMOUNTS)]
 
 
-def _key_errors(reference: Object, where: str) -> Errors:
+def _key_errors(reference: Wire, where: str) -> Errors:
     name, key = text(reference, "name"), text(reference, "key")
     yield from faulty(f"{where}.name", name, subdomain_faults(name))
     yield from named(f"{where}.key", key, config_key_faults)
@@ -109,7 +110,7 @@ _SOURCES: dict[str, Check] = {
 }
 
 
-def sources_errors(sources: list[Object], path: str) -> Errors:
+def sources_errors(sources: list[Wire], path: str) -> Errors:
     """ConfigMaps and Secrets of which every key is a variable."""
     for source, where in each(sources, path):
         yield from optional(f"{where}.prefix", text(source, "prefix"), _name_faults)

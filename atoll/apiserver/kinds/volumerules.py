@@ -4,10 +4,11 @@ from collections import Counter
 
 from atoll.apiserver.fields.error import Errors, FieldError, forbidden, invalid, required
 from atoll.apiserver.kinds.csi import driver_name_errors, token_life_errors
-from atoll.apiserver.kinds.reading import Object, each, given, part, parts, text
+from atoll.apiserver.kinds.reading import each, given, part, parts, text
 from atoll.apiserver.kinds.rules import Check, in_each, in_range, needed, one_of
 from atoll.apiserver.kinds.variables import amount_errors, field_errors
 from atoll.model.quantity import parse
+from atoll.wire import Wire
 
 _MODE_WHY = "must be a number between 0 and 0777 (octal), both inclusive"
 _NO_DEVICE = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
@@ -18,7 +19,7 @@ _HOST_TYPES = (
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 
 
-def source_errors(volume: Object, where: str) -> Errors:
+def source_errors(volume: Wire, where: str) -> Errors:
     """A volume is of one kind; of several only the first is looked at."""
     kinds = sorted(key for key in volume if key != "name" and volume[key] is not None)
     if not kinds:
@@ -31,7 +32,7 @@ def source_errors(volume: Object, where: str) -> Errors:
     yield from (forbidden(f"{where}.{key}", why) for key in kinds[1:])
 
 
-def _host_errors(source: Object, where: str) -> Errors:
+def _host_errors(source: Wire, where: str) -> Errors:
     if not (path := text(source, "path")):
         yield required(f"{where}.path")
         return
@@ -42,7 +43,7 @@ def _host_errors(source: Object, where: str) -> Errors:
 def _files_of(key: str) -> Check:
     """The rules of a source of files that is called by this key."""
 
-    def check(source: Object, where: str) -> Errors:
+    def check(source: Wire, where: str) -> Errors:
         yield from needed(source, where, key)
         yield from _mode_errors(source, "defaultMode", where)
         yield from in_each(source, where, "items", _item_errors)
@@ -50,13 +51,13 @@ def _files_of(key: str) -> Check:
     return check
 
 
-def _item_errors(item: Object, where: str) -> Errors:
+def _item_errors(item: Wire, where: str) -> Errors:
     yield from needed(item, where, "key", "path")
     yield from _local_errors(text(item, "path"), f"{where}.path")
     yield from _mode_errors(item, "mode", where)
 
 
-def _mode_errors(source: Object, key: str, where: str) -> Errors:
+def _mode_errors(source: Wire, key: str, where: str) -> Errors:
     return in_range(source, where, key, _MODE_WHY, most=0o777)
 
 
@@ -78,26 +79,26 @@ def _backstep_errors(path: str, where: str) -> Errors:
     return [invalid(where, path, "must not contain '..'")] if ".." in path.split("/") else []
 
 
-def _empty_errors(source: Object, where: str) -> Errors:
+def _empty_errors(source: Wire, where: str) -> Errors:
     size = parse(source.get("sizeLimit"))
     if size is None or size >= 0:
         return []
     return [forbidden(f"{where}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
 
 
-def _nfs_errors(source: Object, where: str) -> Errors:
+def _nfs_errors(source: Wire, where: str) -> Errors:
     path = text(source, "path")
     yield from needed(source, where, "server", "path")
     if not path.startswith("/"):
         yield invalid(f"{where}.path", path, "must be an absolute path")
 
 
-def _downward_errors(source: Object, where: str) -> Errors:
+def _downward_errors(source: Wire, where: str) -> Errors:
     yield from _mode_errors(source, "defaultMode", where)
     yield from (e for item in parts(source, "items") for e in _fact_errors(item, where))
 
 
-def _fact_errors(item: Object, where: str) -> Errors:
+def _fact_errors(item: Wire, where: str) -> Errors:
     yield from needed(item, where, "path")
     yield from _local_errors(text(item, "path"), f"{where}.path")
     field, amount = given(item, "fieldRef"), given(item, "resourceFieldRef")
@@ -113,7 +114,7 @@ def _fact_errors(item: Object, where: str) -> Errors:
     yield from _mode_errors(item, "mode", where)
 
 
-def _projected_errors(source: Object, where: str) -> Errors:
+def _projected_errors(source: Wire, where: str) -> Errors:
     yield from _mode_errors(source, "defaultMode", where)
     for one, place in each(parts(source, "sources"), f"{where}.sources"):
         kinds = [key for key in one if one[key] is not None]
@@ -131,7 +132,7 @@ def _projected_errors(source: Object, where: str) -> Errors:
             yield forbidden(place, "may not specify more than 1 volume type per source")
 
 
-def _token_errors(token: Object, where: str, path_where: str) -> Errors:
+def _token_errors(token: Wire, where: str, path_where: str) -> Errors:
     yield from token_life_errors(token.get("expirationSeconds") or 0, where)
     if path := text(token, "path"):
         yield from _local_errors(path, path_where)
@@ -152,7 +153,7 @@ _SOURCES: dict[str, Check] = {
 }
 
 
-def mounts_errors(container: Object, where: str, volumes: dict[str, bool]) -> Errors:
+def mounts_errors(container: Wire, where: str, volumes: dict[str, bool]) -> Errors:
     """Where a container sees its volumes; `volumes` says of each whether it can be a device."""
     devices = {
         text(device, "name"): text(device, "devicePath")
@@ -176,7 +177,7 @@ def mounts_errors(container: Object, where: str, volumes: dict[str, bool]) -> Er
         yield from _devices_errors(container, f"{where}.volumeDevices", volumes)
 
 
-def _mount_errors(mount: Object, where: str, volumes: dict[str, bool]) -> Errors:
+def _mount_errors(mount: Wire, where: str, volumes: dict[str, bool]) -> Errors:
     name = text(mount, "name")
     yield from needed(mount, where, "name")
     if name not in volumes:
@@ -184,7 +185,7 @@ def _mount_errors(mount: Object, where: str, volumes: dict[str, bool]) -> Errors
     yield from needed(mount, where, "mountPath")
 
 
-def _refined_errors(mount: Object, where: str, container: Object) -> Errors:
+def _refined_errors(mount: Wire, where: str, container: Wire) -> Errors:
     """Kubernetes names these without the number of the mount."""
     for key in ("subPath", "subPathExpr"):
         if text(mount, key):
@@ -196,7 +197,7 @@ def _refined_errors(mount: Object, where: str, container: Object) -> Errors:
         yield forbidden(f"{where}.mountPropagation", why)
 
 
-def _devices_errors(container: Object, path: str, volumes: dict[str, bool]) -> Errors:
+def _devices_errors(container: Wire, path: str, volumes: dict[str, bool]) -> Errors:
     mounts = {text(m, "name"): text(m, "mountPath") for m in parts(container, "volumeMounts")}
     points = Counter(mounts.values())
     for device, where in each(parts(container, "volumeDevices"), path):

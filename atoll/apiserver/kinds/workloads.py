@@ -14,7 +14,7 @@ from atoll.apiserver.kinds.labels import selector_errors, selector_of
 from atoll.apiserver.kinds.podrules import restart_policy_errors
 from atoll.apiserver.kinds.pods import template_errors
 from atoll.apiserver.kinds.podspec import default_claim_spec, default_template
-from atoll.apiserver.kinds.reading import Object, fill, given, grown, part, parts, text
+from atoll.apiserver.kinds.reading import fill, given, grown, part, parts, text
 from atoll.apiserver.kinds.rules import (
     MISMATCH,
     above_all,
@@ -26,25 +26,26 @@ from atoll.apiserver.kinds.rules import (
 )
 from atoll.apiserver.resource import Scale, Strategy
 from atoll.dialects.kubernetes.names import are_labels, label_faults
+from atoll.wire import Wire
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _SCALE = Scale(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
 
 
-def _default_deployment(deployment: Object) -> None:
+def _default_deployment(deployment: Wire) -> None:
     spec = grown(deployment, "spec")
     fill(spec, replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600)
     _default_strategy(grown(spec, "strategy"), maxUnavailable="25%", maxSurge="25%")
     default_template(spec, "template")
 
 
-def _default_strategy(strategy: Object, **rolling: int | str) -> None:
+def _default_strategy(strategy: Wire, **rolling: int | str) -> None:
     fill(strategy, type="RollingUpdate")
     if strategy["type"] == "RollingUpdate":
         fill(grown(strategy, "rollingUpdate"), **rolling)
 
 
-def _deployment_errors(deployment: Object) -> Errors:
+def _deployment_errors(deployment: Wire) -> Errors:
     spec = part(deployment, "spec")
     yield from not_negative(spec, "spec", "replicas")
     yield from _selector_errors(spec, "deployment")
@@ -58,7 +59,7 @@ def _deployment_errors(deployment: Object) -> Errors:
         yield invalid("spec.progressDeadlineSeconds", deadline, why)
 
 
-def _strategy_errors(strategy: Object) -> Errors:
+def _strategy_errors(strategy: Wire) -> Errors:
     path = "spec.strategy"
     match strategy.get("type"):
         case "Recreate":
@@ -71,7 +72,7 @@ def _strategy_errors(strategy: Object) -> Errors:
     return [not_supported(path, _go(strategy), ("Recreate", "RollingUpdate"))]
 
 
-def _rolling_errors(rolling: Object, path: str) -> Errors:
+def _rolling_errors(rolling: Wire, path: str) -> Errors:
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
     yield from share_errors(unavailable, f"{path}.maxUnavailable")
     yield from share_errors(surge, f"{path}.maxSurge")
@@ -80,12 +81,12 @@ def _rolling_errors(rolling: Object, path: str) -> Errors:
     yield from above_all(unavailable, f"{path}.maxUnavailable")
 
 
-def _go(strategy: Object) -> Object:
+def _go(strategy: Wire) -> Wire:
     """A strategy as Kubernetes shows it in messages: by the names inside the program."""
     return {"Type": strategy.get("type", ""), "RollingUpdate": strategy.get("rollingUpdate")}
 
 
-def _selector_errors(spec: Object, kind: str) -> Errors:
+def _selector_errors(spec: Wire, kind: str) -> Errors:
     selector = spec.get("selector")
     if not isinstance(selector, dict):
         yield required("spec.selector")
@@ -95,7 +96,7 @@ def _selector_errors(spec: Object, kind: str) -> Errors:
         yield invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
 
 
-def _template_errors(spec: Object, *, active_deadline_of: str) -> Errors:
+def _template_errors(spec: Wire, *, active_deadline_of: str) -> Errors:
     """The template must be what the selector selects, and must restart its containers for ever."""
     selector, template = part(spec, "selector"), part(spec, "template")
     yield from _matching_errors(spec, selector, template)
@@ -107,7 +108,7 @@ def _template_errors(spec: Object, *, active_deadline_of: str) -> Errors:
         yield forbidden("spec.template.spec.activeDeadlineSeconds", why)
 
 
-def _matching_errors(spec: Object, selector: Object, template: Object) -> Errors:
+def _matching_errors(spec: Wire, selector: Wire, template: Wire) -> Errors:
     if isinstance(spec.get("selector"), dict):
         labels: Any = part(template, "metadata", "labels")
         if _is_plainly_matched(selector, labels):
@@ -121,7 +122,7 @@ def _matching_errors(spec: Object, selector: Object, template: Object) -> Errors
     return [invalid("spec.template.metadata.labels", labels, MISMATCH)]
 
 
-def _is_plainly_matched(selector: Object, labels: Object) -> bool:
+def _is_plainly_matched(selector: Wire, labels: Wire) -> bool:
     """Whether the labels have all that a selector names; labels themselves are checked anyway."""
     named = part(selector, "matchLabels")
     if not named or selector.get("matchExpressions") or not are_labels(named):
@@ -129,20 +130,20 @@ def _is_plainly_matched(selector: Object, labels: Object) -> bool:
     return named.items() <= labels.items()
 
 
-def _default_replicaset(replicaset: Object) -> None:
+def _default_replicaset(replicaset: Wire) -> None:
     spec = grown(replicaset, "spec")
     fill(spec, replicas=1)
     default_template(spec, "template")
 
 
-def _replicaset_errors(replicaset: Object) -> Errors:
+def _replicaset_errors(replicaset: Wire) -> Errors:
     spec = part(replicaset, "spec")
     yield from not_negative(spec, "spec", "replicas", "minReadySeconds")
     yield from _selector_errors(spec, "deployment")
     yield from _template_errors(spec, active_deadline_of="ReplicaSet")
 
 
-def _default_statefulset(statefulset: Object) -> None:
+def _default_statefulset(statefulset: Wire) -> None:
     spec = grown(statefulset, "spec")
     fill(spec, podManagementPolicy="OrderedReady", replicas=1, revisionHistoryLimit=10)
     _default_strategy(grown(spec, "updateStrategy"), partition=0)
@@ -155,7 +156,7 @@ def _default_statefulset(statefulset: Object) -> None:
         fill(grown(claim, "status"), phase="Pending")
 
 
-def _statefulset_errors(statefulset: Object) -> Errors:
+def _statefulset_errors(statefulset: Wire) -> Errors:
     spec = part(statefulset, "spec")
     policy = spec.get("podManagementPolicy")
     if policy not in ("OrderedReady", "Parallel"):
@@ -171,7 +172,7 @@ def _statefulset_errors(statefulset: Object) -> Errors:
     yield from _template_errors(_with_claims(spec), active_deadline_of="StatefulSet")
 
 
-def _set_strategy_errors(strategy: Object, where: str) -> Errors:
+def _set_strategy_errors(strategy: Wire, where: str) -> Errors:
     kind, rolling = strategy.get("type"), given(strategy, "rollingUpdate")
     place = f"{where}.rollingUpdate"
     if kind not in ("RollingUpdate", "OnDelete"):
@@ -187,7 +188,7 @@ def _set_strategy_errors(strategy: Object, where: str) -> Errors:
     return not_negative(rolling, place, "partition")
 
 
-def _with_claims(spec: Object) -> Object:
+def _with_claims(spec: Wire) -> Wire:
     """As its pods see it: with the volumes that are claimed for each of them."""
     claims = [text(claim, "metadata", "name") for claim in parts(spec, "volumeClaimTemplates")]
     if not claims:
@@ -206,7 +207,7 @@ _STATEFULSET_CHANGEABLE = (
 )
 
 
-def _statefulset_update_errors(new: Object, old: Object) -> Errors:
+def _statefulset_update_errors(new: Wire, old: Wire) -> Errors:
     after, before = part(new, "spec"), part(old, "spec")
     fixed = {*after, *before} - {*_STATEFULSET_CHANGEABLE}
     if all(after.get(key) == before.get(key) for key in fixed):
@@ -219,19 +220,19 @@ def _statefulset_update_errors(new: Object, old: Object) -> Errors:
     return [forbidden("spec", why)]
 
 
-def _default_daemonset(daemonset: Object) -> None:
+def _default_daemonset(daemonset: Wire) -> None:
     spec = grown(daemonset, "spec")
     fill(spec, revisionHistoryLimit=10)
     _default_strategy(grown(spec, "updateStrategy"), maxUnavailable=1, maxSurge=0)
     default_template(spec, "template")
 
 
-def _number_template(daemonset: Object) -> None:
+def _number_template(daemonset: Wire) -> None:
     annotations = grown(daemonset, "metadata", "annotations")
     annotations[_TEMPLATE_GENERATION] = "1"
 
 
-def _renumber_template(daemonset: Object, old: Object) -> None:
+def _renumber_template(daemonset: Wire, old: Wire) -> None:
     """Keep the number of the template in its annotation: one more with every change of it."""
     before = part(old, "metadata", "annotations").get(_TEMPLATE_GENERATION, "0")
     changed = part(daemonset, "spec").get("template") != part(old, "spec").get("template")
@@ -242,7 +243,7 @@ def _renumber_template(daemonset: Object, old: Object) -> None:
         daemonset["metadata"] = {**meta, "annotations": annotations}
 
 
-def _daemonset_errors(daemonset: Object) -> Errors:
+def _daemonset_errors(daemonset: Wire) -> Errors:
     spec = part(daemonset, "spec")
     if isinstance(spec.get("selector"), dict):
         yield from _selector_errors(spec, "daemonset")
@@ -257,7 +258,7 @@ def _daemonset_errors(daemonset: Object) -> Errors:
     yield from not_negative(spec, "spec", "revisionHistoryLimit")
 
 
-def _daemon_rolling_errors(rolling: Object) -> Errors:
+def _daemon_rolling_errors(rolling: Wire) -> Errors:
     """On one node, either the old pod stays until the new one runs, or it goes before."""
     path = "spec.updateStrategy.rollingUpdate"
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
@@ -271,7 +272,7 @@ def _daemon_rolling_errors(rolling: Object) -> Errors:
         yield invalid(f"{path}.maxSurge", surge, "may not be set when maxUnavailable is non-zero")
 
 
-def _revision_errors(revision: Object) -> Errors:
+def _revision_errors(revision: Wire) -> Errors:
     yield from not_negative(revision, "", "revision")
     if revision.get("data") is None:
         yield required("data", "data is mandatory")

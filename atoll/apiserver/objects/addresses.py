@@ -6,12 +6,12 @@ words of kube-apiserver. Endpoints come first, for there may be nobody who route
 
 from collections.abc import Sequence
 
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Address = tuple[str, int]
 
 
-def addresses_of(service: Object, slices: Sequence[Object], port: int) -> list[Address] | str:
+def addresses_of(service: Wire, slices: Sequence[Wire], port: int) -> list[Address] | str:
     """Where this port of a Service is reached; a sentence if it is not."""
     spec = service.get("spec") or {}
     if spec.get("type") == "ExternalName":
@@ -27,7 +27,7 @@ def addresses_of(service: Object, slices: Sequence[Object], port: int) -> list[A
     return [(address, port)]
 
 
-def port_name(service: Object, port: int) -> str | None:
+def port_name(service: Wire, port: int) -> str | None:
     """The name of a Service's port, which may be empty; None if it has none of this number."""
     for each in (service.get("spec") or {}).get("ports") or ():
         if each.get("port") == port:
@@ -35,7 +35,7 @@ def port_name(service: Object, port: int) -> str | None:
     return None
 
 
-def endpoints(name: str, slices: Sequence[Object]) -> list[Address]:
+def endpoints(name: str, slices: Sequence[Wire]) -> list[Address]:
     """The addresses that are ready, with their port of this name."""
     return [
         (address, port["port"])

@@ -12,7 +12,7 @@ from atoll.apiserver.objects.paths import at
 from atoll.apiserver.objects.times import rfc3339
 from atoll.apiserver.options import DeleteOptions
 from atoll.apiserver.resource import Resource
-from atoll.wire import Object
+from atoll.wire import Wire
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
@@ -24,15 +24,15 @@ _DEFAULT_GRACE_S = 30
 class Ending:
     """What a deletion makes of an object: its next state, and whether that is the end of it."""
 
-    state: Object
+    state: Wire
     gone: bool
 
 
-def is_ending(obj: Object) -> bool:
+def is_ending(obj: Wire) -> bool:
     return bool(metadata(obj).get("deletionTimestamp"))
 
 
-def is_held(obj: Object, resource: Resource) -> bool:
+def is_held(obj: Wire, resource: Resource) -> bool:
     """Whether somebody still has to do something before this object may go."""
     if metadata(obj).get("finalizers"):
         return True
@@ -40,13 +40,13 @@ def is_held(obj: Object, resource: Resource) -> bool:
     return bool(held_by and at(obj, held_by))
 
 
-def is_over(obj: Object, resource: Resource) -> bool:
+def is_over(obj: Wire, resource: Resource) -> bool:
     """Whether this write is the one that removes an object being deleted."""
     waits = metadata(obj).get("deletionGracePeriodSeconds")
     return is_ending(obj) and not waits and not is_held(obj, resource)
 
 
-def ending(obj: Object, resource: Resource, options: DeleteOptions, now: datetime) -> Ending:
+def ending(obj: Wire, resource: Resource, options: DeleteOptions, now: datetime) -> Ending:
     """What deleting this object with these options leads to."""
     state = _with_finalizers(obj, resource, options)
     grace_s = _grace_s(obj, resource, options)
@@ -58,13 +58,13 @@ def ending(obj: Object, resource: Resource, options: DeleteOptions, now: datetim
     return Ending(_marked(state, resource, now, 0), gone=False)
 
 
-def _begun(obj: Object, resource: Resource, now: datetime) -> Object:
+def _begun(obj: Wire, resource: Resource, now: datetime) -> Wire:
     if is_ending(obj):
         return obj
     return resource.strategy.begin_delete(obj, rfc3339(now))
 
 
-def _with_finalizers(obj: Object, resource: Resource, options: DeleteOptions) -> Object:
+def _with_finalizers(obj: Wire, resource: Resource, options: DeleteOptions) -> Wire:
     meta = metadata(obj)
     present = meta.get("finalizers") or []
     chosen = _gc_finalizer(present, resource, options)
@@ -96,7 +96,7 @@ def _gc_finalizer(present: list[str], resource: Resource, options: DeleteOptions
     return ORPHAN if resource.strategy.orphans_by_default else None
 
 
-def _grace_s(obj: Object, resource: Resource, options: DeleteOptions) -> int:
+def _grace_s(obj: Wire, resource: Resource, options: DeleteOptions) -> int:
     """How long the object may still take to end; only pods that run somewhere get any time."""
     if not resource.strategy.deletes_gracefully:
         return 0
@@ -109,7 +109,7 @@ def _grace_s(obj: Object, resource: Resource, options: DeleteOptions) -> int:
     return max(0, int(grace_s))
 
 
-def _marked(obj: Object, resource: Resource, now: datetime, grace_s: int) -> Object:
+def _marked(obj: Wire, resource: Resource, now: datetime, grace_s: int) -> Wire:
     meta = dict(metadata(obj))
     given_s = meta.get("deletionGracePeriodSeconds")
     if meta.get("deletionTimestamp") and (given_s is None or grace_s >= given_s):

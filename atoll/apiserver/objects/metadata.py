@@ -17,7 +17,7 @@ from atoll.dialects.kubernetes.names import (
     label_value_faults,
     qualified_faults,
 )
-from atoll.wire import Object
+from atoll.wire import Wire
 
 ANNOTATIONS_MAX = 256 * 1024
 GENERATED_PREFIX_MAX = 58  # five more characters make 63
@@ -31,12 +31,12 @@ _UNCHANGING = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSec
 _STANDARD_FINALIZERS = frozenset(["orphan", "foregroundDeletion", "kubernetes"])
 
 
-def metadata(obj: Object) -> Object:
+def metadata(obj: Wire) -> Wire:
     """An object's metadata; empty if it has none."""
     return obj.get("metadata") or {}
 
 
-def stamped(obj: Object, resource: Resource, *, namespace: str, uid: str, now: str) -> Object:
+def stamped(obj: Wire, resource: Resource, *, namespace: str, uid: str, now: str) -> Wire:
     """A new object as the server takes it in: with a uid and a birth of the server's making."""
     meta = {key: value for key, value in metadata(obj).items() if key not in _SERVER_OWNED}
     if resource.namespaced:
@@ -51,25 +51,25 @@ def stamped(obj: Object, resource: Resource, *, namespace: str, uid: str, now: s
     return _headed(obj, resource, meta)
 
 
-def _headed(obj: Object, resource: Resource, meta: Object) -> Object:
+def _headed(obj: Wire, resource: Resource, meta: Wire) -> Wire:
     """The object with its kind, which clients may leave out, and this metadata."""
     head = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": meta}
     return head | {key: value for key, value in obj.items() if key not in head}
 
 
-def _tidy_owners(meta: Object) -> None:
+def _tidy_owners(meta: Wire) -> None:
     """Drop repeated owner references, as kube-apiserver does; `repeated_owners` tells."""
     owners = meta.get("ownerReferences")
     if owners and len(owners) > 1:
         meta["ownerReferences"] = list({_told(owner): owner for owner in owners}.values())
 
 
-def _told(owner: Object) -> bytes:
+def _told(owner: Wire) -> bytes:
     """What tells two references apart."""
     return orjson.dumps(owner, option=orjson.OPT_SORT_KEYS)
 
 
-def repeated_owners(obj: Object) -> list[str]:
+def repeated_owners(obj: Wire) -> list[str]:
     """The uids of owners that the object names more than once."""
     owners = metadata(obj).get("ownerReferences") or []
     seen: set[bytes] = set()
@@ -81,7 +81,7 @@ def repeated_owners(obj: Object) -> list[str]:
     return list(dict.fromkeys(str(owner.get("uid", "")) for owner in repeated))
 
 
-def carried_over(new: Object, old: Object, resource: Resource) -> Object:
+def carried_over(new: Wire, old: Wire, resource: Resource) -> Wire:
     """A new version of an object, with what a client cannot change taken from the old one."""
     before = metadata(old)
     meta = dict(metadata(new))
@@ -100,7 +100,7 @@ def carried_over(new: Object, old: Object, resource: Resource) -> Object:
     return _headed(new, resource, meta)
 
 
-def with_generation(new: Object, old: Object, resource: Resource) -> Object:
+def with_generation(new: Wire, old: Wire, resource: Resource) -> Wire:
     """The new version, its generation one higher if what the user asks for has changed."""
     if not resource.strategy.tracks_generation:
         return new
@@ -111,7 +111,7 @@ def with_generation(new: Object, old: Object, resource: Resource) -> Object:
     return {**new, "metadata": meta}
 
 
-def _asks_otherwise(new: Object, old: Object, strategy: Strategy) -> bool:
+def _asks_otherwise(new: Wire, old: Wire, strategy: Strategy) -> bool:
     apart = {"metadata", "status"} if strategy.has_status else {"metadata"}
     if any(new.get(key) != old.get(key) for key in {*new, *old} - apart):
         return True
@@ -119,7 +119,7 @@ def _asks_otherwise(new: Object, old: Object, strategy: Strategy) -> bool:
     return any((before.get(key) or {}) != (after.get(key) or {}) for key in strategy.counts)
 
 
-def errors_of_new(obj: Object, resource: Resource) -> Errors:
+def errors_of_new(obj: Wire, resource: Resource) -> Errors:
     """What is wrong with the metadata of an object that is to be created."""
     meta = metadata(obj)
     name, prefix = meta.get("name") or "", meta.get("generateName") or ""
@@ -135,7 +135,7 @@ def errors_of_new(obj: Object, resource: Resource) -> Errors:
     yield from _common_errors(meta, custom=resource.custom)
 
 
-def errors_of_update(new: Object, old: Object, resource: Resource) -> Errors:
+def errors_of_update(new: Wire, old: Wire, resource: Resource) -> Errors:
     """What is wrong with the metadata of an object that is to replace another."""
     meta, before = metadata(new), metadata(old)
     yield from _common_errors(meta, custom=resource.custom)
@@ -151,7 +151,7 @@ def errors_of_update(new: Object, old: Object, resource: Resource) -> Errors:
             yield fields.forbidden("metadata.finalizers", why)
 
 
-def _common_errors(meta: Object, *, custom: bool) -> Errors:
+def _common_errors(meta: Wire, *, custom: bool) -> Errors:
     if (labels := meta.get("labels")) and not are_labels(labels):
         yield from _label_errors(labels, "metadata.labels")
     if annotations := meta.get("annotations"):
@@ -168,13 +168,13 @@ def _key_faults(key: str) -> tuple[str, ...]:
     return tuple(qualified_faults(key))
 
 
-def _label_errors(labels: Object, where: str) -> Errors:
+def _label_errors(labels: Wire, where: str) -> Errors:
     for key, value in labels.items():
         yield from fields.faulty(where, key, _key_faults(key))
         yield from fields.faulty(where, value, label_value_faults(value))
 
 
-def _annotation_errors(annotations: Object) -> Errors:
+def _annotation_errors(annotations: Wire) -> Errors:
     where = "metadata.annotations"
     yield from (
         fields.invalid(where, key, reason)
@@ -185,7 +185,7 @@ def _annotation_errors(annotations: Object) -> Errors:
         yield fields.too_long(where, f"may not be more than {ANNOTATIONS_MAX} bytes")
 
 
-def _size(annotations: Object) -> int:
+def _size(annotations: Wire) -> int:
     """The bytes of all keys and values, or at least so many as they are, if these are few."""
     size = 4 * (sum(map(len, annotations)) + sum(map(len, annotations.values())))
     if size <= ANNOTATIONS_MAX:  # no character is more than four bytes
@@ -199,7 +199,7 @@ _OWNERS_SAY = {
 }
 
 
-def _owner_errors(owners: Sequence[Object]) -> Errors:
+def _owner_errors(owners: Sequence[Wire]) -> Errors:
     where = "metadata.ownerReferences"  # kube-apiserver does not say which of them
     for owner in owners:
         for key, detail in _OWNERS_SAY.items():

@@ -16,7 +16,7 @@ from atoll.apiserver.patching.merge_patch import without_nulls
 from atoll.apiserver.patching.wording import go_text, go_type, json_name, too_deep
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.status import ApiError, bad_request, plain_500, unprocessable
-from atoll.wire import Object
+from atoll.wire import Wire
 
 List = list[Any]
 
@@ -26,7 +26,7 @@ _DELETE = "$deleteFromPrimitiveList"
 _ORDER = "$setElementOrder"
 
 
-def apply_strategic_patch(document: Object, patch: Any, schema: Schema) -> Object:
+def apply_strategic_patch(document: Wire, patch: Any, schema: Schema) -> Wire:
     """The document with the patch merged into it."""
     if patch is None:
         return document
@@ -41,7 +41,7 @@ def apply_strategic_patch(document: Object, patch: Any, schema: Schema) -> Objec
         raise too_deep() from None
 
 
-def _merge_objects(document: Object, patch: Object, schema: Schema) -> Object:
+def _merge_objects(document: Wire, patch: Wire, schema: Schema) -> Wire:
     if _DIRECTIVE in patch:
         return _replaced_or_deleted(patch)
     result = _retained(document, patch)
@@ -56,7 +56,7 @@ def _merge_objects(document: Object, patch: Object, schema: Schema) -> Object:
     return result
 
 
-def _replaced_or_deleted(patch: Object) -> Object:
+def _replaced_or_deleted(patch: Wire) -> Wire:
     if patch[_DIRECTIVE] == "replace":
         return {key: value for key, value in patch.items() if key != _DIRECTIVE}
     if patch[_DIRECTIVE] == "delete":
@@ -64,11 +64,11 @@ def _replaced_or_deleted(patch: Object) -> Object:
     raise _unknown_directive(patch)
 
 
-def _unknown_directive(patch: Object) -> ApiError:
+def _unknown_directive(patch: Wire) -> ApiError:
     return plain_500(f"unknown patch type: {go_text(patch[_DIRECTIVE])} in map: {go_text(patch)}")
 
 
-def _retained(document: Object, patch: Object) -> Object:
+def _retained(document: Wire, patch: Wire) -> Wire:
     """A copy of the document with only the fields that $retainKeys names, if the patch has it."""
     if _RETAIN not in patch:
         return dict(document)
@@ -83,7 +83,7 @@ def _retained(document: Object, patch: Object) -> Object:
     return {key: value for key, value in document.items() if key in keys}
 
 
-def _merge_field(result: Object, key: str, value: Any, schema: Schema) -> None:
+def _merge_field(result: Wire, key: str, value: Any, schema: Schema) -> None:
     """Merges one field of the patch into `result`, in place."""
     if value is None:
         result.pop(key, None)
@@ -99,7 +99,7 @@ def _merge_field(result: Object, key: str, value: Any, schema: Schema) -> None:
         result[key] = _without_directives(without_nulls(value))
 
 
-def _delete_from_list(result: Object, key: str, value: Any, schema: Schema) -> None:
+def _delete_from_list(result: Wire, key: str, value: Any, schema: Schema) -> None:
     """Removes from a list of `result`, in place, the scalars that the directive names."""
     name = _listed(key, _DELETE, "invalid patch format of primitive list")
     if value is None:
@@ -217,7 +217,7 @@ def _uniform(current: List, patch: List) -> type:
     return kind
 
 
-def _merge_ordered(result: Object, todo: Object, directive: str, schema: Schema) -> None:
+def _merge_ordered(result: Wire, todo: Wire, directive: str, schema: Schema) -> None:
     """Merges a list and puts it in the order asked for, in `result`; takes both from `todo`."""
     order = todo.pop(directive)
     key = _listed(directive, _ORDER, "invalid patch format of setElementOrder list")

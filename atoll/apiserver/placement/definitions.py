@@ -22,7 +22,7 @@ from atoll.apiserver.schemas.described import (
     texts,
 )
 from atoll.dialects.prices import GROUP
-from atoll.wire import Object
+from atoll.wire import Wire
 
 VERSION = "v1alpha1"
 _PRICE = "Such as 0.031: a decimal number of up to nine places, not negative."
@@ -30,7 +30,7 @@ _REPLICAS = "How many replicas; 0 where the object has none."
 
 
 @cache
-def own_definitions() -> tuple[Object, ...]:
+def own_definitions() -> tuple[Wire, ...]:
     """The definition of every kind of our own. Shared: not to be changed."""
     namespaced = ("explanations", "Explanation", "Namespaced", ["why"])
     wide = ("clusterexplanations", "ClusterExplanation", "Cluster", ["cwhy"])
@@ -45,8 +45,8 @@ def own_definitions() -> tuple[Object, ...]:
 
 
 def _definition(
-    named: tuple[str, str, str, list[str]], schema: Schema, columns: list[Object], more: Object
-) -> Object:
+    named: tuple[str, str, str, list[str]], schema: Schema, columns: list[Wire], more: Wire
+) -> Wire:
     told = dict(zip(("plural", "kind", "scope", "shortNames"), named, strict=True))
     complete = {**schema, "properties": {**HEAD, **schema["properties"]}}
     version = {
@@ -60,7 +60,7 @@ def _definition(
     return definition_of({"group": GROUP, "categories": ["atoll-io"], **told}, [version])
 
 
-def _column(name: str, path: str, kind: str = "string", **more: Any) -> Object:
+def _column(name: str, path: str, kind: str = "string", **more: Any) -> Wire:
     return {"name": name, "type": kind, "jsonPath": path, **more}
 
 

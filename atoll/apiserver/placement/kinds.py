@@ -17,11 +17,12 @@ from atoll.apiserver.karmada.admission import Rules, refuse
 from atoll.apiserver.karmada.agents import AGENT, AGENTS
 from atoll.apiserver.karmada.kinds import karmada_kinds
 from atoll.apiserver.placement.definitions import own_definitions
-from atoll.apiserver.resource import Object, Reading, Resource, unconverted
+from atoll.apiserver.resource import Reading, Resource, unconverted
 from atoll.apiserver.status import forbidden
 from atoll.dialects import prices
 from atoll.effects import Effects
 from atoll.errors import Invalid
+from atoll.wire import Wire
 
 _BINDINGS = "work.karmada.io"
 _EXPLAINED = {"Explanation": "resourcebindings", "ClusterExplanation": "clusterresourcebindings"}
@@ -76,10 +77,10 @@ def _explaining() -> ModuleType:
     return explanations
 
 
-def _shown(explanation: Object, may: Callable[[Attributes], bool]) -> Object:
+def _shown(explanation: Wire, may: Callable[[Attributes], bool]) -> Wire:
     """An explanation without the names of bindings that this reader may not read."""
 
-    def other(told: Object) -> Object:
+    def other(told: Wire) -> Wire:
         plural = _PLURALS.get(told.get("kind", ""), "clusterresourcebindings")
         place = told.get("namespace", ""), told.get("name", "")
         if may(Attributes("get", _BINDINGS, plural, *place)):
@@ -93,7 +94,7 @@ def _shown(explanation: Object, may: Callable[[Attributes], bool]) -> Object:
     return {**explanation, **({"decisions": decisions} if decisions else {})}
 
 
-def _default(seen: Admission) -> Object:
+def _default(seen: Admission) -> Wire:
     """The mutating hook that fills in the cluster of a price."""
     assert seen.object is not None
     if seen.resource.group != prices.GROUP or seen.resource.kind != prices.KIND:
@@ -118,7 +119,7 @@ def _keep_to_its_own(seen: Admission) -> None:
         raise forbidden(seen.resource.plural, seen.resource.group, seen.name, why)
 
 
-def _problems(kind: str, new: Object) -> Iterable[Invalid]:
+def _problems(kind: str, new: Wire) -> Iterable[Invalid]:
     """What is wrong with an object of one of our own kinds."""
     if kind == prices.KIND:
         return prices.problems(new)

@@ -29,7 +29,7 @@ from atoll.apiserver.verbs.call import Api, object_key
 from atoll.apiserver.webhooks.configured import Configured
 from atoll.apiserver.webhooks.reviews import Seen, request_of
 from atoll.apiserver.webhooks.views import seen_by, with_object
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 class Misconfigured(Exception):
@@ -38,7 +38,7 @@ class Misconfigured(Exception):
 
 def params_of(
     api: Api, policy: Policy, binding: Binding, admission: Admission
-) -> list[Object | None]:
+) -> list[Wire | None]:
     """The parameters to evaluate a policy with, one after the other; [None] if it has none."""
     kind, wanted = policy.param_kind, binding.params
     if kind is None or wanted is None:
@@ -55,7 +55,7 @@ def params_of(
     return [*found]
 
 
-def _namespace(resource: Resource, wanted: Object, admission: Admission) -> str:
+def _namespace(resource: Resource, wanted: Wire, admission: Admission) -> str:
     said = text(wanted, "namespace")
     if not resource.namespaced:
         if said:
@@ -73,7 +73,7 @@ def _namespace(resource: Resource, wanted: Object, admission: Admission) -> str:
     return said or inside
 
 
-def _found(api: Api, resource: Resource, wanted: Object, namespace: str) -> list[Object]:
+def _found(api: Api, resource: Resource, wanted: Wire, namespace: str) -> list[Wire]:
     name, selector = text(wanted, "name"), given(wanted, "selector")
     if name:
         record = api.store.latest(resource.collection, object_key(resource, namespace, name))
@@ -132,7 +132,7 @@ class Acting:
             return not admission.resource.namespaced
         return constraints.namespaces.matches(metadata(namespace).get("labels") or {})
 
-    def _namespace(self, admission: Admission) -> Object | None:
+    def _namespace(self, admission: Admission) -> Wire | None:
         """The namespace of a write; a namespace is in itself."""
         if admission.resource.collection == "namespaces":
             return admission.object or admission.old
@@ -141,10 +141,10 @@ class Acting:
         record = self._api.store.latest("namespaces", admission.namespace)
         if record is None:
             raise not_found("namespaces", "", admission.namespace)
-        found: Object = orjson.loads(record.value)
+        found: Wire = orjson.loads(record.value)
         return found
 
-    def _asked(self, policy: Policy, seen: Seen, params: Object | None) -> Asked:
+    def _asked(self, policy: Policy, seen: Seen, params: Wire | None) -> Asked:
         """A write as the expressions of a policy see it."""
         admission = seen.admission
         request = request_of(seen, "", "v1")["request"]
@@ -196,7 +196,7 @@ class Acting:
             told = orjson.dumps([failure]).decode()
             annotate("validation.policy.admission.k8s.io/validation_failure", told)
 
-    async def mutated(self, admission: Admission, fit: Fit) -> Object:
+    async def mutated(self, admission: Admission, fit: Fit) -> Wire:
         """The object as policies want it; `fit` makes a proper object of what they changed."""
         assert admission.object is not None, "only creations and updates are mutated"
         policies = self._configured.about(admission.resource)[0]
@@ -214,7 +214,7 @@ class Acting:
         assert admission.object is not None
         return admission.object
 
-    async def _changed_by(self, policy: Policy, admission: Admission, fit: Fit) -> Object:
+    async def _changed_by(self, policy: Policy, admission: Admission, fit: Fit) -> Wire:
         for binding, resource in self._meant(policy, admission):
             try:
                 for params in params_of(self._api, policy, binding, admission):

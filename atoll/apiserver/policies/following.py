@@ -15,7 +15,7 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.configured import GROUP, Configured, Sorts, stored
 from atoll.apiserver.webhooks.views import with_object
 from atoll.store.record import Event
-from atoll.wire import Object
+from atoll.wire import Wire
 
 if TYPE_CHECKING:
     from atoll.apiserver.policies.acting import Acting
@@ -63,7 +63,7 @@ class AdmissionPolicies:
     def concerns(self, resource: Resource) -> bool:
         return self._configured.concerns(resource) or self._others.concerns(resource)
 
-    async def mutated(self, admission: Admission, fit: Fit) -> Object:
+    async def mutated(self, admission: Admission, fit: Fit) -> Wire:
         obj = admission.object
         assert obj is not None, "only creations and updates are mutated"
         if self._configured.concerns(admission.resource):

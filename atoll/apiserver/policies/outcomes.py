@@ -12,7 +12,7 @@ from atoll.apiserver.policies.policy import Policy, Validation
 from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.webhooks.reviews import Seen
 from atoll.apiserver.webhooks.views import Unfit, patched, with_object
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _MESSAGE_MAX = 5 * 1024
 
@@ -72,7 +72,7 @@ def _annotate(policy: Policy, key: str, value: Expression, asked: Asked) -> None
         annotate(f"{policy.name}/{key}", said.strip())
 
 
-async def mutated_by(api: Api, policy: Policy, seen: Seen, asked: Asked) -> Object | None:
+async def mutated_by(api: Api, policy: Policy, seen: Seen, asked: Asked) -> Wire | None:
     """The object as the policy wants it; None if it leaves it as it is."""
     if policy.faults:
         raise Unanswered(policy.faults[0])
@@ -94,12 +94,12 @@ async def mutated_by(api: Api, policy: Policy, seen: Seen, asked: Asked) -> Obje
     return None if obj == before else obj
 
 
-def _with(seen: Seen, obj: Object) -> Seen:
+def _with(seen: Seen, obj: Wire) -> Seen:
     admission = with_object(seen.admission, obj)
     return Seen(admission, seen.resource, seen.name, obj, seen.old)
 
 
-def _patch(wanted: Any) -> list[Object]:
+def _patch(wanted: Any) -> list[Wire]:
     """The operations of a JSON patch that an expression gives."""
     if not isinstance(wanted, list):
         raise Unanswered("type mismatch: JSONPatchType.expression should evaluate to array")
@@ -109,7 +109,7 @@ def _patch(wanted: Any) -> list[Object]:
     return [_plain(each) for each in wanted]
 
 
-def _applied(seen: Seen, wanted: Any) -> list[Object]:
+def _applied(seen: Seen, wanted: Any) -> list[Wire]:
     """What an applied configuration comes to, as a patch of the whole object."""
     if not isinstance(wanted, Instance):
         kind = type(wanted).__name__

@@ -14,10 +14,11 @@ from atoll.apiserver.cel.kinds import DYN
 from atoll.apiserver.conditions.declared import Scope
 from atoll.apiserver.conditions.evaluated import Expression, expression
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.reading import Object, given, items, part, parts, text
+from atoll.apiserver.kinds.reading import given, items, part, parts, text
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.webhooks.webhook import Rule, rule_of, selects
 from atoll.model.selector import Selector
+from atoll.wire import Wire
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +59,7 @@ def _named(
     return None
 
 
-def constraints_of(wire: Object | None) -> Constraints:
+def constraints_of(wire: Wire | None) -> Constraints:
     """What matchConstraints or matchResources say; without them, everything."""
     said = wire or {}
     rules = tuple(_rules(parts(said, "resourceRules")))
@@ -72,7 +73,7 @@ def constraints_of(wire: Object | None) -> Constraints:
     )
 
 
-def _rules(wires: Sequence[Object]) -> list[tuple[Rule, frozenset[str]]]:
+def _rules(wires: Sequence[Wire]) -> list[tuple[Rule, frozenset[str]]]:
     return [(rule_of(wire), frozenset(items(wire, "resourceNames"))) for wire in wires]
 
 
@@ -92,7 +93,7 @@ class Binding:
 
     name: str
     constraints: Constraints
-    params: Object | None
+    params: Wire | None
     actions: frozenset[str]
 
 
@@ -103,7 +104,7 @@ class Policy:
     name: str
     constraints: Constraints
     bindings: tuple[Binding, ...]
-    param_kind: Object | None
+    param_kind: Wire | None
     fails_open: bool
     conditions: tuple[Expression, ...]
     variables: Mapping[str, Program]
@@ -118,7 +119,7 @@ class Policy:
         return self.constraints.may_want(versions)
 
 
-def policies_of(policies: Sequence[Object], bindings: Sequence[Object]) -> list[Policy]:
+def policies_of(policies: Sequence[Wire], bindings: Sequence[Wire]) -> list[Policy]:
     """The policies that are bound, by name, each with its bindings."""
     bound: dict[str, list[Binding]] = {}
     for binding in sorted(bindings, key=lambda each: text(each, "metadata", "name")):
@@ -135,7 +136,7 @@ def policies_of(policies: Sequence[Object], bindings: Sequence[Object]) -> list[
     return [_policy(policy, tuple(bound[name])) for name, policy in named if name in bound]
 
 
-def _policy(policy: Object, bindings: tuple[Binding, ...]) -> Policy:
+def _policy(policy: Wire, bindings: tuple[Binding, ...]) -> Policy:
     spec = part(policy, "spec")
     kind = given(spec, "paramKind")
     scope = Scope(has_params=kind is not None, makes_objects="mutations" in spec)
@@ -173,7 +174,7 @@ def _policy(policy: Object, bindings: tuple[Binding, ...]) -> Policy:
     )
 
 
-def _validation(wire: Object, scope: Scope) -> Validation:
+def _validation(wire: Wire, scope: Scope) -> Validation:
     explains = text(wire, "messageExpression")
     return Validation(
         holds=expression(text(wire, "expression"), scope),
@@ -183,7 +184,7 @@ def _validation(wire: Object, scope: Scope) -> Validation:
     )
 
 
-def _mutation(wire: Object, scope: Scope) -> tuple[str, Expression]:
+def _mutation(wire: Wire, scope: Scope) -> tuple[str, Expression]:
     kind = text(wire, "patchType")
     said = part(wire, "jsonPatch" if kind == "JSONPatch" else "applyConfiguration")
     return kind, expression(text(said, "expression"), scope)

@@ -7,7 +7,7 @@ items of other lists cannot be told apart. In: both values and the JSON schema t
 from typing import Any
 
 from atoll.apiserver.schemas.json_values import same
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 class Pair:
@@ -15,7 +15,7 @@ class Pair:
 
     __slots__ = ("_equal", "_items", "_schema", "new", "old")
 
-    def __init__(self, new: Any, old: Any, schema: Object) -> None:
+    def __init__(self, new: Any, old: Any, schema: Wire) -> None:
         self.new = new
         self.old = old
         self._schema = schema

@@ -14,9 +14,9 @@ from atoll.apiserver.schemas.formats import unrecognized_formats
 from atoll.apiserver.schemas.schema_rules import default_errors, schema_errors
 from atoll.apiserver.schemas.structure_rules import selectable_errors, structure_errors
 from atoll.dialects.kubernetes.names import rfc1035_faults, subdomain_faults
-from atoll.wire import Object
+from atoll.wire import Wire
 
-Judge = Callable[[Object, str, Sequence[str]], list[FieldError]]
+Judge = Callable[[Wire, str, Sequence[str]], list[FieldError]]
 """From a schema, its place, and the fields known to be wrong, to what is wrong with its rules."""
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
@@ -37,7 +37,7 @@ _KEYS_AT_ROOT = {
 _SHARED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
-def definition_errors(definition: Object, judge: Judge | None = None) -> list[FieldError]:
+def definition_errors(definition: Wire, judge: Judge | None = None) -> list[FieldError]:
     """The rules a definition breaks; those about metadata in general are not asked here.
 
     `judge` finds what is wrong with rules in CEL, of which nothing is known here.
@@ -50,7 +50,7 @@ def definition_errors(definition: Object, judge: Judge | None = None) -> list[Fi
     ]
 
 
-def definition_update_errors(new: Object, old: Object) -> list[FieldError]:
+def definition_update_errors(new: Wire, old: Wire) -> list[FieldError]:
     """What may not change: the names that objects are stored under."""
     spec, before = new.get("spec", {}), old.get("spec", {})
     frozen: list[tuple[str, ...]] = [("group",), ("names", "plural")]
@@ -63,7 +63,7 @@ def definition_update_errors(new: Object, old: Object) -> list[FieldError]:
     ]
 
 
-def definition_warnings(definition: Object) -> list[str]:
+def definition_warnings(definition: Wire) -> list[str]:
     """What its writer should know although the definition is taken."""
     warnings = []
     for version in definition["spec"]["versions"]:
@@ -72,26 +72,26 @@ def definition_warnings(definition: Object) -> list[str]:
     return list(dict.fromkeys(warnings))
 
 
-def _at(spec: Object, path: tuple[str, ...]) -> Any:
+def _at(spec: Wire, path: tuple[str, ...]) -> Any:
     value: Any = spec
     for key in path:
         value = value.get(key, "")
     return value
 
 
-def _is_established(definition: Object) -> bool:
+def _is_established(definition: Wire) -> bool:
     conditions = definition.get("status", {}).get("conditions") or []
     return any(c.get("type") == "Established" and c.get("status") == "True" for c in conditions)
 
 
-def _name(definition: Object) -> Iterator[FieldError]:
+def _name(definition: Wire) -> Iterator[FieldError]:
     spec, name = definition.get("spec", {}), definition.get("metadata", {}).get("name", "")
     if name != f"{_at(spec, ('names', 'plural'))}.{spec.get('group', '')}":
         sentence = 'must be spec.names.plural+"."+spec.group'
         yield fields.invalid("metadata.name", name, sentence)
 
 
-def _stored_versions(definition: Object) -> Iterator[FieldError]:
+def _stored_versions(definition: Wire) -> Iterator[FieldError]:
     versions = definition.get("spec", {}).get("versions") or []
     stored = definition.get("status", {}).get("storedVersions") or []
     if not any(version.get("storage") for version in versions) and not stored:
@@ -109,7 +109,7 @@ def _stored_versions(definition: Object) -> Iterator[FieldError]:
             yield fields.invalid(f"status.storedVersions[{index}]", version, sentence)
 
 
-def _approval(definition: Object) -> Iterator[FieldError]:
+def _approval(definition: Wire) -> Iterator[FieldError]:
     """Groups of the Kubernetes community are not for everyone."""
     group = definition.get("spec", {}).get("group", "")
     if not (group in ("k8s.io", "kubernetes.io") or group.endswith((".k8s.io", ".kubernetes.io"))):
@@ -125,7 +125,7 @@ def _approval(definition: Object) -> Iterator[FieldError]:
         yield fields.invalid(where, said, f"{sentence}, {see}")
 
 
-def _spec(spec: Object, judge: Judge) -> Iterator[FieldError]:
+def _spec(spec: Wire, judge: Judge) -> Iterator[FieldError]:
     versions = [dict(version) for version in spec.get("versions") or []]
     shared = _lift_shared(versions)
     yield from _group(spec.get("group", ""))
@@ -153,9 +153,9 @@ def _spec(spec: Object, judge: Judge) -> Iterator[FieldError]:
         yield fields.invalid("spec.preserveUnknownFields", True, sentence)
 
 
-def _lift_shared(versions: list[Object]) -> Object:
+def _lift_shared(versions: list[Wire]) -> Wire:
     """Take what all versions have in common out of them; changes the dicts in the list."""
-    shared: Object = {}
+    shared: Wire = {}
     for name in _SHARED:
         values = [version.get(name) for version in versions]
         if values and all(value == values[0] for value in values):
@@ -165,7 +165,7 @@ def _lift_shared(versions: list[Object]) -> Object:
     return shared
 
 
-def _has_status(version: Object, shared: Object) -> bool:
+def _has_status(version: Wire, shared: Wire) -> bool:
     subresources = version.get("subresources") or shared.get("subresources") or {}
     return subresources.get("status") is not None
 
@@ -192,7 +192,7 @@ def _label(path: str, value: str, prefix: str = "") -> Iterator[FieldError]:
         yield fields.invalid(path, value, prefix + ",".join(reasons))
 
 
-def _deprecation(version: Object, path: str) -> Iterator[FieldError]:
+def _deprecation(version: Wire, path: str) -> Iterator[FieldError]:
     said = version.get("deprecationWarning")
     if said is None:
         return
@@ -210,7 +210,7 @@ def _deprecation(version: Object, path: str) -> Iterator[FieldError]:
         yield fields.invalid(path, said, detail)
 
 
-def _whole_versions(spec: Object, versions: list[Object]) -> Iterator[FieldError]:
+def _whole_versions(spec: Wire, versions: list[Wire]) -> Iterator[FieldError]:
     names = [version.get("name", "") for version in versions]
     given = spec.get("versions") or []
     if len(set(names)) < len(names):
@@ -222,7 +222,7 @@ def _whole_versions(spec: Object, versions: list[Object]) -> Iterator[FieldError
         yield from _label("spec.version", names[0])
 
 
-def _names(names: Object) -> Iterator[FieldError]:
+def _names(names: Wire) -> Iterator[FieldError]:
     path = "spec.names"
     for key in ("plural", "singular", "kind", "listKind"):
         if not names.get(key):
@@ -241,7 +241,7 @@ def _names(names: Object) -> Iterator[FieldError]:
 
 
 def _described(
-    said: Object, places: tuple[str, str], judge: Judge, *, has_status: bool
+    said: Wire, places: tuple[str, str], judge: Judge, *, has_status: bool
 ) -> Iterator[FieldError]:
     """What a version, or all of them together, say about their objects, and where."""
     path, schema_path = places
@@ -257,7 +257,7 @@ def _described(
     yield from selectable_errors(said.get("selectableFields") or [], schema or {}, path)
 
 
-def _schema(schema: Object, path: str, judge: Judge, *, has_status: bool) -> Iterator[FieldError]:
+def _schema(schema: Wire, path: str, judge: Judge, *, has_status: bool) -> Iterator[FieldError]:
     if has_status:
         yield from _root(schema, path)
     if schema.get("nullable"):
@@ -274,7 +274,7 @@ def _schema(schema: Object, path: str, judge: Judge, *, has_status: bool) -> Ite
         yield from judge(schema, path, [error.field for error in rest])
 
 
-def _root(schema: Object, path: str) -> Iterator[FieldError]:
+def _root(schema: Wire, path: str) -> Iterator[FieldError]:
     if schema.get("type", "object") != "object":
         sentence = (
             'only "object" is allowed as the type at the root of the schema'
@@ -297,7 +297,7 @@ def _simple_path(path: str, text: str) -> Iterator[FieldError]:
         yield fields.invalid(path, text, "must be a simple json path starting with .")
 
 
-def _scale(scale: Object, path: str) -> Iterator[FieldError]:
+def _scale(scale: Wire, path: str) -> Iterator[FieldError]:
     for key, top in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status")):
         text = scale.get(key, "")
         errors = list(_simple_path(f"{path}.{key}", text))
@@ -313,7 +313,7 @@ def _scale(scale: Object, path: str) -> Iterator[FieldError]:
             yield fields.invalid(f"{path}.labelSelectorPath", selector, sentence)
 
 
-def _column(column: Object, path: str) -> Iterator[FieldError]:
+def _column(column: Wire, path: str) -> Iterator[FieldError]:
     if not column.get("name"):
         yield fields.required(f"{path}.name")
     kind, form = column.get("type", ""), column.get("format", "")
@@ -328,7 +328,7 @@ def _column(column: Object, path: str) -> Iterator[FieldError]:
     yield from _simple_path(f"{path}.JSONPath", column.get("jsonPath", ""))
 
 
-def _conversion(conversion: Object) -> Iterator[FieldError]:
+def _conversion(conversion: Wire) -> Iterator[FieldError]:
     strategy, webhook = conversion.get("strategy", ""), conversion.get("webhook") or {}
     path = "spec.conversion"
     yield from _choice(f"{path}.strategy", strategy, ("None", "Webhook"))

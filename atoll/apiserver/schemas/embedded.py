@@ -21,7 +21,7 @@ from atoll.dialects.kubernetes.names import (
     qualified_faults,
     rfc1035_faults,
 )
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 @lru_cache(maxsize=1024)
@@ -70,7 +70,7 @@ def _read_inside(schema: Schema, value: Any, path: str, dropped: list[str]) -> A
     return value
 
 
-def _read_object(value: Object, path: str, dropped: list[str]) -> Object:
+def _read_object(value: Wire, path: str, dropped: list[str]) -> Wire:
     for key in ("apiVersion", "kind"):
         if key in value and not isinstance(value[key], str):
             sentence = f"{path}.{key}: Invalid value: {shown(value[key])}: must be a string"
@@ -106,7 +106,7 @@ def _errors(schema: Schema, value: Any, path: str) -> list[FieldError]:
     return own + embedded_errors(schema, value, path)
 
 
-def _object_errors(value: Object, path: str) -> list[FieldError]:
+def _object_errors(value: Wire, path: str) -> list[FieldError]:
     missing = [key for key in ("apiVersion", "kind") if key not in value]
     errors = [fields.required(f"{path}.{key}") for key in missing]
     for key, fault in (("apiVersion", _version_fault), ("kind", _kind_fault)):
@@ -142,7 +142,7 @@ def _kind_fault(kind: Any) -> str | None:
     return "may have mixed case, but should otherwise match: " + ",".join(reasons)
 
 
-def _metadata_errors(metadata: Object, path: str) -> list[FieldError]:
+def _metadata_errors(metadata: Wire, path: str) -> list[FieldError]:
     name = metadata.get("name", "")
     found = [("name", name, reason) for reason in path_segment_faults(name)]
     for key, value in metadata.get("labels", {}).items():

@@ -2,7 +2,7 @@
 
 import re
 
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _step = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 _escape = re.compile(r"\\(.)", re.DOTALL)
@@ -13,7 +13,7 @@ class NoSuchField(Exception):
     """The path is none, or the schema has no such field."""
 
 
-def field_path(path: str, schema: Object) -> str:
+def field_path(path: str, schema: Wire) -> str:
     """The path as messages write it, without the dot in front."""
     written, at = "", 0
     while at < len(path):

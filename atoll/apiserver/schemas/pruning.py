@@ -9,7 +9,7 @@ what changes; metadata is the business of whoever reads metadata.
 from typing import Any
 
 from atoll.apiserver.schemas.schema import ABSENT, Schema
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _META = frozenset(["apiVersion", "kind", "metadata"])
 
@@ -39,12 +39,12 @@ def _prune(schema: Schema | None, value: Any, lost: list[str]) -> Any:
     return value
 
 
-def _prune_object(schema: Schema | None, value: Object, lost: list[str]) -> Object:
+def _prune_object(schema: Schema | None, value: Wire, lost: list[str]) -> Wire:
     if schema is None or schema is UNSPECIFIED:
         lost.extend(value)
         return {}
     fields, rest = schema.fields, schema.element if schema.type != "list" else None
-    changed: Object = {}
+    changed: Wire = {}
     gone: list[str] = []
     for key, item in value.items():
         child = fields.get(key) or rest
@@ -100,7 +100,7 @@ def drop_nulls(schema: Schema | None, value: Any) -> Any:
     if schema is None:
         return value
     if value.__class__ is dict:
-        kept: Object = {}
+        kept: Wire = {}
         for key, item in value.items():
             child = schema.child(key)
             if item is None:

@@ -12,7 +12,7 @@ from typing import Any
 import re2
 
 from atoll.apiserver.schemas.formats import string_check, supported_format
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class Rules:
     none_of: "Rules | None"  # the keyword `not`
 
 
-def read_rules(schema: Object) -> Rules:
+def read_rules(schema: Wire) -> Rules:
     """The rules of a structural schema."""
     types = _types(schema)
     format_name = supported_format(types, schema.get("format") or "")
@@ -91,7 +91,7 @@ def _optional(schema: Any) -> Rules | None:
     return read_rules(schema) if isinstance(schema, dict) else None
 
 
-def _types(schema: Object) -> tuple[str, ...]:
+def _types(schema: Wire) -> tuple[str, ...]:
     if schema.get("x-kubernetes-int-or-string") is True:
         return ("integer", "string")
     kind = schema.get("type")

@@ -15,7 +15,7 @@ from atoll.apiserver.schemas.pruning import prune
 from atoll.apiserver.schemas.schema import Schema
 from atoll.apiserver.schemas.structural import structural_schema
 from atoll.apiserver.schemas.validating import compile_validation
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
@@ -32,14 +32,12 @@ class _Place:
     in_metadata: bool = False
 
 
-def schema_errors(schema: Object, path: str) -> list[FieldError]:
+def schema_errors(schema: Wire, path: str) -> list[FieldError]:
     """The rules that a whole schema breaks."""
     return list(_node(schema, path, _Place(), is_root=True))
 
 
-def _node(
-    schema: Object, path: str, place: _Place, *, is_root: bool = False
-) -> Iterator[FieldError]:
+def _node(schema: Wire, path: str, place: _Place, *, is_root: bool = False) -> Iterator[FieldError]:
     yield from _keywords(schema, path, place)
     yield from _children(schema, path, place, is_root=is_root)
     yield from _list_and_map_types(schema, path)
@@ -49,7 +47,7 @@ def _node(
         yield from _rule(rule, f"{path}.x-kubernetes-validations[{index}]", schema)
 
 
-def _keywords(schema: Object, path: str, place: _Place) -> Iterator[FieldError]:
+def _keywords(schema: Wire, path: str, place: _Place) -> Iterator[FieldError]:
     kind = schema.get("type", "")
     if kind and kind not in _TYPES:
         yield fields.not_supported(f"{path}.type", kind, _TYPES)
@@ -74,7 +72,7 @@ def _keywords(schema: Object, path: str, place: _Place) -> Iterator[FieldError]:
         yield fields.forbidden(f"{path}.uniqueItems", sentence)
 
 
-def _children(schema: Object, path: str, place: _Place, *, is_root: bool) -> Iterator[FieldError]:
+def _children(schema: Wire, path: str, place: _Place, *, is_root: bool) -> Iterator[FieldError]:
     properties, rest = schema.get("properties", {}), schema.get("additionalProperties")
     if rest is not None:
         if properties and rest is not True:
@@ -105,13 +103,13 @@ def _inside_metadata(place: _Place, key: str, *, is_root: bool) -> _Place:
     return _Place(f"in top-level {key}" if is_root else place.no_defaults, in_metadata=True)
 
 
-def _must_be(kind: str, schema: Object, path: str, extension: str) -> Iterator[FieldError]:
+def _must_be(kind: str, schema: Wire, path: str, extension: str) -> Iterator[FieldError]:
     found = schema.get("type", "")
     if found != kind:
         yield fields.wanting(f"{path}.type", found, f"must be {kind} if {extension} is specified")
 
 
-def _list_and_map_types(schema: Object, path: str) -> Iterator[FieldError]:
+def _list_and_map_types(schema: Wire, path: str) -> Iterator[FieldError]:
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         name = f"{path}.x-kubernetes-preserve-unknown-fields"
         yield fields.invalid(name, False, "must be true or undefined")
@@ -131,7 +129,7 @@ def _list_and_map_types(schema: Object, path: str) -> Iterator[FieldError]:
         yield fields.not_supported(f"{path}.x-kubernetes-list-type", list_type, _LIST_TYPES)
 
 
-def _set_items(schema: Object, path: str) -> Iterator[FieldError]:
+def _set_items(schema: Wire, path: str) -> Iterator[FieldError]:
     """Items of a set are compared as a whole, so they must be replaced as a whole."""
     items = schema.get("items")
     if not isinstance(items, dict):
@@ -144,7 +142,7 @@ def _set_items(schema: Object, path: str) -> Iterator[FieldError]:
         yield fields.invalid(f"{path}.items.x-kubernetes-map-type", list_type, sentence)
 
 
-def _map_keys(schema: Object, path: str) -> Iterator[FieldError]:
+def _map_keys(schema: Wire, path: str) -> Iterator[FieldError]:
     list_type = schema.get("x-kubernetes-list-type")
     keys = schema.get("x-kubernetes-list-map-keys") or []
     if keys and list_type != "map":
@@ -169,7 +167,7 @@ def _map_keys(schema: Object, path: str) -> Iterator[FieldError]:
         yield from _keys_of_items(items, keys, path)
 
 
-def _keys_of_items(items: Object, keys: list[str], path: str) -> Iterator[FieldError]:
+def _keys_of_items(items: Wire, keys: list[str], path: str) -> Iterator[FieldError]:
     where, seen = f"{path}.x-kubernetes-list-map-keys", set()
     for key in keys:
         child = items.get("properties", {}).get(key)
@@ -184,7 +182,7 @@ def _keys_of_items(items: Object, keys: list[str], path: str) -> Iterator[FieldE
         seen.add(key)
 
 
-def _unambiguous_keys(schema: Object, path: str) -> Iterator[FieldError]:
+def _unambiguous_keys(schema: Wire, path: str) -> Iterator[FieldError]:
     """Keys must always be there, and neither they nor whole items may be null."""
     items, list_type = schema.get("items"), schema.get("x-kubernetes-list-type")
     if not isinstance(items, dict) or list_type not in ("set", "map"):
@@ -208,7 +206,7 @@ def _unambiguous_keys(schema: Object, path: str) -> Iterator[FieldError]:
             yield fields.forbidden(f"{at}.nullable", f"{why} cannot be nullable")
 
 
-def _rule(rule: Object, path: str, schema: Object) -> Iterator[FieldError]:
+def _rule(rule: Wire, path: str, schema: Wire) -> Iterator[FieldError]:
     text, message = rule.get("rule", ""), rule.get("message", "")
     if not text.strip():
         yield fields.required(f"{path}.rule", "rule is not specified")
@@ -243,7 +241,7 @@ def _has_newline(text: str) -> bool:
     return "\n" in text or "\r" in text
 
 
-def default_errors(schema: Object, path: str) -> list[FieldError]:
+def default_errors(schema: Wire, path: str) -> list[FieldError]:
     """Defaults that are not valid values themselves. The schema must be structural."""
     errors: list[FieldError] = []
     if schema.get("default") is not None:
@@ -255,7 +253,7 @@ def default_errors(schema: Object, path: str) -> list[FieldError]:
     return errors
 
 
-def _default_errors(schema: Object, path: str) -> list[FieldError]:
+def _default_errors(schema: Wire, path: str) -> list[FieldError]:
     value, shape = schema["default"], structural_schema(schema)
     errors = []
     if prune(shape, value) != value:

@@ -7,7 +7,7 @@ rules about values (minimum, pattern, …) are not part of a shape; `validating`
 from atoll.apiserver.schemas import facts
 from atoll.apiserver.schemas.pruning import UNSPECIFIED
 from atoll.apiserver.schemas.schema import ListType, Schema, Type
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _SCALARS: dict[str, Type] = {
@@ -23,14 +23,14 @@ def object_meta() -> Schema:
     return facts.load().schema(_OBJECT_META)
 
 
-def root_schema(schema: Object, kind: str) -> Schema:
+def root_schema(schema: Wire, kind: str) -> Schema:
     """The shape of a custom resource: what its CRD says, and what every object has."""
     root = structural_schema({**schema, "x-kubernetes-embedded-resource": True})
     root.name = kind
     return root
 
 
-def structural_schema(schema: Object) -> Schema:
+def structural_schema(schema: Wire) -> Schema:
     """The shape of a value inside a custom resource."""
     node = Schema(_type(schema), format=str(schema.get("format", "")))
     node.required = tuple(schema.get("required") or ())
@@ -47,7 +47,7 @@ def structural_schema(schema: Object) -> Schema:
     return node
 
 
-def _type(schema: Object) -> Type:
+def _type(schema: Wire) -> Type:
     kind = schema.get("type")
     if schema.get("x-kubernetes-int-or-string") is True:
         return "int-or-string"
@@ -62,7 +62,7 @@ def _type(schema: Object) -> Type:
     return "object" if kind == "object" else "any"
 
 
-def _fill_list(node: Schema, schema: Object) -> None:
+def _fill_list(node: Schema, schema: Wire) -> None:
     items = schema.get("items")
     node.element = structural_schema(items) if isinstance(items, dict) else Schema("any")
     list_type: ListType = schema.get("x-kubernetes-list-type") or "atomic"
@@ -70,7 +70,7 @@ def _fill_list(node: Schema, schema: Object) -> None:
     node.list_keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
 
 
-def _fill_object(node: Schema, schema: Object) -> None:
+def _fill_object(node: Schema, schema: Wire) -> None:
     for key, child in (schema.get("properties") or {}).items():
         node.fields[key] = structural_schema(child)
     rest = schema.get("additionalProperties")

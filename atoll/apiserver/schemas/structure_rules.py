@@ -11,7 +11,7 @@ from typing import Literal
 from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.rules import compiled_pattern
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Level = Literal["root", "item", "field"]
 
@@ -39,13 +39,13 @@ _SHAPES = (
 )
 
 
-def structure_errors(schema: Object, path: str) -> list[FieldError]:
+def structure_errors(schema: Wire, path: str) -> list[FieldError]:
     """Why a schema is not structural; nothing if it is."""
     errors = [*_node(schema, "root", path), *_complete(schema, schema, path, path)]
     return sorted(errors, key=str)
 
 
-def _node(schema: Object, level: Level, path: str) -> Iterator[FieldError]:
+def _node(schema: Wire, level: Level, path: str) -> Iterator[FieldError]:
     kind = schema.get("type", "")
     items, rest = schema.get("items"), schema.get("additionalProperties")
     if kind == "array" and items is None:
@@ -64,7 +64,7 @@ def _node(schema: Object, level: Level, path: str) -> Iterator[FieldError]:
     yield from _metadata(schema, level, path)
 
 
-def _extensions(schema: Object, path: str) -> Iterator[FieldError]:
+def _extensions(schema: Wire, path: str) -> Iterator[FieldError]:
     if not schema.get("x-kubernetes-int-or-string"):
         return
     for name in ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"):
@@ -73,7 +73,7 @@ def _extensions(schema: Object, path: str) -> Iterator[FieldError]:
             yield fields.invalid(f"{path}.{name}", True, sentence)
 
 
-def _type(schema: Object, level: Level, path: str) -> Iterator[FieldError]:
+def _type(schema: Wire, level: Level, path: str) -> Iterator[FieldError]:
     kind, embedded = schema.get("type", ""), schema.get("x-kubernetes-embedded-resource")
     free = schema.get("x-kubernetes-int-or-string") or schema.get(
         "x-kubernetes-preserve-unknown-fields"
@@ -90,7 +90,7 @@ def _type(schema: Object, level: Level, path: str) -> Iterator[FieldError]:
         yield fields.invalid(f"{path}.type", kind, "must be object at the root")
 
 
-def _metadata(schema: Object, level: Level, path: str) -> Iterator[FieldError]:
+def _metadata(schema: Wire, level: Level, path: str) -> Iterator[FieldError]:
     embedded = schema.get("x-kubernetes-embedded-resource")
     properties = schema.get("properties", {})
     if level == "root" or embedded:
@@ -115,7 +115,7 @@ def _metadata(schema: Object, level: Level, path: str) -> Iterator[FieldError]:
         yield fields.required(f"{path}.properties", sentence)
 
 
-def _says_more_than_names(metadata: Object) -> bool:
+def _says_more_than_names(metadata: Wire) -> bool:
     said = {key for key, value in metadata.items() if value} - {"type", "default"}
     if set(metadata.get("properties", {})) <= {"name", "generateName"}:
         said -= {"properties"}
@@ -123,7 +123,7 @@ def _says_more_than_names(metadata: Object) -> bool:
 
 
 def _alternatives(
-    schema: Object, path: str, *, allow_int_or_string: bool = False, skip_any: bool = False
+    schema: Wire, path: str, *, allow_int_or_string: bool = False, skip_any: bool = False
 ) -> Iterator[FieldError]:
     """The parts that may only restrict values, never say what they are."""
     any_of = schema.get("anyOf", [])
@@ -145,7 +145,7 @@ def _alternatives(
         yield fields.invalid(f"{path}.pattern", pattern, sentence)
 
 
-def _nested(schema: Object, path: str, *, skip_any: bool = False) -> Iterator[FieldError]:
+def _nested(schema: Wire, path: str, *, skip_any: bool = False) -> Iterator[FieldError]:
     yield from _alternatives(schema, path, skip_any=skip_any)
     if isinstance(schema.get("items"), dict):
         yield from _nested(schema["items"], f"{path}.items")
@@ -161,7 +161,7 @@ def _nested(schema: Object, path: str, *, skip_any: bool = False) -> Iterator[Fi
 
 
 def _complete(
-    restricting: Object, shape: Object | None, shape_path: str, path: str
+    restricting: Wire, shape: Wire | None, shape_path: str, path: str
 ) -> Iterator[FieldError]:
     """What alternatives restrict must be something whose shape is known."""
     nested = [(restricting["not"], "not")] if "not" in restricting else []
@@ -172,7 +172,7 @@ def _complete(
 
 
 def _complete_nested(
-    restricting: Object, shape: Object | None, shape_path: str, path: str
+    restricting: Wire, shape: Wire | None, shape_path: str, path: str
 ) -> Iterator[FieldError]:
     if shape is None:
         yield fields.required(shape_path, f"because it is defined in {path}")
@@ -196,7 +196,7 @@ _TYPE = (
 _token = re.compile(r"[.\[\]]|'(?:[^'\\]|\\.)*'|[^.\[\]]+")
 
 
-def selectable_errors(selectable: list[Object], schema: Object, path: str) -> Iterator[FieldError]:
+def selectable_errors(selectable: list[Wire], schema: Wire, path: str) -> Iterator[FieldError]:
     """The rules that a version's selectable fields break."""
     seen: set[str] = set()
     for index, field in enumerate(selectable):
@@ -219,7 +219,7 @@ def selectable_errors(selectable: list[Object], schema: Object, path: str) -> It
         yield fields.too_many(f"{path}.selectableFields", len(seen), SELECTABLE_MAX)
 
 
-def _follow(text: str, schema: Object) -> tuple[str | None, Object]:
+def _follow(text: str, schema: Wire) -> tuple[str | None, Wire]:
     """What is wrong with a path, or the schema it leads to."""
     tokens = iter(_token.findall(text))
     for token in tokens:

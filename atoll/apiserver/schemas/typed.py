@@ -14,7 +14,7 @@ from atoll.apiserver.schemas import facts, scalars
 from atoll.apiserver.schemas.json_values import Repeating, settle_numbers
 from atoll.apiserver.schemas.mismatch import Mismatch, WrongType, go_type
 from atoll.apiserver.schemas.schema import Schema
-from atoll.wire import Object
+from atoll.wire import Wire
 
 # Reads a value; appends to the list what strict reading complains of, paths relative to the value.
 Reader = Callable[[Any, list["Complaint"]], Any]
@@ -105,10 +105,10 @@ def _object_reader(schema: Schema) -> Reader:
         readers[key] = (_reader(child), is_left_out(schema, key, child))
         return readers[key]
 
-    def read(value: Any, complaints: list[Complaint]) -> Object:
+    def read(value: Any, complaints: list[Complaint]) -> Wire:
         if not isinstance(value, dict):
             raise WrongType(value, wanted)
-        result: Object = {}
+        result: Wire = {}
         plain = value.__class__ is dict
         for key, item in value.items() if plain else _pairs(value, complaints, schema):
             known = readers.get(key) or learn(key)
@@ -140,7 +140,7 @@ def is_left_out(schema: Schema, key: str, child: Schema) -> bool:
     return child.type in _SCALARS and key in facts.load().left_out(schema.definition)
 
 
-def _pairs(value: Object, complaints: list[Complaint], schema: Schema) -> Iterator[tuple[str, Any]]:
+def _pairs(value: Wire, complaints: list[Complaint], schema: Schema) -> Iterator[tuple[str, Any]]:
     """The fields of an object in order; complains of repeated ones as it comes to them."""
     seen: set[str] = set()
     for key, item in value.pairs if isinstance(value, Repeating) else value.items():
@@ -164,10 +164,10 @@ def _map_reader(schema: Schema) -> Reader:
     is_resources = element.format == "quantity"
     read_value = _amount_reader(power_min=-3) if is_resources else _reader(element)
 
-    def read(value: Any, complaints: list[Complaint]) -> Object:
+    def read(value: Any, complaints: list[Complaint]) -> Wire:
         if not isinstance(value, dict):
             raise WrongType(value, wanted)
-        result: Object = {}
+        result: Wire = {}
         plain = value.__class__ is dict
         for key, item in value.items() if plain else _pairs(value, complaints, schema):
             before = len(complaints)

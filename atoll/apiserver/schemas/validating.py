@@ -23,7 +23,7 @@ from atoll.apiserver.schemas.explaining import (
 )
 from atoll.apiserver.schemas.json_values import INT_MAX, INT_MIN
 from atoll.apiserver.schemas.rules import Rules, read_rules
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Check = Callable[[Any], bool]
 
@@ -37,7 +37,7 @@ class Validate(Protocol):
 _CLASSES = {"string": str, "boolean": bool, "array": list, "object": dict}
 
 
-def compile_validation(schema: Object) -> Validate:
+def compile_validation(schema: Wire) -> Validate:
     """A function that gives the rules a value breaks, in Kubernetes' words and order."""
     rules = read_rules(schema)
     is_valid = compile_check(rules)

@@ -14,7 +14,7 @@ from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.schemas.correlation import Pair
 from atoll.apiserver.validations.rules import Part, Rule
-from atoll.wire import Object
+from atoll.wire import Wire
 
 if TYPE_CHECKING:
     from atoll.apiserver.cel.compiling import Program
@@ -78,9 +78,7 @@ class _Value:
         return self.path or "<nil>"
 
 
-def rule_errors(
-    part: Part, new: Object, old: Object | None, warnings: list[str]
-) -> list[FieldError]:
+def rule_errors(part: Part, new: Wire, old: Wire | None, warnings: list[str]) -> list[FieldError]:
     """The rules an object breaks; `warnings` is told those broken where nothing was changed."""
     walk = _Walk()
     pair = None if old is None else Pair(new, old, part.schema)
@@ -129,7 +127,7 @@ def _blame(walk: _Walk, part: Part, where: str, detail: str) -> None:
     walk.errors.append(fields.invalid(where, part.schema.get("type", ""), detail))
 
 
-def _check_rule(walk: _Walk, part: Part, rule: Rule, at: _Value, variables: Object) -> None:
+def _check_rule(walk: _Walk, part: Part, rule: Rule, at: _Value, variables: Wire) -> None:
     assert rule.program is not None, "it was asked before"
     given = variables
     if rule.takes_missing_old:
@@ -169,7 +167,7 @@ def _error(rule: Rule, where: str, value: Any, detail: str) -> FieldError:
     return fields.invalid(where, value, detail)
 
 
-def _message(walk: _Walk, rule: Rule, variables: Object) -> str:
+def _message(walk: _Walk, rule: Rule, variables: Wire) -> str:
     """What is said of a broken rule. As in Kubernetes, oldSelf is never optional to a message."""
     said = _evaluated(walk, rule.message, variables) if rule.message is not None else None
     if said is not None:
@@ -178,7 +176,7 @@ def _message(walk: _Walk, rule: Rule, variables: Object) -> str:
     return given.strip() if given else f"failed rule: {rule.shown()}"
 
 
-def _evaluated(walk: _Walk, program: "Program", variables: Object) -> str | None:
+def _evaluated(walk: _Walk, program: "Program", variables: Wire) -> str | None:
     """The text a message expression gives; None if it gives nothing that can be shown."""
     try:
         said, walk.left = program.evaluate(variables, walk.left)

@@ -14,7 +14,7 @@ from atoll.apiserver.cel.kinds import BOOL, STRING, Type, optional_of
 from atoll.apiserver.schemas.field_paths import NoSuchField, field_path
 from atoll.apiserver.validations.rules import Part, Rule
 from atoll.apiserver.validations.value_types import converter, expression_type
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 # A definition is looked at again and again while it changes; its rules seldom do.
@@ -38,7 +38,7 @@ def _part(schema: Any, *, whole: bool = False) -> Part | None:
     return Part(schema, rules, converter(schema) if rules else None, items, rest, properties)
 
 
-def _rules(schema: Object, *, whole: bool) -> tuple[Rule, ...]:
+def _rules(schema: Wire, *, whole: bool) -> tuple[Rule, ...]:
     said = [rule for rule in schema.get("x-kubernetes-validations") or [] if rule.get("rule")]
     if not said:
         return ()
@@ -49,7 +49,7 @@ def _rules(schema: Object, *, whole: bool) -> tuple[Rule, ...]:
     return tuple(_rule(rule, kind, schema) for rule in said)
 
 
-def _rule(said: Object, kind: Type, schema: Object) -> Rule:
+def _rule(said: Wire, kind: Type, schema: Wire) -> Rule:
     old = optional_of(kind) if said.get("optionalOldSelf") is True else kind
     declarations = declare({"self": kind, "oldSelf": old})
     try:
@@ -73,7 +73,7 @@ def _rule(said: Object, kind: Type, schema: Object) -> Rule:
     return Rule(said, program, "", message, message_fault, _blamed(said, schema))
 
 
-def _blamed(said: Object, schema: Object) -> str:
+def _blamed(said: Wire, schema: Wire) -> str:
     try:
         return field_path(said["fieldPath"], schema) if said.get("fieldPath") else ""
     except NoSuchField:

@@ -11,10 +11,10 @@ from atoll.apiserver.fields import error as fields
 from atoll.apiserver.fields.error import FieldError
 from atoll.apiserver.validations.loading import compiled_rules
 from atoll.apiserver.validations.rules import Part, Rule
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
-def rule_faults(schema: Object, path: str, wrong: Sequence[str]) -> list[FieldError]:
+def rule_faults(schema: Wire, path: str, wrong: Sequence[str]) -> list[FieldError]:
     """What is wrong with the rules of a schema, except around the fields known to be wrong."""
     part = compiled_rules(schema)
     return [] if part is None else list(_part(part, path, "", wrong))
@@ -50,7 +50,7 @@ def _rule(rule: Rule, path: str, without_old: str) -> Iterator[FieldError]:
         yield fields.invalid(f"{path}.optionalOldSelf", rule.said["optionalOldSelf"], why)
 
 
-def _as_sent(said: Object) -> Object:
+def _as_sent(said: Wire) -> Wire:
     """A rule with all the fields that Kubernetes prints of it."""
     return {
         "Rule": said["rule"],

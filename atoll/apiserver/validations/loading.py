@@ -3,10 +3,10 @@
 import orjson
 
 from atoll.apiserver.validations.rules import Part
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
-def compiled_rules(schema: Object) -> Part | None:
+def compiled_rules(schema: Wire) -> Part | None:
     """All rules of a whole object's schema; None if there are none."""
     written = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
     if b'"x-kubernetes-validations"' not in written:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from atoll.wire import Object
+from atoll.wire import Wire
 
 if TYPE_CHECKING:
     from atoll.apiserver.cel.compiling import Program
@@ -19,7 +19,7 @@ Convert = Callable[[Any], Any]
 class Rule:
     """One rule; without a program, `fault` says why it cannot be evaluated."""
 
-    said: Object
+    said: Wire
     program: "Program | None"
     fault: str = ""
     message: "Program | None" = None
@@ -44,7 +44,7 @@ class Rule:
 class Part:
     """What is asked of one part of an object, and of the parts inside it."""
 
-    schema: Object
+    schema: Wire
     rules: tuple[Rule, ...]
     convert: Convert | None
     items: "Part | None"

@@ -17,7 +17,7 @@ from atoll.apiserver.cel.library.times import read_duration, read_timestamp
 from atoll.apiserver.cel.names import is_reserved
 from atoll.apiserver.cel.values import KeyedList
 from atoll.apiserver.validations.rules import Convert
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _escaped = re.compile(r"__|[-./]")
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
@@ -44,7 +44,7 @@ def escaped(name: str) -> str | None:
     return _escaped.sub(lambda found: _ESCAPES[found.group()], name)
 
 
-def expression_type(schema: Object, name: str, *, whole: bool = False) -> kinds.Type | None:
+def expression_type(schema: Wire, name: str, *, whole: bool = False) -> kinds.Type | None:
     """The type of a value; `name` is what messages call it, `whole` says it is a whole object."""
     if schema.get("x-kubernetes-int-or-string") is True:
         return kinds.DYN
@@ -66,12 +66,12 @@ def expression_type(schema: Object, name: str, *, whole: bool = False) -> kinds.
     return _object(schema, name, whole=True) if whole else None
 
 
-def _inner(schema: Object, name: str) -> kinds.Type | None:
+def _inner(schema: Wire, name: str) -> kinds.Type | None:
     embedded = schema.get("x-kubernetes-embedded-resource") is True
     return expression_type(schema, name, whole=embedded)
 
 
-def _object(schema: Object, name: str, *, whole: bool) -> kinds.Type | None:
+def _object(schema: Wire, name: str, *, whole: bool) -> kinds.Type | None:
     rest = schema.get("additionalProperties")
     if isinstance(rest, dict) and not whole:
         values = _inner(rest, f"{name}.@elem")
@@ -84,7 +84,7 @@ def _object(schema: Object, name: str, *, whole: bool) -> kinds.Type | None:
     return kinds.Type(name, fields=found)
 
 
-def _properties(schema: Object, *, whole: bool) -> Object:
+def _properties(schema: Wire, *, whole: bool) -> Wire:
     said = schema.get("properties") or {}
     if not whole:
         return said
@@ -94,7 +94,7 @@ def _properties(schema: Object, *, whole: bool) -> Object:
     return {**said, **_WHOLE}
 
 
-def converter(schema: Object) -> Convert | None:
+def converter(schema: Wire) -> Convert | None:
     """What makes CEL's value of a value in JSON; None if they are the same."""
     if schema.get("x-kubernetes-int-or-string") is True:
         return None
@@ -110,7 +110,7 @@ def converter(schema: Object) -> Convert | None:
     return None
 
 
-def _list_converter(schema: Object) -> Convert | None:
+def _list_converter(schema: Wire) -> Convert | None:
     items = schema.get("items")
     inner = converter(items) if isinstance(items, dict) else None
     keyed = schema.get("x-kubernetes-list-type") in ("set", "map")
@@ -127,7 +127,7 @@ def _list_converter(schema: Object) -> Convert | None:
     return convert
 
 
-def _object_converter(schema: Object) -> Convert | None:
+def _object_converter(schema: Wire) -> Convert | None:
     properties = schema.get("properties") or {}
     found = {key: converter(child) for key, child in properties.items()}
     inner = {key: convert for key, convert in found.items() if convert is not None}

@@ -12,10 +12,10 @@ from atoll.apiserver.resource import Asked, Branch, Errand, Resource
 from atoll.apiserver.verbs.beginning import check_namespace, manager
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.intake import read_object
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
-def answer(api: Api, call: Call) -> Object:
+def answer(api: Api, call: Call) -> Wire:
     """The object in the request's body, with the answer in its status."""
     options = write_options(call.query, "CreateOptions")
     asked = read_object(call, options.field_validation)
@@ -53,8 +53,8 @@ async def admit_way(
     await api.hooks.outside.check(admission)
 
 
-def _options(branch: Branch, errand: Errand, query: Query) -> Object:
-    found: Object = {"kind": branch.kind, "apiVersion": "v1"}
+def _options(branch: Branch, errand: Errand, query: Query) -> Wire:
+    found: Wire = {"kind": branch.kind, "apiVersion": "v1"}
     if branch.name == "proxy":
         path = first(query, "path") or errand.beyond
         return found | ({"path": path} if path else {})

@@ -14,7 +14,7 @@ from atoll.apiserver.resource import Resource, unconverted
 from atoll.apiserver.status import bad_request, invalid
 from atoll.apiserver.verbs.sides import untracked
 from atoll.exchange import Request
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _AGENT_MAX = 128
 
@@ -28,7 +28,7 @@ class Birth:
     uid: str
     now: str
 
-    def fit(self, proposed: Object) -> Object:
+    def fit(self, proposed: Wire) -> Wire:
         """What is proposed, with all this, and defaults."""
         obj = stamped(proposed, self.resource, namespace=self.namespace, uid=self.uid, now=self.now)
         if self.resource.strategy.has_status:
@@ -36,14 +36,14 @@ class Birth:
         self.resource.strategy.default(obj)
         return obj
 
-    def begun(self, proposed: Object, writer: Writer) -> Object:
+    def begun(self, proposed: Wire, writer: Writer) -> Wire:
         """The same, with whom its fields belong to. Nobody owns what the server sets later."""
         ignored = untracked(self.resource, "")
         schema, obj = self.resource.schema, self.fit(proposed)
         return after_update(schema, None, obj, writer, self.now, ignored=ignored)
 
 
-def finished(resource: Resource, obj: Object) -> None:
+def finished(resource: Resource, obj: Wire) -> None:
     """Set in place what the server sets at birth; ApiError if the object may not be stored."""
     resource.strategy.prepare_create(obj)
     errors = [*errors_of_new(obj, resource), *resource.strategy.errors(obj)]
@@ -59,7 +59,7 @@ def manager(request: Request, options: WriteOptions) -> str:
     return agent or "unknown"
 
 
-def check_namespace(resource: Resource, namespace: str, proposed: Object) -> None:
+def check_namespace(resource: Resource, namespace: str, proposed: Wire) -> None:
     """ApiError 400 unless the object's namespace is the one in the path."""
     said = metadata(proposed).get("namespace")
     if resource.namespaced and said and said != namespace:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from atoll.apiserver.admission import Admission, Settle
 from atoll.apiserver.fields import error as fields
-from atoll.apiserver.kinds.reading import Object, part, text
+from atoll.apiserver.kinds.reading import part, text
 from atoll.apiserver.objects.conditions import with_condition
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import write_options
@@ -14,12 +14,13 @@ from atoll.apiserver.verbs.call import Api, Call, object_key
 from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.updating import check_meant
 from atoll.apiserver.verbs.writing import Save, Verdict, write
+from atoll.wire import Wire
 
 PODS = ("", "v1", "pods")
 BINDINGS = ("", "v1", "bindings")
 
 
-async def bind(api: Api, call: Call) -> Object:
+async def bind(api: Api, call: Call) -> Wire:
     """Give the pod that the Binding in the body names its node; ApiError if that cannot be."""
     options = write_options(call.query, "CreateOptions")
     pods, bindings = served(api, *PODS), served(api, *BINDINGS)
@@ -30,7 +31,7 @@ async def bind(api: Api, call: Call) -> Object:
     _check_target(part(binding, "target"))
     settle = await admitted(api, call, name, binding, dry_run=options.dry_run)
 
-    def decide(old: Object | None) -> Verdict:
+    def decide(old: Wire | None) -> Verdict:
         if settle is not None:
             settle()
         if old is None:
@@ -47,7 +48,7 @@ async def bind(api: Api, call: Call) -> Object:
 
 
 async def admitted(
-    api: Api, call: Call, name: str, posted: Object, *, dry_run: bool
+    api: Api, call: Call, name: str, posted: Wire, *, dry_run: bool
 ) -> Settle | None:
     """ApiError if what is posted to a pod may not be; else what to check again if it took time."""
     return await api.hooks.check(
@@ -71,7 +72,7 @@ def served(api: Api, group: str, version: str, plural: str) -> Resource:
     return found
 
 
-def _check_target(target: Object) -> None:
+def _check_target(target: Wire) -> None:
     errors = []
     if text(target, "kind") not in ("", "Node"):
         known = ("Node", "<empty>")
@@ -83,7 +84,7 @@ def _check_target(target: Object) -> None:
         raise plain_500(told if len(errors) == 1 else f"[{told}]")
 
 
-def _why_not(pod: Object) -> str:
+def _why_not(pod: Wire) -> str:
     name, spec = metadata(pod)["name"], part(pod, "spec")
     if metadata(pod).get("deletionTimestamp"):
         return f"pod {name} is being deleted, cannot be assigned to a host"
@@ -92,7 +93,7 @@ def _why_not(pod: Object) -> str:
     return f"pod {name} has non-empty .spec.schedulingGates" if spec.get("schedulingGates") else ""
 
 
-def _bound(pod: Object, binding: Object, now: str) -> Object:
+def _bound(pod: Wire, binding: Wire, now: str) -> Wire:
     meta, status = dict(metadata(pod)), dict(part(pod, "status"))
     for key in ("annotations", "labels"):
         given = metadata(binding).get(key)

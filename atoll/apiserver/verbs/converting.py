@@ -13,7 +13,7 @@ from atoll.apiserver.objects.view import view_of
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 BATCH_BYTES = 1 << 20
 
@@ -44,7 +44,7 @@ def _batches(resource: Resource, records: Iterable[Record | None]) -> Iterator[l
         yield batch
 
 
-async def as_version(api: Api, obj: Object, old: Resource, new: Resource) -> Object:
+async def as_version(api: Api, obj: Wire, old: Resource, new: Resource) -> Wire:
     """An object of one version of a resource in another."""
     if old is new:
         return obj
@@ -54,7 +54,7 @@ async def as_version(api: Api, obj: Object, old: Resource, new: Resource) -> Obj
     return new.from_stored(converted)
 
 
-async def as_stored(api: Api, obj: Object, resource: Resource) -> Object:
+async def as_stored(api: Api, obj: Wire, resource: Resource) -> Wire:
     """An object as it is to be kept."""
     if resource.conversion is None or resource.version == resource.stored_version:
         return resource.to_stored(obj)

@@ -22,7 +22,7 @@ from atoll.apiserver.verbs.forming import Form, admission, formed_new
 from atoll.apiserver.verbs.intake import read_object
 from atoll.apiserver.verbs.writing import Save, Verdict, Written, write_admitted
 from atoll.exchange import Draft
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 class _Left(Exception):
@@ -37,7 +37,7 @@ async def created_as_drafted(form: Form, draft: Draft) -> Written | None:
     obj = Unread(draft.head, draft.tail)
     asked = admission(form, "CREATE", draft.name, obj)
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         if hooks.may_change(asked):
             raise _Left
         settle = await hooks.check(asked)
@@ -73,7 +73,7 @@ async def create(api: Api, call: Call) -> Written:
     return await create_object(form, proposed)
 
 
-async def create_object(form: Form, proposed: Object) -> Written:
+async def create_object(form: Form, proposed: Wire) -> Written:
     """Store a proposed object as a new one; a made-up name that is taken is made up again."""
     meta = metadata(proposed)
     if meta.get("name") or not meta.get("generateName"):
@@ -89,14 +89,14 @@ async def create_object(form: Form, proposed: Object) -> Written:
     raise error
 
 
-async def _create_named(form: Form, proposed: Object) -> Written:
+async def _create_named(form: Form, proposed: Wire) -> Written:
     resource = form.resource
     if repeated := repeated_owners(proposed):
         form.call.warnings.append(_REPEATED_OWNERS + ", ".join(repeated))
     name = metadata(proposed).get("name") or ""
     uid = form.api.effects.chance.uuid("uid")
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         verdict = await formed_new(form, proposed, uid=uid)
         if metadata(proposed).get("resourceVersion") and not form.options.dry_run:
             raise plain_500("resourceVersion should not be set on objects to be created")

@@ -12,7 +12,7 @@ from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.intake import read_options
 from atoll.apiserver.verbs.reading import list_objects
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, Written, same, write_admitted
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _JOBS_ORPHAN = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to"
@@ -20,7 +20,7 @@ _JOBS_ORPHAN = (
 )
 
 
-async def delete(api: Api, call: Call) -> Object:
+async def delete(api: Api, call: Call) -> Wire:
     """Delete one object; gives what the client is answered: the object, or a Status."""
     options = delete_options(read_options(call), call.query)
     written = await delete_object(api, call, options)
@@ -39,7 +39,7 @@ async def delete_object(
     if resource.kind == "Job" and resource.group == "batch" and options.propagation is None:
         call.warnings.append(_JOBS_ORPHAN)
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         if old is None:
             raise not_found(resource.plural, resource.group, call.name)
         _check_preconditions(resource, options, old)
@@ -50,13 +50,13 @@ async def delete_object(
     return await write_admitted(api, resource, call.key(), decide, dry_run=options.dry_run)
 
 
-def _verdict(result: Ending, old: Object, settle: Settle | None) -> Verdict:
+def _verdict(result: Ending, old: Wire, settle: Settle | None) -> Verdict:
     if result.gone:
         return Drop(result.state, settle)
     return Leave(old) if same(result.state, old) else Save(result.state, settle)
 
 
-def _admission(call: Call, options: DeleteOptions, old: Object, *, is_unnamed: bool) -> Admission:
+def _admission(call: Call, options: DeleteOptions, old: Wire, *, is_unnamed: bool) -> Admission:
     return Admission(
         operation="DELETE",
         resource=call.resource,
@@ -71,7 +71,7 @@ def _admission(call: Call, options: DeleteOptions, old: Object, *, is_unnamed: b
     )
 
 
-def _said(options: DeleteOptions) -> Object:
+def _said(options: DeleteOptions) -> Wire:
     """The options of the request, as far as the client gave any."""
     wanted = {"uid": options.precondition_uid, "resourceVersion": options.precondition_revision}
     preconditions = {key: value for key, value in wanted.items() if value is not None}
@@ -85,7 +85,7 @@ def _said(options: DeleteOptions) -> Object:
     return {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **given}
 
 
-def _check_preconditions(resource: Resource, options: DeleteOptions, old: Object) -> None:
+def _check_preconditions(resource: Resource, options: DeleteOptions, old: Wire) -> None:
     meta, version = metadata(old), options.precondition_revision
     asked = (
         ("UID", options.precondition_uid, meta["uid"], "deleted and then recreated"),
@@ -100,7 +100,7 @@ def _check_preconditions(resource: Resource, options: DeleteOptions, old: Object
             raise conflict(resource.kind, resource.group, meta["name"], why)
 
 
-async def delete_collection(api: Api, call: Call) -> list[Object]:
+async def delete_collection(api: Api, call: Call) -> list[Wire]:
     """Delete every object that matches the query; gives them as they were."""
     options = delete_options(read_options(call), call.query)
     doomed = await list_objects(api, call)

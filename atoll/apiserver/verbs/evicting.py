@@ -10,7 +10,7 @@ import orjson
 
 from atoll.apiserver.authentication import ITSELF
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.reading import Object, number, part, text
+from atoll.apiserver.kinds.reading import number, part, text
 from atoll.apiserver.objects.conditions import condition, is_true, with_condition
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.options import DeleteOptions, WriteOptions, delete_options, write_options
@@ -21,6 +21,7 @@ from atoll.apiserver.verbs.deleting import delete_object
 from atoll.apiserver.verbs.forming import Form, formed_update
 from atoll.apiserver.verbs.intake import never_stored, read_object
 from atoll.apiserver.verbs.writing import Verdict, write_admitted
+from atoll.wire import Wire
 
 BUDGETS = ("policy", "v1", "poddisruptionbudgets")
 _MANAGER = "kube-apiserver"
@@ -31,7 +32,7 @@ _TARGET = condition(
 )
 
 
-async def evict(api: Api, call: Call) -> Object:
+async def evict(api: Api, call: Call) -> Wire:
     """Delete the pod that is called upon; ApiError 429 if its budget does not allow that now."""
     given = write_options(call.query, "CreateOptions")
     evictions = never_stored("policy", "v1", "Eviction")
@@ -52,20 +53,20 @@ async def evict(api: Api, call: Call) -> Object:
     return done(201)
 
 
-def _pod(api: Api, call: Call) -> Object:
+def _pod(api: Api, call: Call) -> Wire:
     record = api.store.latest(call.resource.collection, call.key())
     if record is None:
         raise not_found(call.resource.plural, call.resource.group, call.name)
-    found: Object = orjson.loads(record.value)
+    found: Wire = orjson.loads(record.value)
     return found
 
 
-def _may_always_go(pod: Object) -> bool:
+def _may_always_go(pod: Wire) -> bool:
     phase = text(pod, "status", "phase")
     return phase in _ENDED_OR_PENDING or bool(metadata(pod).get("deletionTimestamp"))
 
 
-async def _spend(api: Api, call: Call, pod: Object, options: DeleteOptions) -> None:
+async def _spend(api: Api, call: Call, pod: Wire, options: DeleteOptions) -> None:
     """Take this pod off what its budget allows; ApiError if it allows nothing."""
     budgets = served(api, *BUDGETS)
     records = api.store.page(budgets.collection, f"{call.namespace}/").records
@@ -82,7 +83,7 @@ async def _spend(api: Api, call: Call, pod: Object, options: DeleteOptions) -> N
     one = Call(call.request, budgets, ITSELF, namespace=call.namespace, name=name)
     form = Form(api, one.on("status"), WriteOptions(field_manager=_MANAGER))
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         if old is None:
             raise not_found(budgets.plural, budgets.group, name)
         fresh = spent(old, call.name, api.timestamp())
@@ -92,13 +93,13 @@ async def _spend(api: Api, call: Call, pod: Object, options: DeleteOptions) -> N
     await write_admitted(api, budgets, key, decide, dry_run=options.dry_run)
 
 
-def _is_of(budget: Object, pod: Object) -> bool:
+def _is_of(budget: Wire, pod: Wire) -> bool:
     written = part(budget, "spec").get("selector")
     labels = metadata(pod).get("labels") or {}
     return written is not None and selector_of(written).matches(labels)
 
 
-def _is_unimportant(budget: Object) -> bool:
+def _is_unimportant(budget: Wire) -> bool:
     """Whether a pod that is not ready may go although its budget counts it."""
     if text(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True
@@ -106,7 +107,7 @@ def _is_unimportant(budget: Object) -> bool:
     return wanted > 0 and number(budget, "status", "currentHealthy") >= wanted
 
 
-def spent(budget: Object, pod: str, now: str) -> Object:
+def spent(budget: Wire, pod: str, now: str) -> Wire:
     """The budget after this pod; ApiError if it allows no more."""
     name, status = metadata(budget)["name"], part(budget, "status")
     allowed, disrupted = number(status, "disruptionsAllowed"), part(status, "disruptedPods")
@@ -129,10 +130,10 @@ def spent(budget: Object, pod: str, now: str) -> Object:
     return {**budget, "status": fresh}
 
 
-def _why_none(name: str, status: Object) -> str:
+def _why_none(name: str, status: Wire) -> str:
     known = status.get("conditions") or []
     kept = [one for one in known if one.get("type") == "DisruptionAllowed" and one.get("message")]
-    said: Object = next((one for one in kept if one.get("status") == "False"), {})
+    said: Wire = next((one for one in kept if one.get("status") == "False"), {})
     none = f"The disruption budget {name} does not allow evicting pods currently"
     if said.get("reason") == "SyncFailed":
         return f"{none} because it failed sync: {said['message']}"
@@ -145,7 +146,7 @@ def _why_none(name: str, status: Object) -> str:
 
 
 def _too_many(cause: str, retry_after_s: int = 0) -> ApiError:
-    details: Object = {"causes": [{"reason": "DisruptionBudget", "message": cause}]}
+    details: Wire = {"causes": [{"reason": "DisruptionBudget", "message": cause}]}
     if retry_after_s:
         details["retryAfterSeconds"] = retry_after_s
     message = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -158,7 +159,7 @@ async def _mark(api: Api, call: Call, options: DeleteOptions) -> None:
     pods = served(api, *PODS)
     form = Form(api, call.on("status"), WriteOptions(field_manager=_MANAGER))
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         if old is None:
             raise not_found(pods.plural, pods.group, call.name)
         status = with_condition(part(old, "status"), _TARGET, api.timestamp())

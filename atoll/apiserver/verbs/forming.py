@@ -28,7 +28,7 @@ from atoll.apiserver.verbs.beginning import Birth, finished, manager
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.sides import apart, keeps_metadata, untracked
 from atoll.apiserver.verbs.writing import Drop, Leave, Save, Verdict, same
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Form:
         return Writer(who, self.resource.api_version, self.call.subresource)
 
 
-async def formed_new(form: Form, proposed: Object, *, uid: str) -> Save:
+async def formed_new(form: Form, proposed: Wire, *, uid: str) -> Save:
     """A new object, ready to be stored; ApiError says why it may not be."""
     resource = form.resource
     birth = Birth(resource, form.call.namespace, uid, form.api.timestamp())
@@ -65,7 +65,7 @@ async def formed_new(form: Form, proposed: Object, *, uid: str) -> Save:
     return Save(obj, settle)
 
 
-async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
+async def formed_update(form: Form, proposed: Wire, old: Wire) -> Verdict:
     """What replacing `old` by what is proposed comes to; ApiError says why it may not be."""
     resource = form.resource
     now = form.api.timestamp()
@@ -96,7 +96,7 @@ async def formed_update(form: Form, proposed: Object, old: Object) -> Verdict:
     return Save(obj, settle)
 
 
-def _rule_errors(form: Form, obj: Object, old: Object) -> Errors:
+def _rule_errors(form: Form, obj: Wire, old: Wire) -> Errors:
     strategy, on_status = form.resource.strategy, form.call.subresource == "status"
     changed = strategy.changed_status_errors if on_status else strategy.changed_errors
     if changed is not None:
@@ -104,7 +104,7 @@ def _rule_errors(form: Form, obj: Object, old: Object) -> Errors:
     return strategy.status_errors(obj) if on_status else strategy.errors(obj)
 
 
-def _succeeding(form: Form, old: Object, proposed: Object) -> Object:
+def _succeeding(form: Form, old: Wire, proposed: Wire) -> Wire:
     """What is proposed, with what nobody can change taken from the old object, and defaults."""
     mine = apart(form.resource, form.call.subresource, proposed, old)
     obj = carried_over(mine, old, form.resource)
@@ -112,7 +112,7 @@ def _succeeding(form: Form, old: Object, proposed: Object) -> Object:
     return obj
 
 
-def _uid_errors(form: Form, proposed: Object, old: Object) -> list[FieldError]:
+def _uid_errors(form: Form, proposed: Wire, old: Wire) -> list[FieldError]:
     uid = metadata(proposed).get("uid")
     if not uid or uid == metadata(old)["uid"]:
         return []
@@ -121,12 +121,12 @@ def _uid_errors(form: Form, proposed: Object, old: Object) -> list[FieldError]:
     return [fields.invalid("metadata.uid", uid, "field is immutable")]
 
 
-def _changing(form: Form, obj: Object, old: Object) -> Admission:
+def _changing(form: Form, obj: Wire, old: Wire) -> Admission:
     return admission(form, "UPDATE", metadata(obj)["name"], obj, old)
 
 
 def admission(
-    form: Form, operation: Operation, name: str, obj: Object, old: Object | None = None
+    form: Form, operation: Operation, name: str, obj: Wire, old: Wire | None = None
 ) -> Admission:
     """A write, as its hooks see it."""
     call = form.call
@@ -147,7 +147,7 @@ def admission(
     )
 
 
-def _options(form: Form, operation: Operation) -> Object:
+def _options(form: Form, operation: Operation) -> Wire:
     """The options of the request, as the client gave them."""
     said = {
         "fieldManager": form.options.field_manager,
@@ -159,6 +159,6 @@ def _options(form: Form, operation: Operation) -> Object:
     return {"kind": kind, "apiVersion": "meta.k8s.io/v1", **given}
 
 
-def _stored(form: Form) -> list[Object]:
+def _stored(form: Form) -> list[Wire]:
     records = form.api.store.page(form.resource.collection).records
     return [orjson.loads(record.value) for record in records]

@@ -8,7 +8,7 @@ from atoll.apiserver.options import Validation
 from atoll.apiserver.resource import Resource, Strategy
 from atoll.apiserver.schemas.facts import load
 from atoll.apiserver.verbs.call import Call
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 @cache
@@ -29,7 +29,7 @@ def never_stored(group: str, version: str, kind: str) -> Resource:
     )
 
 
-def read_object(call: Call, validation: Validation) -> Object:
+def read_object(call: Call, validation: Validation) -> Wire:
     """The object in the request's body, fit for its resource."""
     request = call.request
     content_type = request.headers.get("content-type", "")
@@ -38,7 +38,7 @@ def read_object(call: Call, validation: Validation) -> Object:
     return body.object
 
 
-def read_options(call: Call) -> Object | None:
+def read_options(call: Call) -> Wire | None:
     """The DeleteOptions in the request's body; None where there is no body."""
     if not call.request.body:
         return None
@@ -50,7 +50,7 @@ def read_patch(call: Call, patch_type: str, validation: Validation) -> Patch:
     return decode_patch(call.request.body, patch_type, validation=validation)
 
 
-def fitted(call: Call, obj: Object, patch: Patch, validation: Validation) -> Object:
+def fitted(call: Call, obj: Wire, patch: Patch, validation: Validation) -> Wire:
     """The result of a patch, fit for its resource."""
     fitting, warnings = conform_patched(call.resource, obj, patch, validation=validation)
     call.warnings.extend(text for text in warnings if text not in call.warnings)

@@ -33,7 +33,7 @@ from atoll.apiserver.verbs.intake import fitted, read_patch
 from atoll.apiserver.verbs.sides import untracked
 from atoll.apiserver.verbs.updating import check_name, check_same_name
 from atoll.apiserver.verbs.writing import Verdict, Written, write_admitted
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _ALL = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 
@@ -56,7 +56,7 @@ async def patch(api: Api, call: Call) -> Written:
     change = patcher(content, media_type, call.resource.schema)
     form = Form(api, call, options)
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         if old is None:
             raise not_found(call.resource.plural, call.resource.group, call.name)
         proposed = fitted(call, change(old), content, options.field_validation)
@@ -85,7 +85,7 @@ def check_options(media_type: str, options: WriteOptions) -> None:
         raise invalid("PatchOptions", "meta.k8s.io", "", errors)
 
 
-def patcher(content: Patch, media_type: str, schema: Schema) -> Callable[[Object], Object]:
+def patcher(content: Patch, media_type: str, schema: Schema) -> Callable[[Wire], Wire]:
     """The change a patch asks for, as a function of the object."""
     if media_type == JSON_PATCH:
         return lambda old: apply_json_patch(old, content.value)
@@ -94,14 +94,14 @@ def patcher(content: Patch, media_type: str, schema: Schema) -> Callable[[Object
     return lambda old: apply_strategic_patch(old, content.value, schema)
 
 
-def check_patched(call: Call, proposed: Object, old: Object) -> None:
+def check_patched(call: Call, proposed: Wire, old: Wire) -> None:
     """ApiError if the patch renames the object or was made for another version of it."""
     check_name(call, proposed)
     check_namespace(call.resource, call.namespace, proposed)
     check_version(call, proposed, old)
 
 
-def check_version(call: Call, proposed: Object, old: Object) -> None:
+def check_version(call: Call, proposed: Wire, old: Wire) -> None:
     """ApiError 409 if the proposal names another version than the one there is."""
     given, before = metadata(proposed).get("resourceVersion") or "", metadata(old)
     if parse_revision(given) and given != before["resourceVersion"]:
@@ -110,13 +110,13 @@ def check_version(call: Call, proposed: Object, old: Object) -> None:
 
 async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
     content = read_patch(call, APPLY_PATCH, options.field_validation)
-    applied: Object = content.value
+    applied: Wire = content.value
     _check_applied(call, applied)
     form = Form(api, call, options, applied=True)
     ignored = untracked(call.resource, call.subresource)
     uid = api.effects.chance.uuid("uid")
 
-    def merged(live: Object | None) -> Object:
+    def merged(live: Wire | None) -> Wire:
         result = after_apply(
             call.resource.schema,
             live,
@@ -128,7 +128,7 @@ async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
         )
         return fitted(call, result, content, options.field_validation)
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         if old is None and call.subresource:
             raise not_found(call.resource.plural, call.resource.group, call.name)
         result = merged(old)
@@ -147,7 +147,7 @@ async def _apply(api: Api, call: Call, options: WriteOptions) -> Written:
     return await write_admitted(api, call.resource, call.key(), decide, dry_run=options.dry_run)
 
 
-def _check_applied(call: Call, applied: Object) -> None:
+def _check_applied(call: Call, applied: Wire) -> None:
     resource = call.resource
     given = (applied.get("apiVersion"), applied.get("kind"))
     if given == (None, None):

@@ -14,7 +14,7 @@ from atoll.apiserver.verbs.converting import have_converted
 from atoll.apiserver.verbs.matching import Matcher, matcher, served
 from atoll.errors import Gone
 from atoll.store.record import Record
-from atoll.wire import Object
+from atoll.wire import Wire
 
 PATIENCE_S = 3.0  # how long a read waits for a revision that is not there yet
 _CHUNK = 1000
@@ -179,7 +179,7 @@ def _listing(
     return Listing(records, revision, encode_token(Token(revision, records[-1].name)), remaining)
 
 
-async def list_objects(api: Api, call: Call) -> list[Object]:
+async def list_objects(api: Api, call: Call) -> list[Wire]:
     """Every object a call selects, decoded, as of now."""
     options = list_options(call.query)
     selection = matcher(call, options.labels, options.fields)
@@ -189,9 +189,9 @@ async def list_objects(api: Api, call: Call) -> list[Object]:
     return [orjson.loads(served(call.resource, record)) for record in listing.records]
 
 
-def list_head(listing: Listing) -> Object:
+def list_head(listing: Listing) -> Wire:
     """The metadata of a list."""
-    head: Object = {"resourceVersion": str(listing.revision)}
+    head: Wire = {"resourceVersion": str(listing.revision)}
     if listing.token:
         head["continue"] = listing.token
     if listing.remaining is not None:

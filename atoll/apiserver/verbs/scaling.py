@@ -25,14 +25,14 @@ from atoll.apiserver.verbs.patching import check_options, check_version, patch_t
 from atoll.apiserver.verbs.reading import get
 from atoll.apiserver.verbs.updating import check_name
 from atoll.apiserver.verbs.writing import Verdict, stored_object, write_admitted
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def scale_of(scale: Scale, obj: Object) -> Object:
+def scale_of(scale: Scale, obj: Wire) -> Wire:
     """The Scale that describes this object."""
-    status: Object = {"replicas": at(obj, scale.status_replicas) or 0}
+    status: Wire = {"replicas": at(obj, scale.status_replicas) or 0}
     if selector := _selector_text(at(obj, scale.selector)) if scale.selector else "":
         status["selector"] = selector
     meta = metadata(obj)
@@ -63,7 +63,7 @@ def _scale(call: Call) -> Scale:
     return scale
 
 
-async def get_scale(api: Api, call: Call) -> Object:
+async def get_scale(api: Api, call: Call) -> Wire:
     record = get(api, call)
     await have_converted(api, call.resource, [record])
     obj = stored_object(call.resource, record)
@@ -71,7 +71,7 @@ async def get_scale(api: Api, call: Call) -> Object:
     return scale_of(_scale(call), obj)
 
 
-async def update_scale(api: Api, call: Call) -> Object:
+async def update_scale(api: Api, call: Call) -> Wire:
     """Take the number of replicas from the Scale in the request's body."""
     options = write_options(call.query, "UpdateOptions")
     proposed = read_object(replace(call, resource=_scales()), options.field_validation)
@@ -79,7 +79,7 @@ async def update_scale(api: Api, call: Call) -> Object:
     return await _rescale(Form(api, call, options), lambda _: proposed)
 
 
-async def patch_scale(api: Api, call: Call) -> Object:
+async def patch_scale(api: Api, call: Call) -> Wire:
     """Change the object's Scale by the patch in the request's body."""
     options = write_options(call.query, "PatchOptions")
     media_type = patch_type(call)
@@ -102,7 +102,7 @@ def _schema() -> Schema:
     return _scales().schema
 
 
-def _applied(form: Form, applied: Object, scale: Object) -> Object:
+def _applied(form: Form, applied: Wire, scale: Wire) -> Wire:
     now, force = form.api.timestamp(), bool(form.options.force)
     return after_apply(_schema(), scale, applied, _writer(form), now, force=force)
 
@@ -111,12 +111,12 @@ def _writer(form: Form) -> Writer:
     return form.writer()._replace(api_version=SCALE_VERSION)
 
 
-async def _rescale(form: Form, change: Callable[[Object], Object]) -> Object:
+async def _rescale(form: Form, change: Callable[[Wire], Wire]) -> Wire:
     """Write the parent of a changed Scale; its owners of replicas are those of the Scale."""
     call, scale = form.call, _scale(form.call)
     resource, now = call.resource, form.api.timestamp()
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         if old is None:
             raise not_found(resource.plural, resource.group, call.name)
         before = _tracked(scale, old)
@@ -136,12 +136,12 @@ async def _rescale(form: Form, change: Callable[[Object], Object]) -> Object:
     return scale_of(scale, written.object)
 
 
-def _entries_of(before: Object, proposed: Object) -> Object:
+def _entries_of(before: Wire, proposed: Wire) -> Wire:
     entries = metadata(proposed).get("managedFields", metadata(before).get("managedFields"))
     return {**metadata(before), **({"managedFields": entries} if entries else {})}
 
 
-def _tracked(scale: Scale, parent: Object) -> Object:
+def _tracked(scale: Scale, parent: Wire) -> Wire:
     """The parent's Scale, with the owners of its replicas."""
     shown = scale_of(scale, parent)
     if entries := scale_entries(parent, scale.spec_replicas):
@@ -149,7 +149,7 @@ def _tracked(scale: Scale, parent: Object) -> Object:
     return shown
 
 
-def _replicas(call: Call, proposed: Object) -> int:
+def _replicas(call: Call, proposed: Wire) -> int:
     replicas: int = at(proposed, ("spec", "replicas")) or 0
     if replicas < 0:
         if call.resource.definition is None:

@@ -7,7 +7,7 @@ Through /status, most built-in kinds take metadata as well, custom ones do not.
 
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Path, Resource
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _ALWAYS = frozenset(["status", "apiVersion", "kind"])
 # Of these kinds, metadata cannot be changed through /status, or not all of it.
@@ -32,7 +32,7 @@ def untracked(resource: Resource, subresource: str) -> tuple[Path, ...]:
     return (("status",),) if resource.strategy.has_status else ()
 
 
-def apart(resource: Resource, subresource: str, proposed: Object, old: Object) -> Object:
+def apart(resource: Resource, subresource: str, proposed: Wire, old: Wire) -> Wire:
     """What is proposed, with the side that the endpoint does not change as it was."""
     if subresource == "status":
         kept = {**old, "metadata": _status_metadata(resource, proposed, old)}
@@ -64,7 +64,7 @@ def _kept_metadata(resource: Resource) -> tuple[str, ...]:
     return _KEEP_SOME.get((resource.group, resource.kind), ())
 
 
-def _status_metadata(resource: Resource, proposed: Object, old: Object) -> Object:
+def _status_metadata(resource: Resource, proposed: Wire, old: Wire) -> Wire:
     """The metadata of an object whose status is written; owners are whoever they say."""
     before, after = metadata(old), metadata(proposed)
     if keeps_metadata(resource, "status"):

@@ -14,12 +14,12 @@ from atoll.apiserver.status import bad_request, conflict, invalid, not_found
 from atoll.apiserver.verbs.call import Api, Call
 from atoll.apiserver.verbs.intake import never_stored, read_object
 from atoll.apiserver.verbs.reading import get
-from atoll.wire import Object
+from atoll.wire import Wire
 
 USUAL_S, SHORTEST_S, LONGEST_S = 3600, 600, 1 << 32
 
 
-def request_token(api: Api, call: Call) -> Object:
+def request_token(api: Api, call: Call) -> Wire:
     """A token for the account that is called upon, as the TokenRequest in the body wants it."""
     options = write_options(call.query, "CreateOptions")
     requests = never_stored(*TOKEN_REQUEST)
@@ -49,7 +49,7 @@ def request_token(api: Api, call: Call) -> Object:
     }
 
 
-def _check(call: Call, asked: Object, seconds: int) -> None:
+def _check(call: Call, asked: Wire, seconds: int) -> None:
     name = metadata(asked).get("name", "")
     if name not in ("", call.name):
         why = "must match the service account name if specified"
@@ -65,7 +65,7 @@ def _check(call: Call, asked: Object, seconds: int) -> None:
     raise invalid("TokenRequest", "authentication.k8s.io", "", [error])
 
 
-def _bound(api: Api, call: Call, reference: Object | None) -> tuple[str, str, str] | None:
+def _bound(api: Api, call: Call, reference: Wire | None) -> tuple[str, str, str] | None:
     """What the token is to be bound to; ApiError if that is not there."""
     if not reference:
         return None

@@ -21,7 +21,7 @@ from atoll.apiserver.verbs.writing import (
     write,
     write_admitted,
 )
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 async def update(api: Api, call: Call) -> Written:
@@ -32,7 +32,7 @@ async def update(api: Api, call: Call) -> Written:
     check_name(call, proposed)
     form = Form(api, call, options)
 
-    async def decide(old: Object | None) -> Verdict:
+    async def decide(old: Wire | None) -> Verdict:
         if old is not None:
             check_current(call.resource, proposed, old)
             return await formed_update(form, proposed, old)
@@ -45,7 +45,7 @@ async def update(api: Api, call: Call) -> Written:
     return await write_admitted(api, call.resource, call.key(), decide, dry_run=options.dry_run)
 
 
-def check_name(call: Call, proposed: Object) -> None:
+def check_name(call: Call, proposed: Wire) -> None:
     name = metadata(proposed).get("name")
     if not name:
         why = f"the name of the object ({call.name} based on URL) was undeterminable"
@@ -60,7 +60,7 @@ def check_same_name(call: Call, name: str) -> None:
         raise bad_request(why)
 
 
-def check_current(resource: Resource, proposed: Object, old: Object) -> None:
+def check_current(resource: Resource, proposed: Wire, old: Wire) -> None:
     """ApiError 409 if the proposal was made for another version or another object of that name."""
     name = metadata(old)["name"]
     check_meant(resource, proposed, old, "uid")
@@ -77,7 +77,7 @@ def check_current(resource: Resource, proposed: Object, old: Object) -> None:
 _CALLED = {"uid": "UID", "resourceVersion": "ResourceVersion"}
 
 
-def check_meant(resource: Resource, proposed: Object, old: Object, key: str) -> None:
+def check_meant(resource: Resource, proposed: Wire, old: Wire, key: str) -> None:
     """ApiError 409 if the proposal was made for an object whose uid or version is another."""
     given, there, what = metadata(proposed).get(key), metadata(old)[key], _CALLED[key]
     if given and given != there:
@@ -95,7 +95,7 @@ async def finalize(api: Api, call: Call) -> Written:
     if errors := [*holder_errors(holders, "spec.finalizers")]:
         raise invalid(call.resource.kind, call.resource.group, call.name, errors)
 
-    def decide(old: Object | None) -> Verdict:
+    def decide(old: Wire | None) -> Verdict:
         if old is None:
             raise not_found(call.resource.plural, call.resource.group, call.name)
         check_current(call.resource, proposed, old)
@@ -104,7 +104,7 @@ async def finalize(api: Api, call: Call) -> Written:
     return await write(api, call.resource, call.key(), decide, dry_run=options.dry_run)
 
 
-def held_by(call: Call, old: Object, holders: list[str]) -> Verdict:
+def held_by(call: Call, old: Wire, holders: list[str]) -> Verdict:
     """The namespace with just these holders; gone, if it was waiting for the last of them."""
     spec = {key: value for key, value in (old.get("spec") or {}).items() if key != "finalizers"}
     if holders:

@@ -24,7 +24,7 @@ from atoll.apiserver.verbs.reading import have_selectable, reach
 from atoll.errors import Gone
 from atoll.store.record import Event, Record
 from atoll.store.watching import Watch
-from atoll.wire import Object
+from atoll.wire import Wire
 
 BOOKMARK_EVERY_S = 60.0
 LAST_BOOKMARK_S = 2.0  # before the end, so that the client can go on from there
@@ -127,7 +127,7 @@ class Watching:
         return b"".join(frames)
 
     def _bookmark(self, annotations: dict[str, str] | None = None) -> bytes:
-        head: Object = {"resourceVersion": str(self._watch.revision)}
+        head: Wire = {"resourceVersion": str(self._watch.revision)}
         if annotations:
             head["annotations"] = annotations
         empty = {

@@ -27,7 +27,7 @@ from atoll.apiserver.verbs.converting import as_stored, have_converted
 from atoll.apiserver.verbs.matching import served
 from atoll.store.record import Record
 from atoll.store.store import KEEP, Keep, Put, Remove
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Save:
     `encoded` gives its bytes at a revision, where those have been made ready already.
     """
 
-    object: Object
+    object: Wire
     settle: Settle | None = None
     encoded: Callable[[int], bytes] | None = None
 
@@ -46,7 +46,7 @@ class Save:
 class Drop:
     """Remove the object; this is what its remover is told. Watchers are told what was stored."""
 
-    object: Object
+    object: Wire
     settle: Settle | None = None
 
 
@@ -54,36 +54,36 @@ class Drop:
 class Leave:
     """Nothing has changed; write nothing."""
 
-    object: Object
+    object: Wire
 
 
 Verdict = Save | Drop | Leave
-Decision = Callable[[Object | None], Verdict]
-Deciding = Callable[[Object | None], Coroutine[Any, Any, Verdict]]
+Decision = Callable[[Wire | None], Verdict]
+Deciding = Callable[[Wire | None], Coroutine[Any, Any, Verdict]]
 
 
 @dataclass(slots=True)
 class Written:
     """What came of a write: the object as served, and whether it was removed or newly made."""
 
-    object: Object
+    object: Wire
     removed: bool = False
     created: bool = False
     value: bytes | None = None  # the object as bytes, if it is served as it is stored
 
 
-def stored_object(resource: Resource, record: Record | None) -> Object | None:
+def stored_object(resource: Resource, record: Record | None) -> Wire | None:
     """The object in this record, as this resource serves it."""
     if record is None:
         return None
     if resource.conversion is not None:
-        shown: Object = orjson.loads(served(resource, record))
+        shown: Wire = orjson.loads(served(resource, record))
         return shown
-    obj: Object = orjson.loads(record.value)
+    obj: Wire = orjson.loads(record.value)
     return resource.from_stored(obj)
 
 
-def same(new: Object, old: Object) -> bool:
+def same(new: Wire, old: Wire) -> bool:
     """Whether two objects are equal as JSON; Python alone would take 1 for true."""
     if new != old:
         return False
@@ -91,7 +91,7 @@ def same(new: Object, old: Object) -> bool:
     return orjson.dumps(new, option=sort) == orjson.dumps(old, option=sort)
 
 
-def with_revision(obj: Object, revision: int) -> Object:
+def with_revision(obj: Wire, revision: int) -> Wire:
     return {**obj, "metadata": {**metadata(obj), "resourceVersion": str(revision)}}
 
 
@@ -137,7 +137,7 @@ async def _write_waiting(
             raise
         verdict = error  # about what is not durable yet: the store says when it is
 
-    def settled(current: Record | None, _: Object | None) -> Verdict:
+    def settled(current: Record | None, _: Wire | None) -> Verdict:
         if current is not seen:
             raise _Overtaken
         if isinstance(verdict, ApiError):
@@ -152,7 +152,7 @@ async def _write_waiting(
         return await _carried_out(api, resource, key, settled)
     stored = await as_stored(api, verdict.object, resource)
 
-    def keep(obj: Object) -> Object:
+    def keep(obj: Wire) -> Wire:
         return with_revision(stored, int(metadata(obj)["resourceVersion"]))
 
     return await _carried_out(api, resource, key, settled, to_stored=keep)
@@ -181,9 +181,9 @@ async def _carried_out(
     api: Api,
     resource: Resource,
     key: str,
-    decide: Callable[[Record | None, Object | None], Verdict],
+    decide: Callable[[Record | None, Wire | None], Verdict],
     *,
-    to_stored: Callable[[Object], Object] | None = None,
+    to_stored: Callable[[Wire], Wire] | None = None,
 ) -> Written:
     done: Written | None = None
     keep = to_stored or resource.to_stored
@@ -214,14 +214,14 @@ async def _carried_out(
     return done
 
 
-def _as_read(resource: Resource, obj: Object) -> Object:
+def _as_read(resource: Resource, obj: Wire) -> Wire:
     """An object as it will be read: what the stored version has no words for is gone."""
     if resource.to_stored is unconverted or resource.conversion is not None:
         return obj
     return resource.from_stored(resource.to_stored(obj))
 
 
-def _last(resource: Resource, current: Record | None, old: Object | None, revision: int) -> bytes:
+def _last(resource: Resource, current: Record | None, old: Wire | None, revision: int) -> bytes:
     """What watchers are told of an object that is gone: what was stored."""
     assert current is not None, "there is nothing to remove"
     last = orjson.loads(current.value) if old is None else resource.to_stored(old)

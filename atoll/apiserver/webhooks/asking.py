@@ -15,7 +15,7 @@ from atoll.apiserver.admission import Admission, Fit
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.authorization import Authorize
 from atoll.apiserver.bodies.patches import JSON_PATCH, decode_patch
-from atoll.apiserver.kinds.reading import Object, items
+from atoll.apiserver.kinds.reading import items
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError, bad_request, forbidden, internal_error, not_found
@@ -35,6 +35,7 @@ from atoll.apiserver.webhooks.views import Unfit, patched, seen_by, with_object
 from atoll.apiserver.webhooks.webhook import MUTATING, VALIDATING, Webhook, webhooks_of
 from atoll.runtime.children import Children
 from atoll.store.record import Event
+from atoll.wire import Wire
 
 log = logging.getLogger("atoll.apiserver")
 
@@ -65,7 +66,7 @@ class Webhooks:
     def concerns(self, resource: Resource) -> bool:
         return self._configured.concerns(resource)
 
-    async def mutated(self, admission: Admission, fit: Fit) -> Object:
+    async def mutated(self, admission: Admission, fit: Fit) -> Wire:
         asking = _Asking(self, self._api, self._wanted(admission, 0), fit)
         return await asking.mutated(admission)
 
@@ -230,7 +231,7 @@ class _Asking:
     _asked: set[Webhook] = field(default_factory=set)  # and would be again, if need be
     _due: set[Webhook] = field(default_factory=set)
 
-    async def mutated(self, admission: Admission) -> Object:
+    async def mutated(self, admission: Admission) -> Wire:
         before = admission.object
         assert before is not None, "only creations and updates are mutated"
         obj = await self._round(admission, lambda _: True)
@@ -243,7 +244,7 @@ class _Asking:
         obj = await self._round(admission, self._due.__contains__)
         return fitted if obj is fitted else self.fit(obj)
 
-    async def _round(self, admission: Admission, is_due: Callable[[Webhook], bool]) -> Object:
+    async def _round(self, admission: Admission, is_due: Callable[[Webhook], bool]) -> Wire:
         assert admission.object is not None
         for webhook, resource in self.meant:
             if not is_due(webhook) or not self.webhooks.selects(webhook, admission):
@@ -263,7 +264,7 @@ class _Asking:
         self._due |= self._asked
         self._asked.clear()
 
-    async def _changed(self, webhook: Webhook, seen: Seen) -> Object | None:
+    async def _changed(self, webhook: Webhook, seen: Seen) -> Wire | None:
         """The object as this webhook wants it; None if it leaves it as it is."""
         operations = await self.webhooks.operations(webhook, seen)
         if not operations:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from atoll.apiserver.kinds.reading import Object, given, number, text
+from atoll.apiserver.kinds.reading import given, number, text
 from atoll.apiserver.objects.addresses import addresses_of
 from atoll.client.posting import Place, Posting
 from atoll.client.transport import Unreachable
@@ -22,6 +22,7 @@ from atoll.effects import Chance
 from atoll.errors import UsageError
 from atoll.exchange import Response
 from atoll.store.store import Store
+from atoll.wire import Wire
 
 _STATUSES = {
     400: "the server rejected our request for an unknown reason",
@@ -130,7 +131,7 @@ class Calling:
         self._chance = chance
         self._posting = posting
 
-    async def call(self, config: Object, body: bytes, timeout_s: int) -> bytes:
+    async def call(self, config: Wire, body: bytes, timeout_s: int) -> bytes:
         """The body of what a webhook answers; CallFailed if it does not."""
         target = self._target(config)
         query = f"timeout={timeout_s}s"
@@ -149,7 +150,7 @@ class Calling:
         """Keep connections for as long as this runs."""
         await self._posting.keep()
 
-    def _target(self, config: Object) -> _Target:
+    def _target(self, config: Wire) -> _Target:
         try:
             ca = base64.b64decode(text(config, "caBundle")) or None
         except binascii.Error as error:
@@ -163,7 +164,7 @@ class Calling:
         address = f"{host}:{url.port or 443}"
         return _Target(Place(server, ca), address, f"{server}{path}", path)
 
-    def _service(self, service: Object, ca: bytes | None) -> _Target:
+    def _service(self, service: Wire, ca: bytes | None) -> _Target:
         namespace, name = text(service, "namespace"), text(service, "name")
         port = number(service, "port") or 443
         known = f"{name}.{namespace}.svc"

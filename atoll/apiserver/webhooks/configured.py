@@ -12,7 +12,7 @@ import orjson
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.verbs.call import Api
 from atoll.store.record import Event
-from atoll.wire import Object
+from atoll.wire import Wire
 
 GROUP = "admissionregistration.k8s.io"
 _KNOWN_MAX = 4096
@@ -89,6 +89,6 @@ class Configured(Generic[One]):
         return [resource, *others]
 
 
-def stored(api: Api, collection: str) -> list[Object]:
+def stored(api: Api, collection: str) -> list[Wire]:
     """All objects of a collection."""
     return [orjson.loads(record.value) for record in api.store.page(collection).records]

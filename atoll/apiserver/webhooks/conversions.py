@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from atoll.apiserver.kinds.reading import Object, items, part, text
+from atoll.apiserver.kinds.reading import items, part, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.schemas.json_values import settle_numbers
@@ -17,6 +17,7 @@ from atoll.apiserver.status import plain_500
 from atoll.apiserver.webhooks.calling import CallFailed, Calling
 from atoll.apiserver.webhooks.reviews import BadAnswer, check_uid, read_answer, spoken_version
 from atoll.effects import Chance
+from atoll.wire import Wire
 
 TIMEOUT_S = 30
 _GROUP = "apiextensions.k8s.io"
@@ -32,8 +33,8 @@ class Conversions:
         self._chance = chance
 
     async def convert(
-        self, resource: Resource, objects: Sequence[Object], api_version: str
-    ) -> list[Object]:
+        self, resource: Resource, objects: Sequence[Wire], api_version: str
+    ) -> list[Wire]:
         """These objects in this version; ApiError if the webhook of the resource fails."""
         old = [obj for obj in objects if obj.get("apiVersion") != api_version]
         if not old:
@@ -42,8 +43,8 @@ class Conversions:
         return [obj if obj.get("apiVersion") == api_version else next(new) for obj in objects]
 
     async def _converted(
-        self, resource: Resource, objects: list[Object], api_version: str
-    ) -> list[Object]:
+        self, resource: Resource, objects: list[Wire], api_version: str
+    ) -> list[Wire]:
         webhook = resource.conversion
         assert webhook is not None, "only these are converted by others"
         about = f"conversion webhook for {_shown(objects[0])}"
@@ -70,7 +71,7 @@ class Conversions:
         ]
 
 
-def _shown(obj: Object) -> str:
+def _shown(obj: Wire) -> str:
     return f"{obj.get('apiVersion', '')}, Kind={obj.get('kind', '')}"
 
 
@@ -92,7 +93,7 @@ def _objects(body: bytes, uid: str, version: str) -> list[Any]:
     return items(response, "convertedObjects")
 
 
-def _checked(before: Object, after: Any, api_version: str, prefix: str) -> Object:
+def _checked(before: Wire, after: Any, api_version: str, prefix: str) -> Wire:
     if not isinstance(after, dict):
         raise plain_500(f"{prefix} object: it is none")
     if after.get("apiVersion") != api_version:
@@ -109,11 +110,11 @@ def _checked(before: Object, after: Any, api_version: str, prefix: str) -> Objec
         if kept.get(key, "") != meta.get(key, ""):
             wrong = f"{kept.get(key, '')} != {meta.get(key, '')}"
             raise plain_500(f"{prefix} object: must have the same {told}: {wrong}")
-    settled: Object = settle_numbers(after)
+    settled: Wire = settle_numbers(after)
     return {**settled, "metadata": _restored(kept, meta, prefix)}
 
 
-def _restored(before: Object, after: Object, prefix: str) -> Object:
+def _restored(before: Wire, after: Wire, prefix: str) -> Wire:
     """The metadata as it was, with the labels and annotations that it has now."""
     meta = {key: value for key, value in before.items() if key not in _FREE}
     for key in _FREE:

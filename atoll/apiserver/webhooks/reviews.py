@@ -16,7 +16,7 @@ from atoll.apiserver.authentication import user_info
 from atoll.apiserver.catalog import subresources
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.status import ApiError
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _VERSIONS = ("v1", "v1beta1")
 
@@ -30,7 +30,7 @@ def spoken_version(accepted: Sequence[str]) -> str | None:
     return next((version for version in accepted if version in _VERSIONS), None)
 
 
-def read_answer(body: bytes) -> Object:
+def read_answer(body: bytes) -> Wire:
     """The review that comes back."""
     try:
         review = orjson.loads(body)
@@ -41,7 +41,7 @@ def read_answer(body: bytes) -> Object:
     return review
 
 
-def check_uid(response: Object, uid: str) -> None:
+def check_uid(response: Wire, uid: str) -> None:
     """BadAnswer if it answers another question."""
     given = response.get("uid", "")
     if given != uid:
@@ -58,11 +58,11 @@ class Verdict:
     """What a webhook has decided."""
 
     is_allowed: bool
-    status: Object
+    status: Wire
     patch: bytes
     patch_type: str
     warnings: tuple[str, ...]
-    annotations: Object
+    annotations: Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,14 @@ class Seen:
     admission: Admission
     resource: Resource  # the version in which it wants to see it
     name: str
-    object: Object | None
-    old: Object | None
+    object: Wire | None
+    old: Wire | None
 
 
-def request_of(seen: Seen, uid: str, version: str) -> Object:
+def request_of(seen: Seen, uid: str, version: str) -> Wire:
     """The review to send."""
     admission = seen.admission
-    request: Object = {
+    request: Wire = {
         "uid": uid,
         "kind": _kind(seen.resource, admission.subresource),
         "resource": _resource(seen.resource),
@@ -105,14 +105,14 @@ def request_of(seen: Seen, uid: str, version: str) -> Object:
     return {"kind": _KIND, "apiVersion": f"{_GROUP}/{version}", "request": request}
 
 
-def _kind(resource: Resource, subresource: str) -> Object:
+def _kind(resource: Resource, subresource: str) -> Wire:
     for below in subresources(resource) if subresource else ():
         if below.name == subresource:
             return {"group": below.group, "version": below.version, "kind": below.kind}
     return {"group": resource.group, "version": resource.version, "kind": resource.kind}
 
 
-def _resource(resource: Resource) -> Object:
+def _resource(resource: Resource) -> Wire:
     named = {"group": resource.group, "version": resource.version}
     return named | {"resource": resource.plural}
 
@@ -151,7 +151,7 @@ def _bounded(given: list[Any]) -> tuple[str, ...]:
     return tuple(cut[: WARNINGS_MAX // WARNING_MAX])
 
 
-def _check_identity(review: Object, response: Object, uid: str) -> None:
+def _check_identity(review: Wire, response: Wire, uid: str) -> None:
     check_uid(response, uid)
     group, _, version = str(review.get("apiVersion", "")).rpartition("/")
     got = f"{group}/{version}, Kind={review.get('kind', '')}"
@@ -160,7 +160,7 @@ def _check_identity(review: Object, response: Object, uid: str) -> None:
         raise BadAnswer(f"expected webhook response of {expected}, got {got}")
 
 
-def _patch(response: Object) -> tuple[bytes, str | None]:
+def _patch(response: Wire) -> tuple[bytes, str | None]:
     try:
         patch = base64.b64decode(response.get("patch") or "", validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
@@ -184,7 +184,7 @@ def _check_patch(patch: bytes, patch_type: str | None, *, mutating: bool) -> Non
         raise BadAnswer('webhook returned invalid response.patchType of ""')
 
 
-def denial(name: str, status: Object) -> ApiError:
+def denial(name: str, status: Wire) -> ApiError:
     """What the client is told when a webhook refuses."""
     denied = f'admission webhook "{name}" denied the request'
     message, reason = status.get("message"), status.get("reason")

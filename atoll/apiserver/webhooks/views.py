@@ -22,7 +22,7 @@ from atoll.apiserver.verbs.call import Api
 from atoll.apiserver.verbs.converting import as_version
 from atoll.apiserver.verbs.scaling import scale_of
 from atoll.apiserver.webhooks.reviews import Seen
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _STAMPS = ("uid", "creationTimestamp", "generation")
 
@@ -39,15 +39,15 @@ async def seen_by(api: Api, admission: Admission, resource: Resource, *, mutatin
     return Seen(admission, resource, name, shown, old)
 
 
-def _unstamped(obj: Object, *, is_unnamed: bool) -> Object:
+def _unstamped(obj: Wire, *, is_unnamed: bool) -> Wire:
     hidden = (*_STAMPS, "name") if is_unnamed else _STAMPS
     meta = {key: value for key, value in metadata(obj).items() if key not in hidden}
     return {**obj, "metadata": meta}
 
 
 async def _shown(
-    api: Api, admission: Admission, resource: Resource, obj: Object | None
-) -> Object | None:
+    api: Api, admission: Admission, resource: Resource, obj: Wire | None
+) -> Wire | None:
     if obj is None:
         return None
     obj = await as_version(api, obj, admission.resource, resource)
@@ -59,7 +59,7 @@ class Unfit(Exception):
     """A patch that cannot be carried out, or whose result is no object of its kind."""
 
 
-async def patched(api: Api, seen: Seen, operations: list[Any]) -> Object:
+async def patched(api: Api, seen: Seen, operations: list[Any]) -> Wire:
     """The object that is written, after a patch to what a webhook has seen; Unfit if it fails.
 
     What the patch leaves of another version, or of what the server stamps, is as it was.
@@ -84,7 +84,7 @@ async def patched(api: Api, seen: Seen, operations: list[Any]) -> Object:
     return {**obj, "metadata": {**metadata(obj), **kept}}
 
 
-def _after(obj: Any, operations: list[Any]) -> Object:
+def _after(obj: Any, operations: list[Any]) -> Wire:
     for operation in operations:
         try:
             obj = apply_json_patch(obj, [operation])
@@ -108,10 +108,10 @@ def _why(operation: Any, error: ApiError) -> str:
     return f'{kind} operation does not apply: doc is missing path: "{path}": missing value'
 
 
-def _copied(obj: Object) -> Object:
-    copied: Object = orjson.loads(orjson.dumps(obj))
+def _copied(obj: Wire) -> Wire:
+    copied: Wire = orjson.loads(orjson.dumps(obj))
     return copied
 
 
-def with_object(admission: Admission, obj: Object) -> Admission:
+def with_object(admission: Admission, obj: Wire) -> Admission:
     return replace(admission, object=obj)

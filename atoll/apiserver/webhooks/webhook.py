@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from atoll.apiserver.admission import Admission
 from atoll.apiserver.kinds.labels import selector_of
-from atoll.apiserver.kinds.reading import Object, items, number, part, parts, text
+from atoll.apiserver.kinds.reading import items, number, part, parts, text
 from atoll.apiserver.objects.metadata import metadata
 from atoll.apiserver.resource import Resource
 from atoll.apiserver.webhooks.configured import GROUP
 from atoll.model.selector import Selector
+from atoll.wire import Wire
 
 if TYPE_CHECKING:
     from atoll.apiserver.conditions.evaluated import Expression
@@ -69,7 +70,7 @@ class Webhook:
 
     name: str
     configuration: str
-    wire: Object
+    wire: Wire
     rules: tuple[Rule, ...]
     namespaces: Selector
     objects: Selector
@@ -117,7 +118,7 @@ def selects(objects: Selector, admission: Admission) -> bool:
     return not objects or any(objects.matches(metadata(obj).get("labels") or {}) for obj in seen)
 
 
-def webhooks_of(configurations: Iterable[Object]) -> list[Webhook]:
+def webhooks_of(configurations: Iterable[Wire]) -> list[Webhook]:
     """The webhooks of these configurations, in the order in which they are called."""
     ordered = sorted(configurations, key=lambda each: text(each, "metadata", "name"))
     return [
@@ -135,7 +136,7 @@ def webhooks_of(configurations: Iterable[Object]) -> list[Webhook]:
     ]
 
 
-def _conditions(wires: Sequence[Object]) -> "tuple[Expression, ...]":
+def _conditions(wires: Sequence[Wire]) -> "tuple[Expression, ...]":
     if not wires:
         return ()
     # The language is loaded when somebody first speaks it.
@@ -145,7 +146,7 @@ def _conditions(wires: Sequence[Object]) -> "tuple[Expression, ...]":
     return tuple(expression(text(wire, "expression"), Scope()) for wire in wires)
 
 
-def rule_of(wire: Object) -> Rule:
+def rule_of(wire: Wire) -> Rule:
     """What one rule of a configuration is about."""
     resources = (written.partition("/") for written in items(wire, "resources"))
     return Rule(

@@ -12,9 +12,10 @@ from atoll.control.works.decide.owned import is_owned_by, marked, owned_work, wo
 from atoll.control.works.decide.rendering import Rendered
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.proxy_access import let_through, rules_for
-from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Update
+from atoll.model.action import NOTHING, Action, Create, Plan, Ref, Update
 from atoll.model.member import Member
 from atoll.model.work import Work
+from atoll.wire import Object
 
 RBAC = "rbac.authorization.k8s.io"
 IMPERSONATOR = "karmada-impersonator"

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from atoll.client.api import Wire
 from atoll.client.mirror import Sorter
 from atoll.control.access import decide as impersonating
 from atoll.control.hub import Hub, spec_changed
@@ -14,6 +13,7 @@ from atoll.dialects.karmada.proxy_access import EVERYWHERE, ways
 from atoll.model.action import Ref
 from atoll.model.member import Member
 from atoll.model.work import Work
+from atoll.wire import Wire
 
 RBAC = f"{impersonating.RBAC}/v1"
 ROLE, ROLE_BINDING = "ClusterRole", "ClusterRoleBinding"

@@ -14,10 +14,11 @@ from atoll.dialects.karmada.cluster_status.resources import Summary, node_summar
 from atoll.dialects.karmada.models import grades
 from atoll.dialects.kubernetes.conditions import find, stated
 from atoll.errors import Invalid
-from atoll.model.action import NOTHING, Object, Plan, Update
+from atoll.model.action import NOTHING, Plan, Update
 from atoll.model.cluster import Grade
 from atoll.model.member import Member
 from atoll.scheduling.nodes.table import NodeTable
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,10 +12,11 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects.encoding import patched
 from atoll.dialects.kubernetes import conditions
 from atoll.dialects.kubernetes.conditions import Condition
-from atoll.model.action import NOTHING, Action, Create, Delete, Object, Plan, Tell, Update
+from atoll.model.action import NOTHING, Action, Create, Delete, Plan, Tell, Update
 from atoll.model.member import Member
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
+from atoll.wire import Object
 
 READY = "Ready"
 _NO_WAY = "StatusCollectionFailed"

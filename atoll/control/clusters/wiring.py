@@ -7,7 +7,6 @@ is waited for by those who follow it, and by nobody else. Clusters that pull are
 
 from dataclasses import replace
 
-from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
 from atoll.control.clusters import decide as membership
 from atoll.control.clusters.decide import News, SeenCluster, may_move, targets
@@ -18,10 +17,11 @@ from atoll.dialects.karmada.cluster_access import way
 from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.works import is_applied
 from atoll.errors import AtollError
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.member import Member
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
+from atoll.wire import Object, Wire
 
 
 class Membership:

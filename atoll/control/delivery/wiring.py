@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from atoll.client import api
-from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
 from atoll.control import patience
 from atoll.control.delivery.decide import events
@@ -23,11 +22,12 @@ from atoll.control.loop import Controller, Loop
 from atoll.control.site import Site
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import kinds
-from atoll.model.action import PLANE, Action, Object, Plan, Ref, Tell
+from atoll.model.action import PLANE, Action, Plan, Ref, Tell
 from atoll.model.member import Member
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
 from atoll.runtime.children import Children
+from atoll.wire import Object, Wire
 
 Handle = Callable[[events.Event, float], tuple[events.Instruction, ...]]
 WORKERS = 4  # for each member

@@ -16,8 +16,9 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects.encoding import patched, snapshots
 from atoll.dialects.karmada.templates import is_generated
 from atoll.interpreting.operations import Dependency
-from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Tell, Update
+from atoll.model.action import NOTHING, Action, Create, Plan, Ref, Tell, Update
 from atoll.model.resource_binding import ResourceBinding, Snapshot
+from atoll.wire import Object
 
 API_VERSION, KIND = "work.karmada.io/v1alpha2", "ResourceBinding"
 OVERWRITE, ABORT = "Overwrite", "Abort"

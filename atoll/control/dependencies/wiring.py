@@ -7,7 +7,6 @@ dependencies that a parent keeps, and in the snapshots that an attached binding 
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from atoll.client.api import Wire
 from atoll.client.informer import Informer
 from atoll.control.dependencies import decide as depending
 from atoll.control.hub import BINDING, Hub, spec_changed
@@ -22,6 +21,7 @@ from atoll.errors import Invalid
 from atoll.interpreting.operations import Dependency
 from atoll.model.action import Ref
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Wire
 
 KIND = "ResourceBinding"
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from atoll.client.api import Wire
 from atoll.control.detector.decide import plan as templates
 from atoll.control.detector.decide.binding import Interpreted
 from atoll.control.hub import BINDING, Hub, spec_changed
@@ -19,9 +18,10 @@ from atoll.dialects.karmada.templates import is_template
 from atoll.effects import stopwatch
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
-from atoll.model.action import Action, Create, Object, Plan, Ref, Update
+from atoll.model.action import Action, Create, Plan, Ref, Update
 from atoll.model.policy import Claim, Policy
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Object, Wire
 
 PRIORITY_CLASS = ("scheduling.k8s.io/v1", "PriorityClass")
 

@@ -15,12 +15,13 @@ from atoll.control.refusals import tell_owner
 from atoll.control.works.wiring import observe_binding
 from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.references import template_of
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.member import Member
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.taint import Effect
 from atoll.model.work import Work
 from atoll.scheduling.question import NOWHERE
+from atoll.wire import Object
 
 _HALTED_S = 1800.0
 

@@ -9,7 +9,7 @@ likely none yet: one is made, and only looked for if it turns out to be there.
 import logging
 from collections import OrderedDict
 
-from atoll.client.api import Collection, Missing, Refused, Stale, Taken, Wire
+from atoll.client.api import Collection, Missing, Refused, Stale, Taken
 from atoll.client.transport import Unreachable
 from atoll.control.explanations.decide.keeping import explanation_of, keep, untold
 from atoll.control.explanations.decide.telling import Note, note
@@ -22,6 +22,7 @@ from atoll.model.metadata import Metadata
 from atoll.runtime.worklist import Worklist
 from atoll.scheduling.decision import Decision
 from atoll.scheduling.trigger import Trigger
+from atoll.wire import Wire
 
 log = logging.getLogger("atoll.explanations")
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from atoll.control.policies.decide import claimed_by
 from atoll.dialects.policy_source import Claims
-from atoll.model.action import NOTHING, Object, Plan, Ref, Tell
+from atoll.model.action import NOTHING, Plan, Ref, Tell
 from atoll.model.policy import Policy
 from atoll.model.resource_selector import ResourceSelector
+from atoll.wire import Object
 
 NOTHING_SELECTED, HELD_BY_OTHERS, IGNORED = "NothingSelected", "HeldByOthers", "FieldsIgnored"
 MOMENT_S = 3.0

@@ -1,6 +1,5 @@
 """Policies that have no effect: looked for where their selectors say, not among all there is."""
 
-from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
 from atoll.control.hub import Hub, spec_changed
 from atoll.control.idle_policies import decide as idle
@@ -12,6 +11,7 @@ from atoll.dialects.karmada.templates import is_template
 from atoll.model.action import Ref
 from atoll.model.policy import Policy
 from atoll.model.resource_selector import Closeness, ResourceSelector
+from atoll.wire import Wire
 
 
 class IdlePolicies:

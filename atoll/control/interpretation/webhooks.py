@@ -15,11 +15,11 @@ from atoll.client.api import Refused
 from atoll.client.posting import Place, Posting
 from atoll.client.transport import Unreachable
 from atoll.control.hub import Hub
-from atoll.dialects.wire import Wire
 from atoll.errors import Invalid, UsageError
 from atoll.interpreting import webhooks
 from atoll.interpreting.webhooks import Hook
 from atoll.runtime.asking import Asking, Question, Reply
+from atoll.wire import Object
 
 CONTEXT = {"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterContext"}
 AT_ONCE = 4
@@ -35,7 +35,7 @@ class Webhooks:
         self._asking = Asking(at_once=AT_ONCE)
         self._posting = Posting()
 
-    def call(self, hook: Hook, request: Wire) -> webhooks.Reply:
+    def call(self, hook: Hook, request: Object) -> webhooks.Reply:
         """What a webhook responds to a request; raises Unanswered while that is not known."""
         content = orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
         # One that was corrected is another one, and asked at once.
@@ -48,7 +48,7 @@ class Webhooks:
         """Let go of all connections; from now on nobody can be asked."""
         await self._posting.close()
 
-    async def _ask(self, hook: Hook, request: Wire) -> Reply:
+    async def _ask(self, hook: Hook, request: Object) -> Reply:
         try:
             response = await self._response(hook, request)
             problem = webhooks.problem_of(request["operation"], response)
@@ -58,7 +58,7 @@ class Webhooks:
         is_its_word = response.get("successful") is False
         return _reply(response, problem, failed=bool(problem) and not is_its_word)
 
-    async def _response(self, hook: Hook, request: Wire) -> Wire:
+    async def _response(self, hook: Hook, request: Object) -> Object:
         server, path, query, name = await self._address(hook)
         uid = self._hub.effects.chance.uuid("interpreters")
         body = orjson.dumps({**CONTEXT, "request": {"uid": uid, **request}})
@@ -99,7 +99,7 @@ def _authority(hook: Hook) -> bytes | None:
         raise Invalid("clientConfig.caBundle", bundle[:20], "must be base64") from error
 
 
-def _host(service: Wire | None, name: str, port: int) -> str:
+def _host(service: Object | None, name: str, port: int) -> str:
     """Where a service is reached: as the plane knows it, else by its name."""
     if service is None:
         return f"{name}:{port}"
@@ -115,7 +115,7 @@ def _host(service: Wire | None, name: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _read(body: bytes, uid: str) -> Wire:
+def _read(body: bytes, uid: str) -> Object:
     """The response in an answer to the request with this uid."""
     try:
         context = orjson.loads(body)
@@ -130,6 +130,6 @@ def _read(body: bytes, uid: str) -> Wire:
     return response
 
 
-def _reply(response: Wire, error: str, *, failed: bool) -> Reply:
+def _reply(response: Object, error: str, *, failed: bool) -> Reply:
     again_in = AGAIN_S if error and not failed else None
     return Reply(orjson.dumps((response, error)), failed, again_in)

@@ -7,7 +7,6 @@ question and ends with the plane.
 
 from collections.abc import Callable
 
-from atoll.client.api import Wire
 from atoll.control.delivery.decide.plan import objects
 from atoll.control.hub import WORK, Hub, meant_otherwise
 from atoll.control.interpretation.webhooks import Webhooks
@@ -17,6 +16,7 @@ from atoll.interpreting.kinds import Kind, kind_of
 from atoll.interpreting.operations import Interpreters
 from atoll.lua.pool import Pool
 from atoll.lua.scripts import Scripts
+from atoll.wire import Wire
 
 CONFIG = "config.karmada.io/v1alpha1"
 CUSTOMIZATION = "ResourceInterpreterCustomization"

@@ -26,9 +26,10 @@ from atoll.control.works.decide.rendering import Means, Rendered
 from atoll.dialects.karmada import names
 from atoll.dialects.kubernetes import metadata
 from atoll.errors import AtollError
-from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Tell, Update
+from atoll.model.action import NOTHING, Create, Delete, Plan, Tell, Update
 from atoll.model.cluster import Cluster
 from atoll.model.work import Work
+from atoll.wire import Object
 
 KUBE = (re.compile("kube-.*"),)
 _GARBAGE_S = 5.0

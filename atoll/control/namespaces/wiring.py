@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from functools import partial
 
-from atoll.client.api import Wire
 from atoll.control.hub import Hub, spec_changed
 from atoll.control.loop import Controller, Loop
 from atoll.control.namespaces import decide as namespacing
@@ -16,6 +15,7 @@ from atoll.dialects.karmada.objects import kinds
 from atoll.model.action import Ref
 from atoll.model.member import Member
 from atoll.model.policy import OverridePolicy
+from atoll.wire import Wire
 
 NAMESPACE = ("v1", "Namespace")
 Key = tuple[str, str]

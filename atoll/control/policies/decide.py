@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from atoll.dialects.policy_source import Claims, Find, Report, is_going
-from atoll.model.action import NOTHING, Object, Plan, Ref, Update
+from atoll.model.action import NOTHING, Plan, Ref, Update
 from atoll.model.policy import Policy
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.resource_selector import Closeness
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

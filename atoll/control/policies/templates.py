@@ -6,7 +6,6 @@ that means one of ten thousand is not held against each of them.
 
 from collections.abc import Iterable, Iterator
 
-from atoll.client.api import Wire
 from atoll.client.mirror import Mirror
 from atoll.control.hub import Hub
 from atoll.control.wakes import TEMPLATES
@@ -14,6 +13,7 @@ from atoll.model.action import Ref
 from atoll.model.named import Named
 from atoll.model.policy import Claim
 from atoll.model.resource_selector import ResourceSelector, label_keys
+from atoll.wire import Wire
 
 
 class Held:

@@ -20,9 +20,10 @@ from atoll.dialects.karmada.preemption_notes import (
     noted,
     parts,
 )
-from atoll.model.action import NOTHING, Action, Object, Plan, Ref, Update
+from atoll.model.action import NOTHING, Action, Plan, Ref, Update
 from atoll.model.binding import Target
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Object
 
 TAKES, GIVES = "Preempting", "Preempted"
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from atoll.client.api import Refused, Wire
+from atoll.client.api import Refused
 from atoll.client.collection import Collection
 from atoll.client.transport import Unreachable
 from atoll.config import EstimatorChoice
@@ -25,6 +25,7 @@ from atoll.estimator.messages import REPLICAS, SETS
 from atoll.model.action import Ref
 from atoll.model.assumed import Assumed, merged
 from atoll.scheduling.nodes.view import Asked
+from atoll.wire import Wire
 
 log = logging.getLogger("atoll.scheduler")
 

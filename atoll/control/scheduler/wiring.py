@@ -28,7 +28,7 @@ from atoll.dialects.karmada.objects import kinds, resource_bindings
 from atoll.effects import stopwatch
 from atoll.errors import Invalid
 from atoll.instruments.families import Family
-from atoll.model.action import Object, Ref, Tell
+from atoll.model.action import Ref, Tell
 from atoll.model.decision import Verdict
 from atoll.model.member import Member
 from atoll.model.resource_binding import ResourceBinding
@@ -38,6 +38,7 @@ from atoll.runtime.worklist import Worklist
 from atoll.scheduling.nodes.view import NodeView
 from atoll.scheduling.question import Surroundings
 from atoll.scheduling.trigger import Trigger
+from atoll.wire import Object
 
 if TYPE_CHECKING:
     from atoll.control.scheduler.estimation import Estimation

@@ -20,10 +20,11 @@ from atoll.dialects.kubernetes import conditions
 from atoll.dialects.kubernetes.conditions import Condition
 from atoll.errors import AtollError
 from atoll.interpreting.operations import Item
-from atoll.model.action import NOTHING, Action, Object, Plan, Ref, Tell, Update
+from atoll.model.action import NOTHING, Action, Plan, Ref, Tell, Update
 from atoll.model.health import is_well
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
+from atoll.wire import Object
 
 Aggregate = Callable[[Object, tuple[Item, ...]], Object | None]
 Report = Callable[[ResourceBinding, float], Plan]

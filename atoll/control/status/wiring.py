@@ -1,6 +1,5 @@
 """Statuses of bindings and templates: what clusters say of their Works, summed up."""
 
-from atoll.client.api import Wire
 from atoll.control import patience
 from atoll.control.hub import Hub, spec_changed
 from atoll.control.levels import Level
@@ -14,6 +13,7 @@ from atoll.dialects.karmada.references import binding_of
 from atoll.model.action import Plan, Ref
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
+from atoll.wire import Wire
 
 
 def status(hub: Hub) -> Loop[Ref]:

@@ -16,10 +16,11 @@ from atoll.dialects.karmada.objects.encoding import patched
 from atoll.dialects.kubernetes.conditions import find
 from atoll.dialects.wire import written_time
 from atoll.errors import Invalid
-from atoll.model.action import NOTHING, Object, Plan, Tell, Update
+from atoll.model.action import NOTHING, Plan, Tell, Update
 from atoll.model.member import Member
 from atoll.model.policy import ClusterTaintPolicy, ConditionIs
 from atoll.model.taint import Effect
+from atoll.wire import Object
 
 TAINTED, NOT_TAINTED = "TaintClusterSucceed", "TaintClusterFailed"
 

@@ -5,7 +5,6 @@ Found by what policies select and by where bindings go: whoever cannot be meant 
 
 from collections.abc import Iterator
 
-from atoll.client.api import Wire
 from atoll.control.hub import Hub
 from atoll.control.policies.templates import candidates
 from atoll.control.works.decide.overriding.selecting import is_for, rules
@@ -18,6 +17,7 @@ from atoll.model.override_index import OverrideIndex
 from atoll.model.policy import LOCATION, OverridePolicy
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.resource_selector import ResourceSelector
+from atoll.wire import Wire
 
 
 def by_policy(hub: Hub, policy: OverridePolicy) -> Iterator[ResourceBinding]:

@@ -5,7 +5,6 @@ from functools import partial
 
 import yaml
 
-from atoll.client.api import Wire
 from atoll.control.dependencies import decide as depending
 from atoll.control.hub import BINDING, Hub, spec_changed
 from atoll.control.levels import Level
@@ -24,12 +23,13 @@ from atoll.dialects.karmada.works import has_arrived
 from atoll.errors import Invalid
 from atoll.interpreting.operations import Operation
 from atoll.interpreting.pruning import prune
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.member import Member
 from atoll.model.ordinals import Range
 from atoll.model.policy import OverridePolicy
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
+from atoll.wire import Object, Wire
 
 
 def works(hub: Hub) -> Loop[Ref]:

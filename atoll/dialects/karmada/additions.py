@@ -23,18 +23,7 @@ from dataclasses import replace
 from typing import Any
 
 from atoll.dialects.karmada import choosing, clusters
-from atoll.dialects.wire import (
-    Wire,
-    at,
-    checked,
-    choice,
-    count,
-    flag,
-    known_only,
-    number,
-    part,
-    parts,
-)
+from atoll.dialects.wire import at, checked, choice, count, flag, known_only, number, part, parts
 from atoll.model.affinity import ANYWHERE, Affinity, Term
 from atoll.model.intent import (
     Bounds,
@@ -46,6 +35,7 @@ from atoll.model.intent import (
     Reschedule,
     TieBreak,
 )
+from atoll.wire import Object
 
 ADDITIONS = "spec.atoll"
 WEIGHT_MAX = 1_000_000  # sums of weighted scores stay exact in 64 bits
@@ -94,7 +84,7 @@ def add(intent: Intent, given: Any) -> Intent:
     )
 
 
-def _list(extra: Wire, key: str) -> list[tuple[str, Wire]]:
+def _list(extra: Object, key: str) -> list[tuple[str, Object]]:
     return list(parts(extra, key, ADDITIONS))
 
 
@@ -112,20 +102,20 @@ def _limited(terms: tuple[Term, ...], limit: Affinity) -> tuple[Term, ...]:
     )
 
 
-def _bounds(wire: Wire, path: str) -> Bounds:
+def _bounds(wire: Object, path: str) -> Bounds:
     known_only(wire, path, "clusters", "min", "max")
     least = count(wire, "min", path)
     most = choosing.most(wire, "max", path, least=least, what="min")
     return Bounds(clusters.meant(wire, path), least, most)
 
 
-def _preference(wire: Wire, path: str) -> Preference:
+def _preference(wire: Object, path: str) -> Preference:
     known_only(wire, path, "clusters", "weight")
     weight = number(wire, "weight", path, least=-WEIGHT_MAX, most=WEIGHT_MAX)
     return Preference(clusters.meant(wire, path), 1 if weight is None else weight)
 
 
-def _scores(extra: Wire) -> tuple[tuple[str, int], ...]:
+def _scores(extra: Object) -> tuple[tuple[str, int], ...]:
     weights = part(extra, "scores", ADDITIONS) or {}
     path = at(ADDITIONS, "scores")
     found = {
@@ -134,7 +124,7 @@ def _scores(extra: Wire) -> tuple[tuple[str, int], ...]:
     return tuple(sorted((name, 1 if weight is None else weight) for name, weight in found.items()))
 
 
-def _preemption(extra: Wire) -> Preemption:
+def _preemption(extra: Object) -> Preemption:
     given, path = part(extra, "preemption", ADDITIONS) or {}, at(ADDITIONS, "preemption")
     known_only(given, path, "mayPreempt", "mayBePreempted")
     return Preemption(
@@ -143,7 +133,7 @@ def _preemption(extra: Wire) -> Preemption:
     )
 
 
-def _ordinals(wire: Wire | None, path: str) -> Ordinals | None:
+def _ordinals(wire: Object | None, path: str) -> Ordinals | None:
     if wire is None:
         return None
     known_only(wire, path, "stride")

@@ -12,8 +12,9 @@ from atoll.dialects.karmada.placement import PLACEMENT
 from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.dialects.kubernetes.selectors import LABEL_OPERATORS, OPERATORS
 from atoll.dialects.kubernetes.tolerations import ANY_VALUE, EFFECTS
-from atoll.dialects.wire import INT64, Wire, at, elements, number, part, parts, text, texts
+from atoll.dialects.wire import INT64, at, elements, number, part, parts, text, texts
 from atoll.errors import Invalid
+from atoll.wire import Object
 
 FIELDS = (affinity.PROVIDER, affinity.REGION, affinity.ZONE)
 AFFINITIES = at(PLACEMENT, "clusterAffinities")
@@ -38,7 +39,7 @@ def validate(given: Mapping[str, Any] | None) -> list[Invalid]:
         return [invalid]
 
 
-def _of_overflow(wire: Wire) -> Iterator[Invalid]:
+def _of_overflow(wire: Object) -> Iterator[Invalid]:
     both = wire.get("clusterAffinity") is not None and wire.get("clusterAffinities") is not None
     if both:
         yield Invalid(PLACEMENT, wire, "clusterAffinities cannot co-exist with clusterAffinity")
@@ -52,7 +53,7 @@ def _of_overflow(wire: Wire) -> Iterator[Invalid]:
             yield Invalid(at(here, "overflowAffinities"), term["overflowAffinities"], problem)
 
 
-def _may_overflow(strategy: Wire) -> bool:
+def _may_overflow(strategy: Object) -> bool:
     path = at(PLACEMENT, "replicaScheduling")
     preference = text(strategy, "replicaDivisionPreference", path)
     weights = part(strategy, "weightPreference", path) or {}
@@ -61,7 +62,7 @@ def _may_overflow(strategy: Wire) -> bool:
     return bool(strategy) and divided and (preference == "Aggregated" or dynamic)
 
 
-def _of_affinities(wire: Wire) -> Iterator[Invalid]:
+def _of_affinities(wire: Object) -> Iterator[Invalid]:
     single = part(wire, "clusterAffinity", PLACEMENT)
     if single is not None:
         yield from affinity_problems(single, at(PLACEMENT, "clusterAffinity"))
@@ -78,7 +79,7 @@ def _of_affinities(wire: Wire) -> Iterator[Invalid]:
         yield from _of_tiers(term, here)
 
 
-def _of_tiers(term: Wire, path: str) -> Iterator[Invalid]:
+def _of_tiers(term: Object, path: str) -> Iterator[Invalid]:
     tiers = term.get("overflowAffinities")
     if tiers is None:
         return
@@ -99,7 +100,7 @@ def _of_tiers(term: Wire, path: str) -> Iterator[Invalid]:
         yield from affinity_problems(tier, here)
 
 
-def affinity_problems(wire: Wire, path: str) -> Iterator[Invalid]:
+def affinity_problems(wire: Object, path: str) -> Iterator[Invalid]:
     """What is wrong with the clusters meant; like Karmada, of field selectors the first only."""
     fields, here = part(wire, "fieldSelector", path), at(path, "fieldSelector")
     for _, each in parts(fields or {}, "matchExpressions", here):
@@ -115,7 +116,7 @@ def affinity_problems(wire: Wire, path: str) -> Iterator[Invalid]:
     yield from _of_names(wire, path)
 
 
-def _of_names(wire: Wire, path: str) -> Iterator[Invalid]:
+def _of_names(wire: Object, path: str) -> Iterator[Invalid]:
     """Ours: names that name nothing, and operators that nothing knows."""
     for key in ("clusterNames", "exclude"):
         for index, each in enumerate(texts(wire, key, path)):
@@ -125,7 +126,7 @@ def _of_names(wire: Wire, path: str) -> Iterator[Invalid]:
     yield from _of_operators(labels, here, LABEL_OPERATORS)
 
 
-def _of_operators(selector: Wire, path: str, known: frozenset[str]) -> Iterator[Invalid]:
+def _of_operators(selector: Object, path: str, known: frozenset[str]) -> Iterator[Invalid]:
     for here, each in parts(selector, "matchExpressions", path):
         operator = text(each, "operator", here)
         if operator not in known:
@@ -133,7 +134,7 @@ def _of_operators(selector: Wire, path: str, known: frozenset[str]) -> Iterator[
             yield Invalid(at(here, "operator"), operator, problem)
 
 
-def _of_spread(wire: Wire) -> Iterator[Invalid]:
+def _of_spread(wire: Object) -> Iterator[Invalid]:
     path = at(PLACEMENT, "spreadConstraints")
     listed = elements(wire, "spreadConstraints", PLACEMENT)
     fields: list[str] = []
@@ -152,7 +153,7 @@ def _of_spread(wire: Wire) -> Iterator[Invalid]:
         yield Invalid(path, listed, problem)
 
 
-def _of_range(wire: Wire, path: str) -> Iterator[Invalid]:
+def _of_range(wire: Object, path: str) -> Iterator[Invalid]:
     least, most = wire.get("minGroups") or 0, wire.get("maxGroups") or 0
     if least < 0:
         yield Invalid(path, wire, "minGroups lower than 0 is not allowed")
@@ -162,7 +163,7 @@ def _of_range(wire: Wire, path: str) -> Iterator[Invalid]:
         yield Invalid(path, wire, "maxGroups lower than minGroups is not allowed")
 
 
-def _of_groups(wire: Wire) -> Iterator[Invalid]:
+def _of_groups(wire: Object) -> Iterator[Invalid]:
     given, path = part(wire, "workloadAffinity", PLACEMENT), at(PLACEMENT, "workloadAffinity")
     keys = []
     for side in ("affinity", "antiAffinity"):
@@ -176,7 +177,7 @@ def _of_groups(wire: Wire) -> Iterator[Invalid]:
         yield Invalid(path, given, problem)
 
 
-def _of_tolerations(wire: Wire) -> Iterator[Invalid]:
+def _of_tolerations(wire: Object) -> Iterator[Invalid]:
     for here, each in parts(wire, "clusterTolerations", PLACEMENT):
         operator, effect = text(each, "operator", here), text(each, "effect", here)
         if operator not in ANY_VALUE:
@@ -186,7 +187,7 @@ def _of_tolerations(wire: Wire) -> Iterator[Invalid]:
             yield Invalid(at(here, "effect"), effect, f"must be one of {', '.join(EFFECTS)}")
 
 
-def _of_weights(wire: Wire) -> Iterator[Invalid]:
+def _of_weights(wire: Object) -> Iterator[Invalid]:
     strategy, path = part(wire, "replicaScheduling", PLACEMENT), at(PLACEMENT, "replicaScheduling")
     given = part(strategy or {}, "weightPreference", path) or {}
     for here, each in parts(given, "staticWeightList", at(path, "weightPreference")):

@@ -7,15 +7,16 @@ region and zone is absent from every cluster, so only what asks for its absence 
 from collections import defaultdict
 
 from atoll.dialects.kubernetes.selectors import OPERATORS, expressions, label_selector, requirement
-from atoll.dialects.wire import Wire, at, part, texts
+from atoll.dialects.wire import at, part, texts
 from atoll.model.affinity import Affinity
 from atoll.model.selector import NOTHING, Operator, Requirement
+from atoll.wire import Object
 
 PROVIDER, REGION, ZONE = "provider", "region", "zone"
 ZONE_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
 
-def decode(wire: Wire, path: str) -> Affinity:
+def decode(wire: Object, path: str) -> Affinity:
     """The clusters meant."""
     selector = part(wire, "labelSelector", path)
     fields = part(wire, "fieldSelector", path)
@@ -32,7 +33,7 @@ def decode(wire: Wire, path: str) -> Affinity:
     )
 
 
-def _required(selector: Wire, path: str) -> dict[str | None, list[Requirement]]:
+def _required(selector: Object, path: str) -> dict[str | None, list[Requirement]]:
     """Requirements by field; under None those that no cluster can meet."""
     found: dict[str | None, list[Requirement]] = defaultdict(list)
     for key, operator, values in expressions(selector, "matchExpressions", path):

@@ -7,22 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from atoll.dialects.karmada import demand, placement
-from atoll.dialects.wire import (
-    INT32,
-    Wire,
-    at,
-    checked,
-    count,
-    instant,
-    name,
-    number,
-    part,
-    parts,
-    text,
-)
+from atoll.dialects.wire import INT32, at, checked, count, instant, name, number, part, parts, text
 from atoll.model.binding import Binding, Resource, Target
 from atoll.model.neighbour import Neighbour
 from atoll.model.selector import as_integer
+from atoll.wire import Object
 
 SPEC, STATUS = "spec", "status"
 REQUIREMENTS = "replicaRequirements"
@@ -69,7 +58,7 @@ def neighbour(wire: Mapping[str, Any]) -> Neighbour:
     )
 
 
-def _resource(wire: Wire) -> Resource:
+def _resource(wire: Object) -> Resource:
     path = "spec.resource"
     return Resource(
         api=(text(wire, "apiVersion", path), text(wire, "kind", path)),
@@ -79,7 +68,7 @@ def _resource(wire: Wire) -> Resource:
     )
 
 
-def targets(wire: Wire, path: str) -> tuple[Target, ...]:
+def targets(wire: Object, path: str) -> tuple[Target, ...]:
     """The clusters that a binding, or whoever needs it, lists."""
     return tuple(
         Target(name(each, "name", here), count(each, "replicas", here))
@@ -87,19 +76,19 @@ def targets(wire: Wire, path: str) -> tuple[Target, ...]:
     )
 
 
-def _is_fresh(spec: Wire, status: Wire) -> bool:
+def _is_fresh(spec: Object, status: Object) -> bool:
     """Was rescheduling asked for after the last decision? Before the first, there is no need."""
     asked = instant(spec, "rescheduleTriggeredAt", SPEC)
     last = instant(status, "lastScheduledTime", STATUS)
     return asked is not None and last is not None and asked > last
 
 
-def priority(spec: Wire) -> int:
+def priority(spec: Object) -> int:
     """How early it is placed, and whom it may push out."""
     given = part(spec, "schedulePriority", SPEC) or {}
     return number(given, "priority", "spec.schedulePriority", least=-INT32 - 1) or 0
 
 
-def _groups(spec: Wire) -> tuple[str, str]:
+def _groups(spec: Object) -> tuple[str, str]:
     given, path = part(spec, "workloadAffinityGroups", SPEC) or {}, "spec.workloadAffinityGroups"
     return text(given, "affinityGroup", path), text(given, "antiAffinityGroup", path)

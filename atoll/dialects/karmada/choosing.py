@@ -12,18 +12,7 @@ divide: {weights: [{clusters: {...}, weight}], combine: Max | Sum}    by weight
 """
 
 from atoll.dialects.karmada import clusters
-from atoll.dialects.wire import (
-    INT64,
-    Wire,
-    at,
-    choice,
-    count,
-    flag,
-    known_only,
-    name,
-    number,
-    parts,
-)
+from atoll.dialects.wire import INT64, at, choice, count, flag, known_only, name, number, parts
 from atoll.errors import Invalid
 from atoll.model.intent import (
     Combine,
@@ -38,6 +27,7 @@ from atoll.model.intent import (
     Shortage,
     Weighted,
 )
+from atoll.wire import Object
 
 _ORDERS = {
     "Best": Order.BEST,
@@ -50,7 +40,7 @@ _COMBINES = {"Max": Combine.MAX, "Sum": Combine.SUM}
 _FIELDS = frozenset({Field.ZONE, Field.REGION, Field.PROVIDER})
 
 
-def selection(wire: Wire | None, path: str) -> Selection | None:
+def selection(wire: Object | None, path: str) -> Selection | None:
     if wire is None:
         return None
     known = ("order", "minClusters", "maxClusters", "seed", "sticky")
@@ -69,7 +59,7 @@ def selection(wire: Wire | None, path: str) -> Selection | None:
     )
 
 
-def most(wire: Wire, key: str, path: str, *, least: int, what: str) -> int | None:
+def most(wire: Object, key: str, path: str, *, least: int, what: str) -> int | None:
     """An upper bound, which must not lie below the lower one."""
     found = number(wire, key, path)
     if found is not None and found < least:
@@ -77,7 +67,7 @@ def most(wire: Wire, key: str, path: str, *, least: int, what: str) -> int | Non
     return found
 
 
-def _group(wire: Wire, path: str) -> Group:
+def _group(wire: Object, path: str) -> Group:
     known = ("by", "minGroups", "maxGroups", "minClustersPerGroup", "maxClustersPerGroup")
     known_only(wire, path, *known, "maxSkew")
     least = number(wire, "minGroups", path, least=1) or 1
@@ -92,7 +82,7 @@ def _group(wire: Wire, path: str) -> Group:
     )
 
 
-def _key(wire: Wire, path: str) -> str:
+def _key(wire: Object, path: str) -> str:
     key = name(wire, "by", path)
     kind, colon, of = key.partition(":")
     if key in _FIELDS or (kind in ("label", "property") and colon and of):
@@ -101,7 +91,7 @@ def _key(wire: Wire, path: str) -> str:
     raise Invalid(at(path, "by"), key, problem)
 
 
-def _quota(wire: Wire, path: str) -> Quota:
+def _quota(wire: Object, path: str) -> Quota:
     known_only(wire, path, "clusters", "count", "min")
     wanted = number(wire, "count", path, least=1)
     if wanted is None:
@@ -109,7 +99,7 @@ def _quota(wire: Wire, path: str) -> Quota:
     return Quota(clusters.meant(wire, path), wanted, number(wire, "min", path, most=wanted))
 
 
-def division(wire: Wire | None, path: str) -> Division | None:
+def division(wire: Object | None, path: str) -> Division | None:
     if wire is None:
         return None
     if wire.get("weights") is not None:
@@ -124,7 +114,7 @@ def division(wire: Wire | None, path: str) -> Division | None:
     )
 
 
-def _weighted(wire: Wire, path: str) -> Weighted:
+def _weighted(wire: Object, path: str) -> Weighted:
     known_only(wire, path, "weights", "combine")
     weights = []
     for here, each in parts(wire, "weights", path):

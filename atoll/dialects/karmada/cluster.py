@@ -15,7 +15,6 @@ from atoll.dialects.karmada.models import grades, nodes_by_grade
 from atoll.dialects.kubernetes.tolerations import taints
 from atoll.dialects.wire import (
     EXACT,
-    Wire,
     amount,
     at,
     checked,
@@ -31,6 +30,7 @@ from atoll.dialects.wire import (
 from atoll.errors import Invalid
 from atoll.model.amount import PODS, Amount, Resources
 from atoll.model.cluster import Api, Cluster, Free
+from atoll.wire import Object
 
 SUMMARY = "status.resourceSummary"
 LISTS = ("allocatable", "allocated", "allocating")
@@ -75,7 +75,7 @@ def offered(wire: Mapping[str, Any]) -> Resources:
         return {}
 
 
-def _labels(metadata: Wire) -> Mapping[str, str]:
+def _labels(metadata: Object) -> Mapping[str, str]:
     found = text_by_name(metadata, "labels", "metadata")
     return {intern(key): intern(value) for key, value in found.items()}
 
@@ -85,7 +85,7 @@ def _shared_texts(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def _apis(status: Wire) -> frozenset[Api]:
+def _apis(status: Object) -> frozenset[Api]:
     """Group and version with kind, of every resource served."""
     listed = elements(status, "apiEnablements", "status")
     try:
@@ -98,7 +98,7 @@ def _apis(status: Wire) -> frozenset[Api]:
         return _shared_apis(frozenset(_each_api(status)))
 
 
-def _each_api(status: Wire) -> Iterator[Api]:
+def _each_api(status: Object) -> Iterator[Api]:
     for here, of in parts(status, "apiEnablements", "status"):
         version = text(of, "groupVersion", here)
         for there, each in parts(of, "resources", here):
@@ -112,21 +112,21 @@ def _shared_apis(apis: frozenset[Api]) -> frozenset[Api]:
     return apis
 
 
-def _ready(status: Wire) -> bool | None:
+def _ready(status: Object) -> bool | None:
     for here, each in parts(status, "conditions", "status"):
         if text(each, "type", here) == "Ready":
             return {"True": True, "False": False}.get(text(each, "status", here))
     return None
 
 
-def _free(summary: Wire) -> Free:
+def _free(summary: Object) -> Free:
     lists = [(at(SUMMARY, key), part(summary, key, SUMMARY) or _NONE) for key in LISTS]
     held, *taken = (amount(each.get(PODS, "0"), f"{here}[{PODS}]").units for here, each in lists)
     resources = {intern(resource): _left(resource, lists) for resource in lists[0][1]}
     return Free(resources, held - sum(taken))
 
 
-def _left(resource: str, lists: list[tuple[str, Wire]]) -> Amount:
+def _left(resource: str, lists: list[tuple[str, Object]]) -> Amount:
     """Allocatable less allocated less allocating, in the form Kubernetes' subtraction leaves."""
     here, allocatable = lists[0]
     value, binary = quantity(allocatable[resource], f"{here}[{resource}]")

@@ -1,6 +1,7 @@
 """How a Cluster says it is reached: pushed to or pulled from, with which Secret."""
 
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.wire import Object
 
 PULL = "Pull"
 _WAY = ("apiEndpoint", "secretRef", "insecureSkipTLSVerification", "proxyURL", "proxyHeader")

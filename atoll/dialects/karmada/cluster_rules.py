@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 from atoll.dialects.karmada import annotations
 from atoll.dialects.karmada.admission import NO_NAME
 from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
-from atoll.dialects.wire import Wire, parts
+from atoll.dialects.wire import parts
 from atoll.errors import Invalid
-from atoll.model.action import Object
 from atoll.model.quantity import parse
+from atoll.wire import Object
 
 NAME_MAX = 48
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -89,7 +89,7 @@ def _proxy(written: str) -> Iterator[Invalid]:
         yield Invalid("spec.proxyURL", written, problem)
 
 
-def _places(spec: Wire) -> Iterator[Invalid]:
+def _places(spec: Object) -> Iterator[Invalid]:
     for key in ("provider", "region", "zone"):
         if label_value_faults(spec.get(key) or ""):
             yield Invalid(f"spec.{key}", spec[key], _NO_VALUE)
@@ -100,7 +100,7 @@ def _places(spec: Wire) -> Iterator[Invalid]:
             yield Invalid(f"spec.zones[{index}]", zone, _NO_VALUE)
 
 
-def _taints(spec: Wire) -> Iterator[Invalid]:
+def _taints(spec: Object) -> Iterator[Invalid]:
     known: set[tuple[str, str]] = set()
     for here, taint in parts(spec, "taints", "spec"):
         mark = (taint["key"], taint["effect"])
@@ -110,7 +110,7 @@ def _taints(spec: Wire) -> Iterator[Invalid]:
         known.add(mark)
 
 
-def of_taint(taint: Wire, here: str) -> Iterator[Invalid]:
+def of_taint(taint: Object, here: str) -> Iterator[Invalid]:
     """What is wrong with the key and the value of a taint."""
     if qualified_faults(taint["key"]):
         yield Invalid(f"{here}.key", taint["key"], NO_NAME)
@@ -118,7 +118,7 @@ def of_taint(taint: Wire, here: str) -> Iterator[Invalid]:
         yield Invalid(f"{here}.value", taint["value"], _NO_VALUE)
 
 
-def _models(spec: Wire) -> Iterator[Invalid]:
+def _models(spec: Object) -> Iterator[Invalid]:
     """The first thing wrong with the resource models, as Karmada reports it."""
     models = spec.get("resourceModels") or []
     for index, model in enumerate(models):
@@ -130,7 +130,7 @@ def _models(spec: Wire) -> Iterator[Invalid]:
             return
 
 
-def _grade_problem(before: Wire | None, model: Wire) -> str | None:
+def _grade_problem(before: Object | None, model: Object) -> str | None:
     ranges = model["ranges"]
     if before is not None and before["grade"] == model["grade"]:
         return "The grade of each models should not be the same"
@@ -150,5 +150,5 @@ def _grade_problem(before: Wire | None, model: Wire) -> str | None:
     return None
 
 
-def _ends_open(model: Wire) -> bool:
+def _ends_open(model: Object) -> bool:
     return all(parse(str(each["max"])) == parse(_UNBOUNDED) for each in model["ranges"])

@@ -16,11 +16,12 @@ be told.
 from atoll.dialects.karmada import affinity
 from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.dialects.kubernetes.selectors import LABEL_OPERATORS, expressions, requirement
-from atoll.dialects.wire import Wire, at, known_only, part, parts, texts
+from atoll.dialects.wire import at, known_only, part, parts, texts
 from atoll.errors import Invalid
 from atoll.model.affinity import ANYWHERE, Affinity
 from atoll.model.quantity import parse
 from atoll.model.selector import Operator, Requirement
+from atoll.wire import Object
 
 _COMPARISONS = {
     "Gt": Operator.ABOVE,
@@ -42,13 +43,13 @@ _FIELDS = (
 )
 
 
-def meant(wire: Wire, path: str, key: str = "clusters") -> Affinity:
+def meant(wire: Object, path: str, key: str = "clusters") -> Affinity:
     """The clusters meant by a field; without it, all of them."""
     given = part(wire, key, path)
     return ANYWHERE if given is None else _affinity(given, at(path, key))
 
 
-def _affinity(wire: Wire, path: str) -> Affinity:
+def _affinity(wire: Object, path: str) -> Affinity:
     known_only(wire, path, *_FIELDS)
     plain = affinity.decode(wire, path)
     _check_selectors(wire, path)
@@ -66,7 +67,7 @@ def _affinity(wire: Wire, path: str) -> Affinity:
     )
 
 
-def _names(wire: Wire, key: str, path: str) -> tuple[str, ...]:
+def _names(wire: Object, key: str, path: str) -> tuple[str, ...]:
     found = texts(wire, key, path)
     for index, each in enumerate(found):
         if not each:
@@ -74,7 +75,7 @@ def _names(wire: Wire, key: str, path: str) -> tuple[str, ...]:
     return found
 
 
-def _check_selectors(wire: Wire, path: str) -> None:
+def _check_selectors(wire: Object, path: str) -> None:
     labels, here = part(wire, "labelSelector", path) or {}, at(path, "labelSelector")
     known_only(labels, here, "matchLabels", "matchExpressions")
     for key, value in (part(labels, "matchLabels", here) or {}).items():
@@ -90,7 +91,7 @@ def _check_selectors(wire: Wire, path: str) -> None:
             raise Invalid(f"{here}.matchExpressions[{index}].key", key, problem)
 
 
-def _check(selector: Wire, path: str, known: frozenset[str]) -> None:
+def _check(selector: Object, path: str, known: frozenset[str]) -> None:
     for index, each in enumerate(expressions(selector, "matchExpressions", path)):
         _checked(each, f"{path}.matchExpressions[{index}]", known)
 
@@ -112,7 +113,7 @@ def _checked(
     return found
 
 
-def _properties(wire: Wire, path: str) -> tuple[Requirement, ...]:
+def _properties(wire: Object, path: str) -> tuple[Requirement, ...]:
     return tuple(
         _property(each, f"{path}.properties[{index}]")
         for index, each in enumerate(expressions(wire, "properties", path))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from atoll.dialects.karmada import names
-from atoll.wire import Object
+from atoll.wire import Wire
 
 GRACE_PERIOD_S = 600
 _UNBOUNDED = str(2**63 - 1)
@@ -18,7 +18,7 @@ _MEMORY = ("0", *(f"{size}Gi" for size in (4, 16, 32, 64, 128, 256, 512)), "1Ti"
 _GRACIOUS = ("Gracefully", "Graciously")
 
 
-def defaulted(obj: Mapping[str, Any], *, namespace: str, new_id: str | None, now: str) -> Object:
+def defaulted(obj: Mapping[str, Any], *, namespace: str, new_id: str | None, now: str) -> Wire:
     """The object with what Karmada fills in; `new_id` is None for an update."""
     kind = obj.get("kind")
     found = dict(obj)
@@ -30,7 +30,7 @@ def defaulted(obj: Mapping[str, Any], *, namespace: str, new_id: str | None, now
     return found
 
 
-def _spec(kind: Any, spec: Object, namespace: str, now: str, *, is_new: bool) -> Object:
+def _spec(kind: Any, spec: Wire, namespace: str, now: str, *, is_new: bool) -> Wire:
     match kind:
         case "PropagationPolicy":
             return _propagation(_in_namespace(spec, namespace))
@@ -43,7 +43,7 @@ def _spec(kind: Any, spec: Object, namespace: str, now: str, *, is_new: bool) ->
     return spec
 
 
-def _identify(kind: Any, obj: Object, new_id: str) -> None:
+def _identify(kind: Any, obj: Wire, new_id: str) -> None:
     """Give a new object its permanent id, and a policy the finalizer of its controller."""
     label, finalizer, may_choose = {
         "PropagationPolicy": (names.POLICY_ID, names.POLICY_FINALIZER, False),
@@ -69,7 +69,7 @@ def _identify(kind: Any, obj: Object, new_id: str) -> None:
     obj["metadata"] = metadata
 
 
-def _each(wire: Object, key: str, change: Callable[[Object], Object]) -> Object:
+def _each(wire: Wire, key: str, change: Callable[[Wire], Wire]) -> Wire:
     """The same with every object of a list changed."""
     listed = wire.get(key)
     if not isinstance(listed, list):
@@ -77,20 +77,20 @@ def _each(wire: Object, key: str, change: Callable[[Object], Object]) -> Object:
     return {**wire, key: [change(one) if isinstance(one, dict) else one for one in listed]}
 
 
-def _inside(wire: Object, key: str, change: Callable[[Object], Object]) -> Object:
+def _inside(wire: Wire, key: str, change: Callable[[Wire], Wire]) -> Wire:
     """The same with one object inside it changed."""
     found = wire.get(key)
     return {**wire, key: change(found)} if isinstance(found, dict) else wire
 
 
-def _in_namespace(spec: Object, namespace: str) -> Object:
-    def located(selector: Object) -> Object:
+def _in_namespace(spec: Wire, namespace: str) -> Wire:
+    def located(selector: Wire) -> Wire:
         return selector if selector.get("namespace") else {**selector, "namespace": namespace}
 
     return _each(spec, "resourceSelectors", located)
 
 
-def _propagation(spec: Object) -> Object:
+def _propagation(spec: Wire) -> Wire:
     spec = _inside(spec, "placement", _placement)
     spec = _inside(spec, "failover", lambda failover: _inside(failover, "application", _failover))
     selectors = spec.get("resourceSelectors")
@@ -104,33 +104,33 @@ def _propagation(spec: Object) -> Object:
     return spec
 
 
-def _placement(placement: Object) -> Object:
+def _placement(placement: Wire) -> Wire:
     placement = _each(placement, "spreadConstraints", _constraint)
     return _inside(placement, "replicaScheduling", _strategy)
 
 
-def _constraint(constraint: Object) -> Object:
+def _constraint(constraint: Wire) -> Wire:
     if not constraint.get("spreadByField") and not constraint.get("spreadByLabel"):
         constraint = {**constraint, "spreadByField": "cluster"}
     return constraint if constraint.get("minGroups") else {**constraint, "minGroups": 1}
 
 
-def _strategy(strategy: Object) -> Object:
+def _strategy(strategy: Wire) -> Wire:
     divided = strategy.get("replicaSchedulingType", "Divided") == "Divided"
     if divided and not strategy.get("replicaDivisionPreference"):
         return {**strategy, "replicaDivisionPreference": "Weighted"}
     return strategy
 
 
-def _failover(application: Object) -> Object:
+def _failover(application: Wire) -> Wire:
     mode = application.get("purgeMode", "Gracefully")
     if mode in _GRACIOUS and application.get("gracePeriodSeconds") is None:
         return {**application, "gracePeriodSeconds": GRACE_PERIOD_S}
     return application
 
 
-def _cluster(spec: Object, now: str, *, is_new: bool) -> Object:
-    def timed(taint: Object) -> Object:
+def _cluster(spec: Wire, now: str, *, is_new: bool) -> Wire:
+    def timed(taint: Wire) -> Wire:
         lasting = taint.get("effect") != "NoExecute" or taint.get("timeAdded")
         return taint if lasting else {**taint, "timeAdded": now}
 
@@ -143,7 +143,7 @@ def _cluster(spec: Object, now: str, *, is_new: bool) -> Object:
     return {**spec, "resourceModels": default_models()} if is_new else spec
 
 
-def default_models() -> list[Object]:
+def default_models() -> list[Wire]:
     """The grades of nodes that a cluster has which names none."""
     bounds = {"cpu": _CPU, "memory": _MEMORY}
     return [
@@ -158,7 +158,7 @@ def default_models() -> list[Object]:
     ]
 
 
-def _bounded(spec: Object) -> Object:
+def _bounded(spec: Wire) -> Wire:
     """Models by grade, the first from zero and the last without end."""
     models = spec["resourceModels"]
     if not isinstance(models, list) or not all(isinstance(one, dict) for one in models):

@@ -7,17 +7,18 @@ from typing import Any
 from atoll.dialects.kubernetes.pods import claim
 from atoll.dialects.kubernetes.quantities import written
 from atoll.dialects.kubernetes.selectors import OPERATORS
-from atoll.dialects.wire import Wire, Written, amount, at, count, part, parts, text
+from atoll.dialects.wire import Written, amount, at, count, part, parts, text
 from atoll.errors import Invalid
 from atoll.model.demand import Component, Demand, NodeClaim, NodeTerm
 from atoll.model.selector import Requirement
 from atoll.model.taint import Toleration
+from atoll.wire import Object
 
 _WRITTEN = {operator: name for name, operator in OPERATORS.items()}
 _NO_NODE = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [""]}]}
 
 
-def decode(wire: Wire, path: str, namespace: str = "") -> Demand:
+def decode(wire: Object, path: str, namespace: str = "") -> Demand:
     """What a replica needs, in the namespace it will run in."""
     return _decode(Written.of(wire, path), namespace)
 
@@ -42,14 +43,14 @@ def _decode(written: Written, namespace: str) -> Demand:
     )
 
 
-def components(wire: Wire, path: str, namespace: str) -> tuple[Component, ...]:
+def components(wire: Object, path: str, namespace: str) -> tuple[Component, ...]:
     """The pod templates of a workload that has several."""
     return tuple(
         _component(each, here, namespace) for here, each in parts(wire, "components", path)
     )
 
 
-def _component(wire: Wire, path: str, namespace: str) -> Component:
+def _component(wire: Object, path: str, namespace: str) -> Component:
     needs = part(wire, "replicaRequirements", path)
     demand = None if needs is None else decode(needs, at(path, "replicaRequirements"), namespace)
     return Component(text(wire, "name", path), count(wire, "replicas", path), demand)

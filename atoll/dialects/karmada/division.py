@@ -1,7 +1,7 @@
 """Karmada's replicaScheduling and spreadConstraints: how replicas are divided, and among whom."""
 
 from atoll.dialects.karmada import affinity
-from atoll.dialects.wire import INT64, Wire, at, number, part, parts, text
+from atoll.dialects.wire import INT64, at, number, part, parts, text
 from atoll.errors import Invalid
 from atoll.model.affinity import Affinity
 from atoll.model.intent import (
@@ -16,9 +16,10 @@ from atoll.model.intent import (
     Unsupported,
     Weighted,
 )
+from atoll.wire import Object
 
 
-def division(strategy: Wire | None, path: str) -> Division:
+def division(strategy: Object | None, path: str) -> Division:
     """How replicas are divided: without a strategy every cluster runs all of them."""
     if strategy is None:
         return Duplicated(stated=False)
@@ -38,7 +39,7 @@ def division(strategy: Wire | None, path: str) -> Division:
 
 
 def unused_weights(
-    strategy: Wire | None, how: Division, path: str
+    strategy: Object | None, how: Division, path: str
 ) -> tuple[tuple[Affinity, int], ...]:
     """Weights that are listed although the division does not look at them."""
     given = part(strategy or {}, "weightPreference", path)
@@ -47,7 +48,7 @@ def unused_weights(
     return _weights(given, at(path, "weightPreference"))
 
 
-def _weights(preference: Wire, path: str) -> tuple[tuple[Affinity, int], ...]:
+def _weights(preference: Object, path: str) -> tuple[tuple[Affinity, int], ...]:
     found = []
     for here, each in parts(preference, "staticWeightList", path):
         target = part(each, "targetCluster", here) or {}
@@ -56,7 +57,7 @@ def _weights(preference: Wire, path: str) -> tuple[tuple[Affinity, int], ...]:
     return tuple(found)
 
 
-def selection(strategy: Wire | None, spread: tuple[Constraint, ...], how: Division) -> Selection:
+def selection(strategy: Object | None, spread: tuple[Constraint, ...], how: Division) -> Selection:
     """Every feasible cluster where no constraint counts: with static weights none does.
 
     Karmada overlooks an empty weight preference (`{}`): it divides evenly, yet under constraints.
@@ -67,11 +68,11 @@ def selection(strategy: Wire | None, spread: tuple[Constraint, ...], how: Divisi
     return Constrained() if spread and not static else Everyone()
 
 
-def constraints(wire: Wire, path: str) -> tuple[Constraint, ...]:
+def constraints(wire: Object, path: str) -> tuple[Constraint, ...]:
     return tuple(_constraint(each, here) for here, each in parts(wire, "spreadConstraints", path))
 
 
-def _constraint(wire: Wire, path: str) -> Constraint:
+def _constraint(wire: Object, path: str) -> Constraint:
     """One constraint; a least of nothing means one, as Karmada's admission fills it in."""
     return Constraint(
         field=_field(text(wire, "spreadByField", path), path),

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from atoll.dialects.wire import Wire, parts
+from atoll.dialects.wire import parts
 from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.wire import Object
 
 OPERATIONS = (
     *("*", "AggregateStatus", "InterpretComponent", "InterpretDependency", "InterpretHealth"),
@@ -32,7 +32,7 @@ def webhooks(new: Object) -> Iterator[Invalid]:
         yield from _hook(hook, here)
 
 
-def _hook(hook: Wire, path: str) -> Iterator[Invalid]:
+def _hook(hook: Object, path: str) -> Iterator[Invalid]:
     for here, rule in parts(hook, "rules", path):
         yield from _operations(rule["operations"], f"{here}.operations")
         for key in ("apiGroups", "apiVersions", "kinds"):
@@ -68,7 +68,7 @@ def _listed(values: list[str], path: str) -> Iterator[Invalid]:
         yield Invalid(path, values, "if '*' is present, must not specify others")
 
 
-def _client(config: Wire, path: str) -> Iterator[Invalid]:
+def _client(config: Object, path: str) -> Iterator[Invalid]:
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         yield Invalid(path, dict(config), "exactly one of url or service is required")

@@ -6,12 +6,13 @@ grades that only the status names are ignored, and a negative count makes all of
 
 from functools import lru_cache
 
-from atoll.dialects.wire import INT64, Wire, Written, amount, at, elements, name, number, parts
+from atoll.dialects.wire import INT64, Written, amount, at, elements, name, number, parts
 from atoll.model.amount import PODS
 from atoll.model.cluster import Grade
+from atoll.wire import Object
 
 
-def grades(spec: Wire) -> tuple[Grade, ...]:
+def grades(spec: Object) -> tuple[Grade, ...]:
     """The resource model by ascending grade, shared by all clusters that have the same."""
     models = elements(spec, "resourceModels", "spec")
     return _grades(Written.of({"resourceModels": models})) if models else ()
@@ -26,7 +27,7 @@ def _grades(written: Written) -> tuple[Grade, ...]:
     return tuple(found[grade] for grade in sorted(found))
 
 
-def _least(model: Wire, path: str) -> tuple[tuple[str, int], ...]:
+def _least(model: Object, path: str) -> tuple[tuple[str, int], ...]:
     """What each node of a grade has at least; pods are not modelled."""
     found = {}
     for here, each in parts(model, "ranges", path):
@@ -36,7 +37,7 @@ def _least(model: Wire, path: str) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found.items()))
 
 
-def nodes_by_grade(summary: Wire, models: tuple[Grade, ...]) -> tuple[int, ...]:
+def nodes_by_grade(summary: Object, models: tuple[Grade, ...]) -> tuple[int, ...]:
     """How many nodes are of each grade; empty where the summary or the spec has no model."""
     counts = {each.grade: 0 for each in models}
     counted = False

@@ -6,7 +6,7 @@ and are left out. One way only: written that way, a binding would lose them.
 
 from typing import Any
 
-from atoll.model.action import Object
+from atoll.wire import Object
 
 VERSION = "work.karmada.io/v1alpha1"
 

@@ -14,9 +14,9 @@ from typing import Any
 from atoll.dialects import json
 from atoll.dialects.kubernetes import conditions
 from atoll.errors import Invalid
-from atoll.model.action import Object
 from atoll.model.ordinals import Range
 from atoll.model.work import Work
+from atoll.wire import Object
 
 STATEFUL_SET = "StatefulSet"
 NOTED = "placement.atoll.io/ordinals"

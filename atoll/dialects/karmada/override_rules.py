@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from atoll.dialects.karmada.admission import NO_NAME, affinity_problems
 from atoll.dialects.karmada.policy_rules import selectors
 from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
-from atoll.dialects.wire import Wire, parts
+from atoll.dialects.wire import parts
 from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.wire import Object
 
 _OLD_OVERRIDERS = (
     *("plaintext", "imageOverrider", "commandOverrider", "argsOverrider"),
@@ -41,7 +41,7 @@ def override(new: Object) -> Iterator[Invalid]:
     yield from selectors(spec, new["metadata"].get("namespace", ""))
 
 
-def _overriders(overriders: Wire, path: str) -> Iterator[Invalid]:
+def _overriders(overriders: Object, path: str) -> Iterator[Invalid]:
     for here, each in parts(overriders, "annotationsOverrider", path):
         for key, value in each["value"].items():
             if qualified_faults(key.lower()):
@@ -65,7 +65,7 @@ def _pointer(pointer: str, path: str) -> Iterator[Invalid]:
         yield Invalid(path, pointer, _NO_POINTER)
 
 
-def _field(overrider: Wire, path: str) -> Iterator[Invalid]:
+def _field(overrider: Object, path: str) -> Iterator[Invalid]:
     both = bool(overrider.get("yaml")), bool(overrider.get("json"))
     if all(both):
         problem = "FieldOverrider has both YAML and JSON set. Only one is allowed"
@@ -79,7 +79,7 @@ def _field(overrider: Wire, path: str) -> Iterator[Invalid]:
             yield from _value(patch, here)
 
 
-def _value(patch: Wire, path: str) -> Iterator[Invalid]:
+def _value(patch: Object, path: str) -> Iterator[Invalid]:
     if patch["operator"] == "remove":
         if "value" in patch:
             problem = "value is not allowed for remove operation"

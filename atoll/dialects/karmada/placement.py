@@ -12,9 +12,10 @@ from typing import Any
 
 from atoll.dialects.karmada import additions, affinity, division
 from atoll.dialects.kubernetes.tolerations import tolerations
-from atoll.dialects.wire import Wire, Written, at, checked, part, parts, text
+from atoll.dialects.wire import Written, at, checked, part, parts, text
 from atoll.model.affinity import Affinity, Term
 from atoll.model.intent import Intent
+from atoll.wire import Object
 
 PLACEMENT = "spec.placement"
 
@@ -36,7 +37,7 @@ def _shared(intent: Intent) -> Intent:
     return intent
 
 
-def _intent(wire: Wire) -> Intent:
+def _intent(wire: Object) -> Intent:
     strategy = part(wire, "replicaScheduling", PLACEMENT)
     spread = division.constraints(wire, PLACEMENT)
     here = at(PLACEMENT, "replicaScheduling")
@@ -51,7 +52,7 @@ def _intent(wire: Wire) -> Intent:
     )
 
 
-def _terms(wire: Wire) -> tuple[Term, ...]:
+def _terms(wire: Object) -> tuple[Term, ...]:
     """The named terms; a single affinity beside them, which admission refuses, rules them all."""
     named = [_term(each, here) for here, each in parts(wire, "clusterAffinities", PLACEMENT)]
     single = part(wire, "clusterAffinity", PLACEMENT)
@@ -63,11 +64,11 @@ def _terms(wire: Wire) -> tuple[Term, ...]:
     return tuple(replace(each, affinity=clusters, overflow=()) for each in named)
 
 
-def _term(wire: Wire, path: str) -> Term:
+def _term(wire: Object, path: str) -> Term:
     return Term(text(wire, "affinityName", path), affinity.decode(wire, path), _tiers(wire, path))
 
 
-def _tiers(wire: Wire, path: str) -> tuple[Affinity, ...]:
+def _tiers(wire: Object, path: str) -> tuple[Affinity, ...]:
     tiers = []
     for here, each in parts(wire, "overflowAffinities", path):
         text(each, "affinityName", here)

@@ -11,9 +11,9 @@ from atoll.dialects.karmada import admission, names, placement
 from atoll.dialects.karmada.cluster_rules import of_taint
 from atoll.dialects.kubernetes.names import qualified_faults
 from atoll.dialects.kubernetes.tolerations import EFFECTS
-from atoll.dialects.wire import Wire, parts
+from atoll.dialects.wire import parts
 from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.wire import Object
 
 _GRACIOUS = ("Gracefully", "Graciously")
 _OPERATORS = ("In", "NotIn")
@@ -48,14 +48,14 @@ def _identity(new: Object, old: Object | None, label: str) -> Iterator[Invalid]:
         yield Invalid(field, mine, f"label {label} {problem}")
 
 
-def _additions(spec: Wire) -> Iterator[Invalid]:
+def _additions(spec: Object) -> Iterator[Invalid]:
     try:
         placement.decode(spec.get("placement"), spec["atoll"])
     except Invalid as invalid:
         yield invalid
 
 
-def selectors(spec: Wire, namespace: str) -> Iterator[Invalid]:
+def selectors(spec: Object, namespace: str) -> Iterator[Invalid]:
     """A policy of a namespace selects in that namespace only."""
     for here, each in parts(spec, "resourceSelectors", "spec"):
         if namespace and each.get("namespace", "") != namespace:
@@ -64,7 +64,7 @@ def selectors(spec: Wire, namespace: str) -> Iterator[Invalid]:
             yield Invalid(f"{here}.namespace", each.get("namespace", ""), problem)
 
 
-def _named(spec: Wire) -> Iterator[Invalid]:
+def _named(spec: Object) -> Iterator[Invalid]:
     for here, each in parts(spec, "resourceSelectors", "spec"):
         if not each.get("name"):
             problem = "name cannot be empty if preemption is Always, the empty name may cause"
@@ -72,14 +72,14 @@ def _named(spec: Wire) -> Iterator[Invalid]:
             yield Invalid(f"{here}.name", "", problem)
 
 
-def _suspension(suspension: Wire) -> Iterator[Invalid]:
+def _suspension(suspension: Object) -> Iterator[Invalid]:
     chosen = (suspension.get("dispatchingOnClusters") or {}).get("clusterNames")
     if suspension.get("dispatching") and chosen:
         problem = "suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames"
         yield Invalid("spec.suspension", suspension, problem)
 
 
-def _failover(spec: Wire) -> Iterator[Invalid]:
+def _failover(spec: Object) -> Iterator[Invalid]:
     failover = spec.get("failover") or {}
     application = failover.get("application")
     if application is not None:
@@ -95,7 +95,7 @@ def _failover(spec: Wire) -> Iterator[Invalid]:
                 yield Invalid(field, each["aliasLabelName"], admission.NO_NAME)
 
 
-def _application(application: Wire) -> Iterator[Invalid]:
+def _application(application: Object) -> Iterator[Invalid]:
     path = "spec.failover.application"
     tolerated = application["decisionConditions"].get("tolerationSeconds", 0)
     if tolerated < 0:

@@ -8,8 +8,8 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects import kinds
 from atoll.dialects.karmada.objects.policies import claim
 from atoll.dialects.policy_source import PolicySource
-from atoll.model.action import Object
 from atoll.model.policy import Claim
+from atoll.wire import Object
 
 _LABELS = (names.POLICY_ID, names.CLUSTER_POLICY_ID)
 _ANNOTATIONS = (names.POLICY_NAMESPACE, names.POLICY_NAME, names.CLUSTER_POLICY_NAME)

@@ -11,7 +11,8 @@ from typing import Any
 
 from atoll.dialects import json
 from atoll.dialects.karmada.references import API_VERSION
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.wire import Object
 
 PREEMPTS = "placement.atoll.io/preempts"
 GAVE_WAY = "placement.atoll.io/gave-way"

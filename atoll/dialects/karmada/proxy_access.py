@@ -7,7 +7,7 @@ member. Who asks, and how requests travel, is not known here.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from atoll.model.action import Object
+from atoll.wire import Object
 
 _WAYS = (("cluster.karmada.io", "clusters/proxy"), ("search.karmada.io", "proxying/proxy"))
 

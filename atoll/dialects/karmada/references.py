@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from atoll.dialects.karmada import names
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Object
 
 API_VERSION = "work.karmada.io/v1alpha2"
 

@@ -12,7 +12,7 @@ from atoll.dialects.karmada import (
     policy_rules,
 )
 from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.wire import Object
 
 
 def problems(new: Object, old: Object | None) -> list[Invalid]:

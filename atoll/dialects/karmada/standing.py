@@ -15,10 +15,10 @@ from atoll.dialects.karmada import names, placement
 from atoll.dialects.karmada.ordinals import noted
 from atoll.dialects.wire import INT64, flag, instant, number, part, text, text_by_name
 from atoll.errors import Invalid
-from atoll.model.action import Object
 from atoll.model.intent import Intent
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.standing import Standing
+from atoll.wire import Object
 
 DEFAULT_SCHEDULER = "default-scheduler"
 MARK = "placement.atoll.io/decision"

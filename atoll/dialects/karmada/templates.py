@@ -3,7 +3,7 @@
 import re
 
 from atoll.dialects.karmada import names
-from atoll.model.action import Object
+from atoll.wire import Object
 
 _OWN_GROUPS = re.compile(r"(.+\.)?atoll\.io|.+\.karmada\.io")
 _PASSING_GROUPS = ("events.k8s.io", "coordination.k8s.io")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from atoll.model.action import Object
+from atoll.wire import Object
 
 MESSAGE_MOST = 32768
 

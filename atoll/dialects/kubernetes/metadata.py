@@ -5,9 +5,10 @@ The API server holds metadata to one form, so what is not there is simply none.
 
 from typing import Any
 
-from atoll.dialects.wire import Wire, instant, text
-from atoll.model.action import Object, Ref
+from atoll.dialects.wire import instant, text
+from atoll.model.action import Ref
 from atoll.model.metadata import Metadata, Owner
+from atoll.wire import Object
 
 _NANOSECONDS = 1_000_000_000
 
@@ -34,7 +35,7 @@ def _owner(wire: Any) -> Owner:
     return Owner(wire.get("kind", ""), wire.get("uid", ""), bool(wire.get("controller")))
 
 
-def named_ref(wire: Wire, path: str) -> Ref:
+def named_ref(wire: Object, path: str) -> Ref:
     """The object that four fields of another name."""
     return Ref(*(text(wire, key, path) for key in ("apiVersion", "kind", "namespace", "name")))
 

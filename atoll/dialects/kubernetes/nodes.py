@@ -1,14 +1,15 @@
 """Nodes as Kubernetes writes them."""
 
 from atoll.dialects.kubernetes.tolerations import taints
-from atoll.dialects.wire import Wire, amount, checked, flag, name, part, text_by_name
+from atoll.dialects.wire import amount, checked, flag, name, part, text_by_name
 from atoll.model.amount import PODS
 from atoll.model.node import Node
+from atoll.wire import Object
 
 ENDED = ("Succeeded", "Failed")
 
 
-def decode(node: Wire) -> Node:
+def decode(node: Object) -> Node:
     """A node that no pod is on yet."""
     wire = checked(node, "node")
     metadata = part(wire, "metadata", "") or {}
@@ -24,7 +25,7 @@ def decode(node: Wire) -> Node:
     )
 
 
-def _allocatable(node: Wire) -> dict[str, int]:
+def _allocatable(node: Object) -> dict[str, int]:
     status = part(node, "status", "") or {}
     written = part(status, "allocatable", "status") or {}
     return {

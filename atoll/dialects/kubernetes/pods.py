@@ -13,11 +13,12 @@ from typing import Any
 
 from atoll.dialects.kubernetes.selectors import expressions, requirement
 from atoll.dialects.kubernetes.tolerations import tolerations
-from atoll.dialects.wire import EXACT, Wire, at, checked, part, parts, quantity, text, text_by_name
+from atoll.dialects.wire import EXACT, at, checked, part, parts, quantity, text, text_by_name
 from atoll.errors import Invalid
 from atoll.model.amount import CPU, EPHEMERAL_STORAGE, MEMORY, Amount
 from atoll.model.demand import Demand, NodeClaim, NodeTerm
 from atoll.model.selector import NEVER, Operator, Requirement
+from atoll.wire import Object
 
 HUGE_PAGES = "hugepages-"
 Needs = dict[str, Decimal]
@@ -59,7 +60,7 @@ def _is_binary(resource: str) -> bool:
     return resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES)
 
 
-def _of_pod(spec: Wire) -> Needs:
+def _of_pod(spec: Object) -> Needs:
     total = _of_containers(spec)
     whole, path = part(spec, "resources", "spec"), "spec.resources"
     if whole is not None:
@@ -69,7 +70,7 @@ def _of_pod(spec: Wire) -> Needs:
     return _sum(total, _amounts(spec, "overhead", "spec"))
 
 
-def _of_containers(spec: Wire) -> Needs:
+def _of_containers(spec: Object) -> Needs:
     """Whichever is more: all that run together, or any one step of starting up."""
     running: Needs = {}
     for here, each in parts(spec, "containers", "spec"):
@@ -85,7 +86,7 @@ def _of_containers(spec: Wire) -> Needs:
     return _most(running, starting)
 
 
-def _of_container(wire: Wire, path: str) -> Needs:
+def _of_container(wire: Object, path: str) -> Needs:
     resources, here = part(wire, "resources", path) or {}, at(path, "resources")
     return _amounts(resources, "limits", here) | _amounts(resources, "requests", here)
 
@@ -107,7 +108,7 @@ def _of_whole(total: Needs, requests: Needs, limits: Needs) -> Needs:
     }
 
 
-def _amounts(wire: Wire, key: str, path: str) -> Needs:
+def _amounts(wire: Object, key: str, path: str) -> Needs:
     found: Needs = {}
     for resource, written in (part(wire, key, path) or {}).items():
         here = f"{at(path, key)}[{resource}]"
@@ -126,11 +127,11 @@ def _most(one: Needs, other: Needs) -> Needs:
     return one | {key: max(one.get(key, value), value) for key, value in other.items()}
 
 
-def _node_selector(wire: Wire, path: str) -> tuple[tuple[str, str], ...]:
+def _node_selector(wire: Object, path: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(text_by_name(wire, "nodeSelector", path).items()))
 
 
-def _terms(wire: Wire, key: str, path: str) -> tuple[NodeTerm, ...] | None:
+def _terms(wire: Object, key: str, path: str) -> tuple[NodeTerm, ...] | None:
     """The terms of a required node affinity; an empty one matches no node and is left out."""
     required = part(wire, key, path)
     if required is None:

@@ -5,8 +5,9 @@ whoever uses it decides what that means (mostly: it matches nothing).
 """
 
 from atoll.dialects.kubernetes.names import label_value_faults, qualified_faults
-from atoll.dialects.wire import INT64, Wire, parts, text, text_by_name, texts
+from atoll.dialects.wire import INT64, parts, text, text_by_name, texts
 from atoll.model.selector import NOTHING, Operator, Requirement, Selector, as_integer
+from atoll.wire import Object
 
 OPERATORS = {
     "In": Operator.IN,
@@ -38,7 +39,7 @@ def _may_have(operator: Operator, values: tuple[str, ...]) -> bool:
             return bound is not None and bound <= INT64
 
 
-def label_selector(wire: Wire, path: str) -> Selector:
+def label_selector(wire: Object, path: str) -> Selector:
     """A label selector; one that is invalid matches nothing."""
     found = [
         requirement(key, "In", (value,))
@@ -51,7 +52,7 @@ def label_selector(wire: Wire, path: str) -> Selector:
     return Selector(valid) if len(valid) == len(found) else NOTHING
 
 
-def expressions(wire: Wire, key: str, path: str) -> list[tuple[str, str, tuple[str, ...]]]:
+def expressions(wire: Object, key: str, path: str) -> list[tuple[str, str, tuple[str, ...]]]:
     """Key, operator and values of each expression in a list, as written."""
     return [
         (text(each, "key", here), text(each, "operator", here), texts(each, "values", here))

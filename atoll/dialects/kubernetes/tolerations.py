@@ -2,9 +2,10 @@
 
 from functools import lru_cache
 
-from atoll.dialects.wire import INT64, Wire, at, instant, name, number, parts, text
+from atoll.dialects.wire import INT64, at, instant, name, number, parts, text
 from atoll.errors import Invalid
 from atoll.model.taint import Effect, Taint, Toleration
+from atoll.wire import Object
 
 EFFECTS = {effect.value: effect for effect in Effect}
 ANY_VALUE = {"": False, "Equal": False, "Exists": True}
@@ -12,13 +13,13 @@ ANY_VALUE = {"": False, "Equal": False, "Exists": True}
 _taint = lru_cache(maxsize=4096)(Taint)
 
 
-def tolerations(wire: Wire, key: str, path: str) -> tuple[Toleration, ...]:
+def tolerations(wire: Object, key: str, path: str) -> tuple[Toleration, ...]:
     """The tolerations that tolerate something: an unknown operator or effect meets no taint."""
     found = (toleration(each, here) for here, each in parts(wire, key, path))
     return tuple(each for each in found if each is not None)
 
 
-def toleration(wire: Wire, path: str) -> Toleration | None:
+def toleration(wire: Object, path: str) -> Toleration | None:
     operator, effect = text(wire, "operator", path), text(wire, "effect", path)
     given = Toleration(
         key=text(wire, "key", path),
@@ -30,12 +31,12 @@ def toleration(wire: Wire, path: str) -> Toleration | None:
     return given if operator in ANY_VALUE and (not effect or effect in EFFECTS) else None
 
 
-def taints(wire: Wire, key: str, path: str) -> tuple[Taint, ...]:
+def taints(wire: Object, key: str, path: str) -> tuple[Taint, ...]:
     """The taints, each shared with every other cluster or node that has it."""
     return tuple(_read(each, here) for here, each in parts(wire, key, path))
 
 
-def _read(wire: Wire, path: str) -> Taint:
+def _read(wire: Object, path: str) -> Taint:
     effect = text(wire, "effect", path)
     if effect not in EFFECTS:
         raise Invalid(at(path, "effect"), effect, f"must be one of {', '.join(EFFECTS)}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from atoll.dialects.wire import Wire, count, parts, text
+from atoll.dialects.wire import count, parts, text
 from atoll.interpreting import answers
 from atoll.interpreting.depending import needing
 from atoll.interpreting.fields import inner
@@ -10,11 +10,12 @@ from atoll.interpreting.kinds import CLAIM, SERVICE_ACCOUNT, Kind
 from atoll.interpreting.operations import Dependency, Interpretation, Replicas
 from atoll.interpreting.requirements import requirements
 from atoll.interpreting.thirdparty.pods import setting, suspended_there
+from atoll.wire import Object
 
 _NODES = ("affinity", "nodeSelector", "tolerations")
 
 
-def _replicas(wire: Wire) -> Replicas:
+def _replicas(wire: Object) -> Replicas:
     """Pods at a time; one if no limit is set. What each needs differs, but not on which nodes."""
     spec = inner(wire, "spec")
     wanted = count(spec, "parallelism", "spec") if "parallelism" in spec else 1
@@ -22,22 +23,22 @@ def _replicas(wire: Wire) -> Replicas:
     return answers.replicas(wanted, requirements(nodes, "spec"), wire, "spec")
 
 
-def _healthy(observed: Wire) -> bool:
+def _healthy(observed: Object) -> bool:
     """It has begun, and has neither failed nor broken."""
     phase = text(inner(observed, "status"), "phase", "status")
     return phase not in ("", "Error", "Failed")
 
 
-def _retained(desired: Wire, observed: Wire) -> Wire:
+def _retained(desired: Object, observed: Object) -> Object:
     kept = {"status": observed["status"]} if "status" in observed else {}
     return {**suspended_there(desired, observed), **kept}
 
 
-def _dependencies(wire: Wire) -> tuple[Dependency, ...]:
+def _dependencies(wire: Object) -> tuple[Dependency, ...]:
     return needing(wire, [("spec", inner(wire, "spec"))], _named(wire))
 
 
-def _named(wire: Wire) -> Iterator[tuple[Kind, str]]:
+def _named(wire: Object) -> Iterator[tuple[Kind, str]]:
     account = text(inner(wire, "spec", "executor"), "serviceAccountName", "spec.executor")
     yield SERVICE_ACCOUNT, account
     for here, each in parts(inner(wire, "spec"), "volumeClaimTemplates", "spec"):

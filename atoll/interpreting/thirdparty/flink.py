@@ -7,7 +7,7 @@ import re
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from atoll.dialects.wire import Wire, part, quantity, text
+from atoll.dialects.wire import part, quantity, text
 from atoll.interpreting import answers
 from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.fields import inner
@@ -15,6 +15,7 @@ from atoll.interpreting.operations import Interpretation, Item, Replicas
 from atoll.interpreting.quantities import quantity_text
 from atoll.interpreting.thirdparty.statuses import picking
 from atoll.model.selector import as_integer
+from atoll.wire import Object
 
 _STATUS = (
     *("clusterInfo", "error", "jobManagerDeploymentStatus", "jobStatus", "lifecycleState"),
@@ -32,7 +33,7 @@ _MEMORY = re.compile(r"([0-9]+)\s*(b|bytes|k|kb|m|mb|g|gb|t|tb)?")
 _POWER = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
-def _healthy(observed: Wire) -> bool:
+def _healthy(observed: Object) -> bool:
     """The job runs or has ended, or has not begun through a fault that is the user's own."""
     status = inner(observed, "status")
     state = text(part(status, "jobStatus", "status") or {}, "state", "status.jobStatus")
@@ -45,12 +46,12 @@ def _healthy(observed: Wire) -> bool:
     return state in _STEADY
 
 
-def _managers(wire: Wire) -> int:
+def _managers(wire: Object) -> int:
     found = _number(inner(wire, "spec", "jobManager").get("replicas"))
     return 1 if found is None else found
 
 
-def _workers(wire: Wire) -> int:
+def _workers(wire: Object) -> int:
     """As many task managers as are asked for, or as the job's parallelism fills."""
     asked = _number(inner(wire, "spec", "taskManager").get("replicas"))
     if asked is not None:
@@ -67,7 +68,7 @@ def _number(value: Any) -> int | None:
     return found if usable else None
 
 
-def _request(wire: Wire, manager: str) -> dict[str, Decimal]:
+def _request(wire: Object, manager: str) -> dict[str, Decimal]:
     resource = inner(wire, "spec", manager, "resource")
     path = f"spec.{manager}.resource"
     found = {}
@@ -86,7 +87,7 @@ def _bytes(written: Any, path: str) -> Decimal:
     return Decimal(int(size) << 10 * _POWER[(unit or "b")[0]])
 
 
-def _needs(wire: Wire, request: dict[str, Decimal]) -> dict[str, Any]:
+def _needs(wire: Object, request: dict[str, Decimal]) -> dict[str, Any]:
     """A request, and the nodes that all pods are limited to."""
     pod = inner(wire, "spec", "podTemplate", "spec")
     nodes = {key: pod[key] for key in ("nodeSelector", "tolerations") if pod.get(key)}
@@ -99,7 +100,7 @@ def _needs(wire: Wire, request: dict[str, Decimal]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _replicas(wire: Wire) -> Replicas:
+def _replicas(wire: Object) -> Replicas:
     """All managers together, as if each needed as much as the larger sort does."""
     requests = [_request(wire, each) for each in ("jobManager", "taskManager")]
     most: dict[str, Decimal] = {}
@@ -110,7 +111,7 @@ def _replicas(wire: Wire) -> Replicas:
     return answers.replicas(total, _needs(wire, most), wire, "spec")
 
 
-def _components(wire: Wire) -> tuple[Wire, ...]:
+def _components(wire: Object) -> tuple[Object, ...]:
     sorts = (("jobManager", _managers(wire)), ("taskManager", _workers(wire)))
     listed = []
     for manager, wanted in sorts:
@@ -120,7 +121,7 @@ def _components(wire: Wire) -> tuple[Wire, ...]:
     return answers.components(listed)
 
 
-def _summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _summed(template: Object, items: tuple[Item, ...]) -> Object | None:
     """What the last cluster says, in the order of their names: a job has one set of managers."""
     found = list(reported(items))
     if not found:

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from atoll.dialects.wire import Wire, parts, text
+from atoll.dialects.wire import parts, text
 from atoll.interpreting.depending import CONFIG_MAP, needing
 from atoll.interpreting.fields import holds, inner
 from atoll.interpreting.kinds import SECRET, SERVICE_ACCOUNT, Kind
 from atoll.interpreting.operations import Dependency, Interpretation
 from atoll.interpreting.thirdparty.pods import suspended_there
 from atoll.interpreting.thirdparty.statuses import Tally, picking
+from atoll.wire import Object
 
 _VALUES = {"Secret": SECRET, "ConfigMap": CONFIG_MAP}
 
@@ -24,13 +25,13 @@ class _Flux:
     sums: tuple[str, ...] = ()
     secrets: tuple[tuple[str, ...], ...] = ()
 
-    def healthy(self, observed: Wire) -> bool:
+    def healthy(self, observed: Object) -> bool:
         return holds(inner(observed, "status"), "status", "Ready", *self.reasons)
 
-    def dependencies(self, wire: Wire) -> tuple[Dependency, ...]:
+    def dependencies(self, wire: Object) -> tuple[Dependency, ...]:
         return needing(wire, names=self._needed(wire))
 
-    def _needed(self, wire: Wire) -> Iterator[tuple[Kind, str]]:
+    def _needed(self, wire: Object) -> Iterator[tuple[Kind, str]]:
         spec = inner(wire, "spec")
         for keys in self.secrets:
             here = ".".join(("spec", *keys))

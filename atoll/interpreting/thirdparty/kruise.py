@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from atoll.dialects.wire import Wire, count, elements, part, parts, text
+from atoll.dialects.wire import count, elements, part, parts, text
 from atoll.interpreting import healthy
 from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.depending import needing
@@ -12,6 +12,7 @@ from atoll.interpreting.kinds import named
 from atoll.interpreting.operations import Dependency, Interpretation, Item, Replicas
 from atoll.interpreting.thirdparty.pods import Template, counted, of_templates, setting, template_at
 from atoll.interpreting.thirdparty.statuses import Tally, clusters_where, latest, picking
+from atoll.wire import Object
 
 GROUP = "apps.kruise.io"
 _REPLICAS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
@@ -31,7 +32,7 @@ _SUBSETS = (
 )
 
 
-def _template(wire: Wire) -> Template:
+def _template(wire: Object) -> Template:
     """The pods of a workload; a UnitedDeployment keeps them in the template of its subsets."""
     path, found = template_at(wire, "spec", "template")
     for subset in _SUBSETS:
@@ -40,44 +41,44 @@ def _template(wire: Wire) -> Template:
     return path, found
 
 
-def _templates(wire: Wire) -> Iterator[Template]:
+def _templates(wire: Object) -> Iterator[Template]:
     yield _template(wire)
 
 
-def _job_templates(wire: Wire) -> Iterator[Template]:
+def _job_templates(wire: Object) -> Iterator[Template]:
     for kind in ("jobTemplate", "broadcastJobTemplate"):
         yield template_at(wire, "spec", "template", kind, "spec", "template")
 
 
-def _workload(wire: Wire) -> Replicas:
+def _workload(wire: Object) -> Replicas:
     """`spec.replicas`; one if absent, as Kruise defaults it."""
     spec = inner(wire, "spec")
     wanted = count(spec, "replicas", "spec") if "replicas" in spec else 1
     return counted(wanted, _template(wire), wire)
 
 
-def _broadcast(wire: Wire) -> Replicas:
+def _broadcast(wire: Object) -> Replicas:
     """Pods at a time; a share of the nodes, or none given, counts as one."""
     spec = inner(wire, "spec")
     by_number = isinstance(spec.get("parallelism"), int)
     return counted(count(spec, "parallelism", "spec") if by_number else 1, _template(wire), wire)
 
 
-def _is_going_well(observed: Wire) -> bool:
+def _is_going_well(observed: Object) -> bool:
     """Pods are wanted, none has failed, and some run or have succeeded."""
     found = {key: count(inner(observed, "status"), key, "status") for key in _JOBS}
     begun = found["succeeded"] or found["active"]
     return bool(found["desired"] and begun and not found["failed"])
 
 
-def _with_members_labels(desired: Wire, observed: Wire) -> Wire:
+def _with_members_labels(desired: Object, observed: Object) -> Object:
     """A job's pods keep the labels that the member's controller selects them by."""
     kept = part(inner(observed, "spec", "template", "metadata"), "labels", "spec.template.metadata")
     keys = ("spec", "template", "metadata", "labels")
     return desired if kept is None else replaced(desired, keys, kept)
 
 
-def _summed_job(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _summed_job(template: Object, items: tuple[Item, ...]) -> Object | None:
     tally = Tally(sums=_JOBS, last=("phase",))
     status = {**tally.status(template, items), "conditions": []}
     failed = clusters_where(items, lambda status, path: holds(status, path, "Failed"))
@@ -90,11 +91,11 @@ def _summed_job(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     return news(template, status)
 
 
-def _condition(kind: str, reason: str, message: str) -> Wire:
+def _condition(kind: str, reason: str, message: str) -> Object:
     return {"type": kind, "status": "True", "reason": reason, "message": message}
 
 
-def _summed_schedule(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _summed_schedule(template: Object, items: tuple[Item, ...]) -> Object | None:
     """All active jobs, and when the last one was started."""
     active = [each for path, one in reported(items) for each in elements(one, "active", path)]
     sorts = [text(each, "type", path) for path, each in reported(items)]
@@ -106,7 +107,7 @@ def _summed_schedule(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     return news(template, {key: value for key, value in found.items() if value})
 
 
-def _is_injected(observed: Wire) -> bool:
+def _is_injected(observed: Object) -> bool:
     """Every pod that is matched has its sidecars as they are now."""
     status = part(observed, "status", "")
     if status is None:
@@ -114,14 +115,14 @@ def _is_injected(observed: Wire) -> bool:
     return count(status, "updatedPods", "status") == count(status, "matchedPods", "status")
 
 
-def _sidecar_needs(wire: Wire) -> tuple[Dependency, ...]:
+def _sidecar_needs(wire: Object) -> tuple[Dependency, ...]:
     """What the sidecars refer to, in the namespace whose pods they are put into."""
     spec = inner(wire, "spec")
     namespace = named(wire, "namespace") or text(spec, "namespace", "spec")
     return needing({"metadata": {"namespace": namespace}}, [("spec", spec)])
 
 
-def _reflected_sidecars(observed: Wire) -> Wire | None:
+def _reflected_sidecars(observed: Object) -> Object | None:
     status = part(observed, "status", "")
     return status and {key: count(status, key, "status") for key in _SIDECARS}
 
@@ -137,7 +138,7 @@ def _like_a_deployment(sums: tuple[str, ...], *last: str) -> Interpretation:
     )
 
 
-def _summed_united(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _summed_united(template: Object, items: tuple[Item, ...]) -> Object | None:
     """Sums, and of each condition what the last cluster says."""
     status = Tally(sums=_UNITED, generations=True).status(template, items)
     said = {

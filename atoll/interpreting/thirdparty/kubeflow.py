@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.dialects.wire import Wire, at, count, part, parts, text
+from atoll.dialects.wire import at, count, part, parts, text
 from atoll.interpreting.aggregating import in_order, news, place, reported, status_of
 from atoll.interpreting.fields import holds, inner, without
 from atoll.interpreting.operations import Interpretation, Item
@@ -29,6 +29,7 @@ from atoll.interpreting.thirdparty.statuses import (
     of_several,
     picking,
 )
+from atoll.wire import Object
 
 _MPI_STATUS = picking(
     "replicaStatuses", "conditions", "startTime", "completionTime", "lastReconcileTime"
@@ -37,7 +38,7 @@ _COUNTS = ("active", "succeeded", "failed")
 _DIED = ("Error", "OOMKilled", "ContainerCannotRun")
 
 
-def _not_failed(observed: Wire) -> bool:
+def _not_failed(observed: Object) -> bool:
     """It says something of itself, and not that it failed."""
     status = inner(observed, "status")
     return bool(status.get("conditions")) and not holds(status, "status", "Failed")
@@ -65,17 +66,17 @@ class _Training:
     sorts: tuple[str, ...]
     tells_stages: bool = False
 
-    def _specs(self, wire: Wire) -> Iterator[tuple[str, str, Wire]]:
+    def _specs(self, wire: Object) -> Iterator[tuple[str, str, Object]]:
         specs = inner(wire, "spec", self.field)
         for sort in self.sorts:
             spec = part(specs, sort, f"spec.{self.field}")
             if spec is not None:
                 yield sort, f"spec.{self.field}.{sort}", spec
 
-    def templates(self, wire: Wire) -> Iterator[Template]:
+    def templates(self, wire: Object) -> Iterator[Template]:
         return (template_in(spec, path) for _, path, spec in self._specs(wire))
 
-    def components(self, wire: Wire) -> tuple[Wire, ...]:
+    def components(self, wire: Object) -> tuple[Object, ...]:
         return tuple(
             component(
                 sort.lower(),
@@ -85,7 +86,7 @@ class _Training:
             for sort, path, spec in self._specs(wire)
         )
 
-    def aggregate(self, template: Wire, items: tuple[Item, ...]) -> Wire | None:
+    def aggregate(self, template: Object, items: tuple[Item, ...]) -> Object | None:
         """Sums of pods, the first start and the last end, and how it went."""
         done = clusters_where(items, lambda each, path: _ended(each, path) == "Succeeded")
         times = {
@@ -100,7 +101,7 @@ class _Training:
         }
         return news(template, nothing_empty(status))
 
-    def _conditions(self, items: tuple[Item, ...], *, is_done: bool) -> Iterator[Wire]:
+    def _conditions(self, items: tuple[Item, ...], *, is_done: bool) -> Iterator[Object]:
         """In the order in which a job goes through them: the last is what people are shown."""
         failed = clusters_where(items, lambda each, path: _ended(each, path) == "Failed")
         if self.tells_stages:
@@ -112,14 +113,14 @@ class _Training:
         elif items and is_done:
             yield self._success(since)
 
-    def _success(self, since: str) -> Wire:
+    def _success(self, since: str) -> Object:
         if self.tells_stages:
             message = f"{self.kind} is successfully completed."
             return _condition("Succeeded", f"{self.kind}Succeeded", message, since)
         message = f"{self.kind} completed successfully"
         return _condition("Succeeded", "Completed", message, since)
 
-    def _stages(self, items: tuple[Item, ...], *, is_over: bool) -> Iterator[Wire]:
+    def _stages(self, items: tuple[Item, ...], *, is_over: bool) -> Iterator[Object]:
         if clusters_where(items, lambda each, path: holds(each, path, "Created")):
             since = earliest(items, "startTime")
             message = f"{self.kind} is created."
@@ -146,18 +147,18 @@ class _Training:
         )
 
 
-def _ended(status: Wire, path: str) -> str:
+def _ended(status: Object, path: str) -> str:
     """How a job ended; empty while it has not."""
     ends = (sort for sort in ("Failed", "Succeeded") if holds(status, path, sort))
     return next(ends, "")
 
 
-def _condition(kind: str, reason: str, message: str, since: str) -> Wire:
+def _condition(kind: str, reason: str, message: str, since: str) -> Object:
     said = {"type": kind, "status": "True", "reason": reason, "message": message}
     return said | ({"lastUpdateTime": since, "lastTransitionTime": since} if since else {})
 
 
-def _mpi_components(wire: Wire) -> tuple[Wire, ...]:
+def _mpi_components(wire: Object) -> tuple[Object, ...]:
     """Every sort under its own name; without a number there is one, but of workers none."""
     specs = inner(wire, "spec", "mpiReplicaSpecs")
     found = []
@@ -172,7 +173,7 @@ def _mpi_components(wire: Wire) -> tuple[Wire, ...]:
 
 
 @of_several
-def _mpi_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _mpi_summed(template: Object, items: tuple[Item, ...]) -> Object | None:
     """Sums of pods, the first start and the last end, and the newest of each condition."""
     changed = ("lastUpdateTime", "lastTransitionTime")
     status = {
@@ -185,7 +186,7 @@ def _mpi_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     return news(template, {key: value for key, value in status.items() if value})
 
 
-def _notebook_healthy(observed: Wire) -> bool:
+def _notebook_healthy(observed: Object) -> bool:
     """Its container runs, is being made, or has ended well."""
     state = inner(observed, "status", "containerState")
     path = "status.containerState"
@@ -200,7 +201,7 @@ def _notebook_healthy(observed: Wire) -> bool:
 
 
 @of_several
-def _notebook_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _notebook_summed(template: Object, items: tuple[Item, ...]) -> Object | None:
     """A notebook of several clusters is as well as the worst of them."""
     states = {
         each.cluster: part(status_of(each), "containerState", place(each)) or {}
@@ -226,7 +227,7 @@ def _notebook_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     return news(template, status)
 
 
-def _notebook_status(observed: Wire) -> Wire | None:
+def _notebook_status(observed: Object) -> Object | None:
     status = part(observed, "status", "")
     if status is None:
         return None
@@ -234,7 +235,7 @@ def _notebook_status(observed: Wire) -> Wire | None:
     return {key: status.get(key) or empty for key, empty in usual.items()}
 
 
-def _mpi_status(observed: Wire) -> Wire | None:
+def _mpi_status(observed: Object) -> Object | None:
     """Its counts and conditions, without what only the member's controller needs."""
     status = _MPI_STATUS(observed)
     sorts = part(status or {}, "replicaStatuses", "status")

@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from atoll.dialects.wire import Wire, count, flag, part
+from atoll.dialects.wire import count, flag, part
 from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.fields import holds, inner
 from atoll.interpreting.operations import Interpretation, Item
 from atoll.interpreting.thirdparty.statuses import Tally, picking
+from atoll.wire import Object
 
 _RULES = ("validate", "generate", "mutate", "verifyimages")
 
 
-def _healthy(observed: Wire) -> bool:
+def _healthy(observed: Object) -> bool:
     """It says itself that it is ready; newer versions say so by a condition."""
     status = inner(observed, "status")
     if status.get("ready") is not None:
@@ -19,7 +20,7 @@ def _healthy(observed: Wire) -> bool:
     return holds(status, "status", "Ready", "Succeeded")
 
 
-def _summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _summed(template: Object, items: tuple[Item, ...]) -> Object | None:
     """Sums of the rules; ready where it is ready in all clusters that say so."""
     if not items:
         return None

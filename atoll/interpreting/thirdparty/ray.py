@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from atoll.dialects.wire import EXACT, Wire, count, part, parts, quantity, text
+from atoll.dialects.wire import EXACT, count, part, parts, quantity, text
 from atoll.interpreting import answers
 from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.fields import holds, inner, replaced
@@ -21,6 +21,7 @@ from atoll.interpreting.thirdparty.pods import (
     template_in,
 )
 from atoll.interpreting.thirdparty.statuses import Tally, all_conditions, latest, of_several
+from atoll.wire import Object
 
 _SERVICE = ("spec", "rayClusterConfig")
 _ACTIVE = "activeServiceStatus"
@@ -53,7 +54,7 @@ _APPLICATION = {
 }
 
 
-def _templates(where: tuple[str, ...], *more: str, wire: Wire) -> Iterator[Template]:
+def _templates(where: tuple[str, ...], *more: str, wire: Object) -> Iterator[Template]:
     """The pods of the head, of every group of workers, and of whoever hands in the job."""
     yield template_at(wire, *where, HEAD, "template")
     for here, group in parts(inner(wire, *where), WORKERS, ".".join(where)):
@@ -62,7 +63,7 @@ def _templates(where: tuple[str, ...], *more: str, wire: Wire) -> Iterator[Templ
         yield template_at(wire, "spec", key)
 
 
-def _components(where: tuple[str, ...], wire: Wire) -> tuple[Wire, ...]:
+def _components(where: tuple[str, ...], wire: Object) -> tuple[Object, ...]:
     """One head, and the groups of workers by name."""
     spec, found = inner(wire, *where), []
     if inner(spec, HEAD).get("template") is not None:
@@ -73,14 +74,14 @@ def _components(where: tuple[str, ...], wire: Wire) -> tuple[Wire, ...]:
     return tuple(found)
 
 
-def _provisioned(observed: Wire) -> bool:
+def _provisioned(observed: Object) -> bool:
     """The head is ready, all pods were there once, and none is failing."""
     status = inner(observed, "status")
     there = all(holds(status, "status", each) for each in ("HeadPodReady", "RayClusterProvisioned"))
     return there and not holds(status, "status", "RayClusterReplicaFailure")
 
 
-def _job_healthy(observed: Wire) -> bool:
+def _job_healthy(observed: Object) -> bool:
     """It runs, or has succeeded."""
     status = inner(observed, "status")
     deployed = text(status, "jobDeploymentStatus", "status")
@@ -89,7 +90,7 @@ def _job_healthy(observed: Wire) -> bool:
 
 
 @of_several
-def _cluster_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _cluster_summed(template: Object, items: tuple[Item, ...]) -> Object | None:
     """Sums of workers and resources; where the head is and how it is, from the first that says."""
     found = list(reported(items))
     status = Tally(sums=_WORKERS).status(template, items)
@@ -106,7 +107,7 @@ def _said_by_all(items: tuple[Item, ...]) -> dict[str, Any]:
     return {"conditions": all_conditions(items), "lastUpdateTime": updated}
 
 
-def _amount(found: list[tuple[str, Wire]], key: str) -> str:
+def _amount(found: list[tuple[str, Object]], key: str) -> str:
     total, binary = Decimal(), False
     for path, status in found:
         if status.get(key) not in (None, ""):
@@ -115,12 +116,12 @@ def _amount(found: list[tuple[str, Wire]], key: str) -> str:
     return quantity_text(total, binary=binary)
 
 
-def _first(found: list[tuple[str, Wire]], key: str) -> Any:
+def _first(found: list[tuple[str, Object]], key: str) -> Any:
     return next((each[key] for _, each in found if each.get(key)), None)
 
 
 @of_several
-def _job_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _job_summed(template: Object, items: tuple[Item, ...]) -> Object | None:
     """The worst of the clusters, and its reason."""
     statuses = [each for _, each in reported(items)]
     deployed = _worst(statuses, "jobDeploymentStatus", _DEPLOYED)
@@ -130,14 +131,14 @@ def _job_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     return news(template, old | {key: value for key, value in found.items() if value})
 
 
-def _worst(statuses: list[Wire], key: str, badness: Mapping[str, int]) -> Wire:
+def _worst(statuses: list[Object], key: str, badness: Mapping[str, int]) -> Object:
     """The first of the statuses that are worst in a field; an empty one if none has it."""
     told = [each for each in statuses if each.get(key)]
     return max(told, key=lambda each: badness.get(str(each[key]), 0), default={})
 
 
 @of_several
-def _service_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _service_summed(template: Object, items: tuple[Item, ...]) -> Object | None:
     """Sums of endpoints; of every application the worst state it has anywhere."""
     found = list(reported(items))
     status = Tally(sums=("numServeEndpoints",)).status(template, items)
@@ -153,7 +154,7 @@ def _service_summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
     return news(template, status | {key: each for key, each in more.items() if each})
 
 
-def _active(found: list[tuple[str, Wire]]) -> Wire | None:
+def _active(found: list[tuple[str, Object]]) -> Object | None:
     active = [part(each, _ACTIVE, path) or {} for path, each in found]
     told = [each for each in active if each]
     if not told:
@@ -167,7 +168,7 @@ def _active(found: list[tuple[str, Wire]]) -> Wire | None:
     return {**told[0], **({"applicationStatuses": applications} if applications else {})}
 
 
-def _service_replicas(wire: Wire) -> Replicas:
+def _service_replicas(wire: Object) -> Replicas:
     """The head and all workers, as if each needed as much as the one that needs most."""
     head = template_at(wire, *_SERVICE, HEAD, "template")
     if not head[1]:
@@ -185,12 +186,12 @@ def _service_replicas(wire: Wire) -> Replicas:
     return answers.replicas(total, merged, wire, head[0])
 
 
-def _most(requests: list[Wire], key: str) -> str:
+def _most(requests: list[Object], key: str) -> str:
     given = [str(each[key]) for each in requests if each.get(key)]
     return max(given, key=lambda each: quantity(each, key)[0], default="")
 
 
-def _service_revised(wire: Wire, total: int) -> Wire:
+def _service_revised(wire: Object, total: int) -> Object:
     """The head is one; the workers are divided among the groups as they were before."""
     groups = [group for _, group in parts(inner(wire, *_SERVICE), WORKERS, ".".join(_SERVICE))]
     if not groups:

@@ -8,7 +8,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from atoll.dialects.wire import Wire, count, flag, part, quantity, text
+from atoll.dialects.wire import count, flag, part, quantity, text
 from atoll.errors import Invalid
 from atoll.interpreting import answers
 from atoll.interpreting.aggregating import news, reported
@@ -17,6 +17,7 @@ from atoll.interpreting.operations import Interpretation, Item
 from atoll.interpreting.quantities import quantity_text
 from atoll.interpreting.requirements import requirements
 from atoll.interpreting.thirdparty.statuses import Tally, latest, of_several, picking
+from atoll.wire import Object
 
 _BADNESS = {
     "SUBMITTED": 1,
@@ -39,23 +40,23 @@ _OF_JVM, _OF_OTHERS = Decimal("0.1"), Decimal("0.4")
 _NODES = ("affinity", "nodeSelector", "tolerations", "priorityClassName")
 
 
-def _healthy(observed: Wire) -> bool:
+def _healthy(observed: Object) -> bool:
     """It says how it is, if only that it is new, and not that it failed."""
     state = inner(observed, "status", "applicationState").get("state")
     return state is not None and state != "FAILED"
 
 
-def _state(status: Wire, path: str) -> str:
+def _state(status: Object, path: str) -> str:
     return text(part(status, "applicationState", path) or {}, "state", f"{path}.applicationState")
 
 
-def _components(wire: Wire) -> tuple[Wire, ...]:
+def _components(wire: Object) -> tuple[Object, ...]:
     driver = {"name": "driver", "replicas": 1, **_needs(wire, "driver")}
     executor = {"name": "executor", "replicas": _executors(wire), **_needs(wire, "executor")}
     return answers.components([driver, executor])
 
 
-def _executors(wire: Wire) -> int:
+def _executors(wire: Object) -> int:
     """As many as are asked for, or as it begins with at least where their number changes."""
     spec = inner(wire, "spec", "executor")
     wanted = count(spec, "instances", "spec.executor") if "instances" in spec else 1
@@ -67,7 +68,7 @@ def _executors(wire: Wire) -> int:
     return max(wanted, *begins)
 
 
-def _needs(wire: Wire, role: str) -> Wire:
+def _needs(wire: Object, role: str) -> Object:
     """What a pod of a role needs, as it stands in a component."""
     spec, path = inner(wire, "spec", role), f"spec.{role}"
     request: dict[str, Any] = {
@@ -83,7 +84,7 @@ def _needs(wire: Wire, role: str) -> Wire:
     return {"replicaRequirements": {**claim, **priority, "resourceRequest": request}}
 
 
-def _memory(wire: Wire, role: str) -> Decimal:
+def _memory(wire: Object, role: str) -> Decimal:
     """The heap and what comes on top of it."""
     spec, path = inner(wire, "spec", role), f"spec.{role}"
     heap = _bytes(spec.get("memory") or "1g", f"{path}.memory")
@@ -92,7 +93,7 @@ def _memory(wire: Wire, role: str) -> Decimal:
     return heap + max(heap * _share(wire), _LEAST_OVERHEAD)
 
 
-def _share(wire: Wire) -> Decimal:
+def _share(wire: Object) -> Decimal:
     spec = inner(wire, "spec")
     if spec.get("memoryOverheadFactor"):
         return quantity(spec["memoryOverheadFactor"], "spec.memoryOverheadFactor")[0]
@@ -109,7 +110,7 @@ def _bytes(written: Any, path: str) -> Decimal:
 
 
 @of_several
-def _summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _summed(template: Object, items: tuple[Item, ...]) -> Object | None:
     """Sums of attempts, all executors, and the state of the cluster where it is worst."""
     found = list(reported(items))
     status = Tally(sums=("executionAttempts", "submissionAttempts")).status(template, items)

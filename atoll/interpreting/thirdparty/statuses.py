@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.dialects.karmada.names import TEMPLATE_GENERATION
-from atoll.dialects.wire import INT64, Wire, count, number, part, parts, text, text_by_name
+from atoll.dialects.wire import INT64, count, number, part, parts, text, text_by_name
 from atoll.interpreting.aggregating import in_order, news, place, reported, status_of
 from atoll.interpreting.fields import inner, without
 from atoll.interpreting.operations import Item
 from atoll.interpreting.reflecting import Reflect, generation
 from atoll.model.selector import as_integer
+from atoll.wire import Object
 
-Aggregate = Callable[[Wire, tuple[Item, ...]], Wire | None]
+Aggregate = Callable[[Object, tuple[Item, ...]], Object | None]
 
 
 def picking(*fields: str, generations: bool = False) -> Reflect:
     """Report these fields as they are, and which generations they are about."""
 
-    def reflect(observed: Wire) -> dict[str, Any] | None:
+    def reflect(observed: Object) -> dict[str, Any] | None:
         status = part(observed, "status", "")
         if status is None:
             return None
@@ -32,7 +33,7 @@ def picking(*fields: str, generations: bool = False) -> Reflect:
     return reflect
 
 
-def _generations(observed: Wire, status: Wire) -> dict[str, int]:
+def _generations(observed: Object, status: Object) -> dict[str, int]:
     metadata = inner(observed, "metadata")
     written = text_by_name(metadata, "annotations", "metadata").get(TEMPLATE_GENERATION, "")
     found = {
@@ -57,11 +58,11 @@ class Tally:
     conditions: bool = False
     generations: bool = False
 
-    def __call__(self, template: Wire, items: tuple[Item, ...]) -> Wire | None:
+    def __call__(self, template: Object, items: tuple[Item, ...]) -> Object | None:
         """The template's status; None if it says so already."""
         return news(template, self.status(template, items))
 
-    def status(self, template: Wire, items: tuple[Item, ...]) -> dict[str, Any]:
+    def status(self, template: Object, items: tuple[Item, ...]) -> dict[str, Any]:
         """The template's status."""
         old, found = inner(template, "status"), list(reported(items))
         status: dict[str, Any] = {
@@ -77,7 +78,7 @@ class Tally:
         return {**without(old, gone), **status}
 
 
-def _observed(template: Wire, items: tuple[Item, ...]) -> int:
+def _observed(template: Object, items: tuple[Item, ...]) -> int:
     current = generation(inner(template, "metadata"), "generation", "metadata")
     caught_up = [path for path, each in reported(items) if _is_current(each, path, current)]
     if len(caught_up) == len(items):
@@ -85,13 +86,13 @@ def _observed(template: Wire, items: tuple[Item, ...]) -> int:
     return _seen(inner(template, "status"), "status")
 
 
-def _is_current(status: Wire, path: str, current: int) -> bool:
+def _is_current(status: Object, path: str, current: int) -> bool:
     of_template = generation(status, "resourceTemplateGeneration", path)
     seen = _seen(status, path)
     return of_template == current and seen == generation(status, "generation", path)
 
 
-def _seen(status: Wire, path: str) -> int:
+def _seen(status: Object, path: str) -> int:
     """The generation observed; before any, some controllers say -1."""
     return number(status, "observedGeneration", path, least=-1, most=INT64) or 0
 
@@ -108,7 +109,7 @@ def merged_conditions(items: tuple[Item, ...]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def clusters_where(items: tuple[Item, ...], holding: Callable[[Wire, str], bool]) -> list[str]:
+def clusters_where(items: tuple[Item, ...], holding: Callable[[Object, str], bool]) -> list[str]:
     """The names of the clusters whose status is so."""
     return [each.cluster for each in in_order(items) if holding(status_of(each), place(each))]
 
@@ -128,14 +129,14 @@ def _times(items: tuple[Item, ...], key: str) -> list[str]:
     return [each for each in given if each]
 
 
-def all_conditions(items: tuple[Item, ...]) -> list[Wire]:
+def all_conditions(items: tuple[Item, ...]) -> list[Object]:
     """The conditions of all clusters, one after the other."""
     return [each for path, one in reported(items) for _, each in parts(one, "conditions", path)]
 
 
-def newest(conditions: Iterable[Wire], key: str, *times: str) -> list[Wire]:
+def newest(conditions: Iterable[Object], key: str, *times: str) -> list[Object]:
     """Of the conditions that agree in a field the one that changed last, as each first came."""
-    found: dict[str, tuple[str, Wire]] = {}
+    found: dict[str, tuple[str, Object]] = {}
     for each in conditions:
         sort = str(each.get(key) or "")
         since = next((str(each[name]) for name in times if each.get(name)), "")
@@ -155,7 +156,7 @@ def nothing_empty(value: Any) -> Any:
 def of_several(sum_up: Aggregate) -> Aggregate:
     """Of no cluster nothing is told, of the only one what it says itself; else what is summed."""
 
-    def aggregate(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+    def aggregate(template: Object, items: tuple[Item, ...]) -> Object | None:
         if not items:
             return None
         if len(items) == 1 and items[0].status is not None:

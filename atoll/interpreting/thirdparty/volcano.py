@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from atoll.dialects.wire import INT64, Wire, count, number, part, parts, text
+from atoll.dialects.wire import INT64, count, number, part, parts, text
 from atoll.interpreting.aggregating import news, reported
 from atoll.interpreting.fields import inner
 from atoll.interpreting.operations import Interpretation, Item
@@ -16,6 +16,7 @@ from atoll.interpreting.thirdparty.statuses import (
     of_several,
     picking,
 )
+from atoll.wire import Object
 
 _SUMS = (
     *("minAvailable", "pending", "running", "succeeded", "failed", "terminating", "unknown"),
@@ -30,7 +31,7 @@ _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(h|ms|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
-def _components(wire: Wire) -> tuple[Wire, ...]:
+def _components(wire: Object) -> tuple[Object, ...]:
     """A task counts with as many pods as the job cannot begin without; one if that is not said."""
     return tuple(
         component(
@@ -42,17 +43,17 @@ def _components(wire: Wire) -> tuple[Wire, ...]:
     )
 
 
-def _healthy(observed: Wire) -> bool:
+def _healthy(observed: Object) -> bool:
     """It has not failed; that someone ended it is no failure."""
     return _phase(inner(observed, "status"), "status") in _WELL
 
 
-def _phase(status: Wire, path: str) -> str:
+def _phase(status: Object, path: str) -> str:
     return text(part(status, "state", path) or {}, "phase", f"{path}.state")
 
 
 @of_several
-def _summed(template: Wire, items: tuple[Item, ...]) -> Wire | None:
+def _summed(template: Object, items: tuple[Item, ...]) -> Object | None:
     """Sums of pods, by task and phase too; failed where it failed anywhere, done if everywhere."""
     found = list(reported(items))
     status: dict[str, Any] = Tally(sums=_SUMS).status({}, items)
@@ -74,7 +75,7 @@ def _seconds(written: str) -> float:
     return sum(float(size) * _SECONDS[unit] for size, unit in _PART.findall(written))
 
 
-def _by_task(found: list[tuple[str, Wire]]) -> dict[str, Any]:
+def _by_task(found: list[tuple[str, Object]]) -> dict[str, Any]:
     sums: dict[str, dict[str, int]] = {}
     for path, status in found:
         tasks = part(status, "taskStatusCount", path) or {}
@@ -88,7 +89,7 @@ def _by_task(found: list[tuple[str, Wire]]) -> dict[str, Any]:
     return {task: {"phase": phases} for task, phases in sums.items()}
 
 
-def _merged(found: list[tuple[str, Wire]], key: str) -> dict[str, Any]:
+def _merged(found: list[tuple[str, Object]], key: str) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for path, status in found:
         merged |= part(status, key, path) or {}
@@ -112,7 +113,7 @@ def _said(phase: str, reason: str, message: str, since: str) -> dict[str, Any]:
     return {"phase": phase, "reason": reason, "message": message, "lastTransitionTime": since}
 
 
-def _conditions(found: list[tuple[str, Wire]]) -> list[Wire]:
+def _conditions(found: list[tuple[str, Object]]) -> list[Object]:
     """Those of the first cluster where it went wrong; else the newest of each sort."""
     by_cluster = [[each for _, each in parts(one, "conditions", path)] for path, one in found]
     for listed in by_cluster:

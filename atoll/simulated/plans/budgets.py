@@ -13,7 +13,7 @@ from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.setting import share
 from atoll.simulated.plans.steps import Plan, status_change
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Scale = Callable[[Pod], tuple[str, int] | None]
 """A pod -> the uid of what controls it, and how many pods that wants; None of who has nobody."""
@@ -22,13 +22,13 @@ COLLECTION = "poddisruptionbudgets.policy"
 GONE_WITHIN = timedelta(minutes=2)
 
 
-def plan(budget: Object, pods: Sequence[Pod], scale: Scale, now: str) -> Plan:
+def plan(budget: Wire, pods: Sequence[Pod], scale: Scale, now: str) -> Plan:
     """What to tell of a budget."""
     disrupted, again_s = _still_disrupted(budget, pods, now)
     healthy = sum(pod.is_ready and not pod.ending and pod.name not in disrupted for pod in pods)
     expected, wanted = _expected(budget["spec"], pods, scale)
     allowed = max(0, healthy - wanted) if expected > 0 else 0
-    status: Object = {
+    status: Wire = {
         "observedGeneration": budget["metadata"].get("generation", 0),
         "disruptionsAllowed": allowed,
         "currentHealthy": healthy,
@@ -42,7 +42,7 @@ def plan(budget: Object, pods: Sequence[Pod], scale: Scale, now: str) -> Plan:
     )
 
 
-def _still_disrupted(budget: Object, pods: Sequence[Pod], now: str) -> tuple[Object, float | None]:
+def _still_disrupted(budget: Wire, pods: Sequence[Pod], now: str) -> tuple[Wire, float | None]:
     """Who is about to go, and in how many seconds the first of them would have to be gone."""
     moment, found, left = parse_rfc3339(now), {}, []
     known = (budget.get("status") or {}).get("disruptedPods") or {}
@@ -55,7 +55,7 @@ def _still_disrupted(budget: Object, pods: Sequence[Pod], now: str) -> tuple[Obj
     return found, min(left, default=None)
 
 
-def _expected(spec: Object, pods: Sequence[Pod], scale: Scale) -> tuple[int, int]:
+def _expected(spec: Wire, pods: Sequence[Pod], scale: Scale) -> tuple[int, int]:
     """How many pods there should be, and how many of them must be well."""
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if most is None and not isinstance(least, str):
@@ -66,7 +66,7 @@ def _expected(spec: Object, pods: Sequence[Pod], scale: Scale) -> tuple[int, int
     return expected, max(0, expected - share(most, expected, up=True))
 
 
-def _conditions(budget: Object, allowed: int, now: str) -> Object:
+def _conditions(budget: Wire, allowed: int, now: str) -> Wire:
     known = (budget.get("status") or {}).get("conditions") or []
     reason = "SufficientPods" if allowed else "InsufficientPods"
     told = condition("DisruptionAllowed", reason, "", holds=allowed > 0)

@@ -16,7 +16,7 @@ from atoll.apiserver.objects.times import parse_rfc3339, rfc3339
 from atoll.simulated.plans import jobs
 from atoll.simulated.plans.setting import Setting
 from atoll.simulated.plans.steps import Make, Plan, Step, end_of, owner, status_change
-from atoll.wire import Object
+from atoll.wire import Wire
 
 _DAY = timedelta(days=1)
 _FARTHEST = 5 * 366  # days: what has not come round by then never does
@@ -92,7 +92,7 @@ COLLECTION = "cronjobs.batch"
 _SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
-def plan(cron_job: Object, its_jobs: list[Object], setting: Setting) -> Plan:
+def plan(cron_job: Wire, its_jobs: list[Wire], setting: Setting) -> Plan:
     """What to do next about a cron job that has these jobs."""
     spec, start = cron_job["spec"], _start(cron_job, setting)
     zone = spec.get("timeZone") or ""
@@ -112,7 +112,7 @@ def plan(cron_job: Object, its_jobs: list[Object], setting: Setting) -> Plan:
     return Plan(steps + _told(cron_job, its_jobs, active, due if there else None), again_s)
 
 
-def _start(cron_job: Object, setting: Setting) -> datetime:
+def _start(cron_job: Wire, setting: Setting) -> datetime:
     """From when on times count that have not been seen to: not those that it is too late for."""
     last = (cron_job.get("status") or {}).get("lastScheduleTime")
     born = cron_job["metadata"]["creationTimestamp"]
@@ -123,19 +123,19 @@ def _start(cron_job: Object, setting: Setting) -> datetime:
     return max(start, setting.moment - timedelta(seconds=deadline_s))
 
 
-def _name(obj: Object) -> str:
+def _name(obj: Wire) -> str:
     return str(obj["metadata"]["name"])
 
 
-def _job_name(cron_job: Object, due: datetime) -> str:
+def _job_name(cron_job: Wire, due: datetime) -> str:
     return f"{_name(cron_job)}-{int(due.timestamp()) // 60}"
 
 
-def _job(cron_job: Object, due: datetime) -> Object:
+def _job(cron_job: Wire, due: datetime) -> Wire:
     template, zone = cron_job["spec"]["jobTemplate"], cron_job["spec"].get("timeZone")
     meta = template.get("metadata") or {}
     local = due.astimezone(clock_of(zone)).isoformat() if zone else rfc3339(due)
-    made: Object = {
+    made: Wire = {
         "name": _job_name(cron_job, due),
         "namespace": cron_job["metadata"]["namespace"],
         "annotations": {**(meta.get("annotations") or {}), _SCHEDULED: local},
@@ -146,7 +146,7 @@ def _job(cron_job: Object, due: datetime) -> Object:
     return {"metadata": made, "spec": template["spec"]}
 
 
-def _surplus(spec: Object, its_jobs: list[Object]) -> list[Step]:
+def _surplus(spec: Wire, its_jobs: list[Wire]) -> list[Step]:
     """The jobs that ended longest ago, beyond those to be kept of either sort."""
     steps: list[Step] = []
     for kind, field, usual in (
@@ -162,7 +162,7 @@ def _surplus(spec: Object, its_jobs: list[Object]) -> list[Step]:
 
 
 def _told(
-    cron_job: Object, its_jobs: list[Object], active: list[Object], due: datetime | None
+    cron_job: Wire, its_jobs: list[Wire], active: list[Wire], due: datetime | None
 ) -> list[Step]:
     """The status: who is at work, when the last job was due and when one last succeeded."""
     fresh = {key: each for key, each in (cron_job.get("status") or {}).items() if key != "active"}
@@ -177,7 +177,7 @@ def _told(
     return status_change(COLLECTION, cron_job, fresh)
 
 
-def _reference(job: Object) -> Object:
+def _reference(job: Wire) -> Wire:
     meta = job["metadata"]
     named = {"name": meta["name"], "namespace": meta["namespace"], "uid": meta["uid"]}
     return {"apiVersion": job["apiVersion"], "kind": job["kind"], **named}

@@ -8,7 +8,7 @@ from atoll.simulated.plans.census import REVISION, Pod
 from atoll.simulated.plans.revisions import forgotten, remembered, template_hash
 from atoll.simulated.plans.setting import Setting, share, without_zeros
 from atoll.simulated.plans.steps import PODS, Make, Plan, Step, ends_of, owner, status_change
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION = "daemonsets.apps"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -25,7 +25,7 @@ _TOLERATED = [
 ]
 
 
-def plan(workload: Object, revisions: list[Object], setting: Setting) -> Plan:
+def plan(workload: Wire, revisions: list[Wire], setting: Setting) -> Plan:
     """What to do next about a daemon set of which these templates are remembered."""
     spec, meta = workload["spec"], workload["metadata"]
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
@@ -48,7 +48,7 @@ def plan(workload: Object, revisions: list[Object], setting: Setting) -> Plan:
     return Plan(steps, wait_s if unripe else None)
 
 
-def _tolerant(template: Object) -> Object:
+def _tolerant(template: Wire) -> Wire:
     spec = template["spec"]
     return {
         **template,
@@ -70,7 +70,7 @@ def _surplus(pods: list[Pod], lasting: set[str]) -> list[Step]:
     return steps
 
 
-def _missing(workload: Object, template: Object, wanted: list[str], setting: Setting) -> list[Step]:
+def _missing(workload: Wire, template: Wire, wanted: list[str], setting: Setting) -> list[Step]:
     meta, namespace = workload["metadata"], workload["metadata"]["namespace"]
     there = {pod.target for pod in setting.pods_of(meta["uid"])}
     steps: list[Step] = []
@@ -85,7 +85,7 @@ def _missing(workload: Object, template: Object, wanted: list[str], setting: Set
     return steps
 
 
-def _meant_for(template: Object, node: str) -> Object:
+def _meant_for(template: Wire, node: str) -> Wire:
     """The template of the pod for one node."""
     spec = template["spec"]
     affinity = spec.get("affinity") or {}
@@ -97,7 +97,7 @@ def _meant_for(template: Object, node: str) -> Object:
     return {**template, "spec": {**spec, "affinity": pinned_affinity}}
 
 
-def _outdated(workload: Object, pods: list[Pod], wanted: list[str], setting: Setting) -> list[Step]:
+def _outdated(workload: Wire, pods: list[Pod], wanted: list[str], setting: Setting) -> list[Step]:
     """The pods to be replaced now: those that serve nobody, and as many more as may be missing."""
     strategy = workload["spec"].get("updateStrategy") or {}
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
@@ -119,7 +119,7 @@ def _outdated(workload: Object, pods: list[Pod], wanted: list[str], setting: Set
     return steps
 
 
-def _status(workload: Object, pods: list[Pod], wanted: set[str], setting: Setting) -> Object:
+def _status(workload: Wire, pods: list[Pod], wanted: set[str], setting: Setting) -> Wire:
     newest = template_hash(workload["spec"]["template"])
     there = [pod for pod in pods if pod.is_active]
     due = [pod for pod in there if pod.target in wanted]

@@ -25,7 +25,7 @@ from atoll.simulated.plans.steps import (
     owner,
     status_change,
 )
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION = "deployments.apps"
 REVISION = "deployment.kubernetes.io/revision"
@@ -39,9 +39,7 @@ _TOO_FEW = ("MinimumReplicasUnavailable", "Deployment does not have minimum avai
 _NOT_HANDED_ON = ("kubectl.kubernetes.io/last-applied-configuration", REVISION, _DESIRED, _MOST)
 
 
-def plan(
-    deployment: Object, sets: list[Object], setting: Setting, lone: Sequence[Object] = ()
-) -> Plan:
+def plan(deployment: Wire, sets: list[Wire], setting: Setting, lone: Sequence[Wire] = ()) -> Plan:
     """What to do next about a deployment that has these replica sets, the oldest first.
 
     `lone` are the replica sets of its namespace that nobody has.
@@ -66,17 +64,17 @@ def plan(
 class _Rollout:
     """A deployment, the replica set of its template if there is one, and all of them and theirs."""
 
-    deployment: Object
-    newest: Object | None
-    sets: list[Object]
+    deployment: Wire
+    newest: Wire | None
+    sets: list[Wire]
     pods: dict[str, list[Pod]]
     setting: Setting
 
-    def pods_of(self, replica_set: Object) -> list[Pod]:
+    def pods_of(self, replica_set: Wire) -> list[Pod]:
         return self.pods[replica_set["metadata"]["uid"]]
 
     @property
-    def olds(self) -> list[Object]:
+    def olds(self) -> list[Wire]:
         return [one for one in self.sets if one is not self.newest]
 
     @property
@@ -91,11 +89,11 @@ class _Rollout:
         }
 
 
-def _changing_hands(deployment: Object, sets: list[Object], lone: Sequence[Object]) -> list[Step]:
+def _changing_hands(deployment: Wire, sets: list[Wire], lone: Sequence[Wire]) -> list[Step]:
     """Replica sets that the selector means no more are let go; lone ones it means are taken."""
     selector, meta = label_selector(deployment["spec"]["selector"], ""), deployment["metadata"]
 
-    def change(one: Object, **parts: Any) -> Step:
+    def change(one: Wire, **parts: Any) -> Step:
         return Change(key_of(replicas.COLLECTION, one), one["metadata"]["uid"], parts)
 
     let_go = [one for one in sets if not selector.matches(one["metadata"].get("labels") or {})]
@@ -105,31 +103,31 @@ def _changing_hands(deployment: Object, sets: list[Object], lone: Sequence[Objec
     ]
 
 
-def _mark(replica_set: Object) -> str:
+def _mark(replica_set: Wire) -> str:
     """Which template a replica set is of; one that was made by others does not bear its mark."""
     labels = replica_set["metadata"].get("labels") or {}
     return str(labels.get(TEMPLATE_HASH) or template_hash(replica_set["spec"]["template"]))
 
 
-def _number(replica_set: Object) -> int:
+def _number(replica_set: Wire) -> int:
     """The revision of a replica set."""
     written = (replica_set["metadata"].get("annotations") or {}).get(REVISION, "")
     return int(written) if written.isdigit() else 0
 
 
-def _replicas(one: Object) -> int:
+def _replicas(one: Wire) -> int:
     """How many pods a replica set, or a whole deployment, is to have."""
     return int(one["spec"].get("replicas", 1))
 
 
-def _replica_set(deployment: Object, sets: list[Object], mark: str) -> Object:
+def _replica_set(deployment: Wire, sets: list[Wire], mark: str) -> Wire:
     """The replica set of the deployment's template, with as many pods as may be at once."""
     spec, meta = deployment["spec"], deployment["metadata"]
     template, marked = spec["template"], {TEMPLATE_HASH: mark}
     labels = (template.get("metadata") or {}).get("labels") or {}
     matched = {**(spec["selector"].get("matchLabels") or {}), **marked}
     number = max(map(_number, sets), default=0) + 1
-    made: Object = {
+    made: Wire = {
         "replicas": _first_size(deployment, sets),
         "selector": {**spec["selector"], "matchLabels": matched},
         "template": {
@@ -152,7 +150,7 @@ def _replica_set(deployment: Object, sets: list[Object], mark: str) -> Object:
     }
 
 
-def _first_size(deployment: Object, sets: list[Object]) -> int:
+def _first_size(deployment: Wire, sets: list[Wire]) -> int:
     wanted = _replicas(deployment)
     others = sum(map(_replicas, sets))
     if _is_recreated(deployment):
@@ -161,7 +159,7 @@ def _first_size(deployment: Object, sets: list[Object]) -> int:
     return max(0, min(wanted, wanted + surge - others))
 
 
-def _handed_on(deployment: Object) -> dict[str, str]:
+def _handed_on(deployment: Wire) -> dict[str, str]:
     """The annotations that a deployment gives its replica set."""
     notes = deployment["metadata"].get("annotations") or {}
     wanted = _replicas(deployment)
@@ -170,11 +168,11 @@ def _handed_on(deployment: Object) -> dict[str, str]:
     return own | {_DESIRED: str(wanted), _MOST: str(most)}
 
 
-def _is_recreated(deployment: Object) -> bool:
+def _is_recreated(deployment: Wire) -> bool:
     return (deployment["spec"].get("strategy") or {}).get("type") == "Recreate"
 
 
-def _slack(deployment: Object) -> tuple[int, int]:
+def _slack(deployment: Wire) -> tuple[int, int]:
     """How many pods there may be too many while rolling, and how many may be missing."""
     wanted = _replicas(deployment)
     rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
@@ -235,7 +233,7 @@ def proportional(shares: Sequence[Share], allowed: int) -> dict[str, int]:
     return sizes
 
 
-def _shares(deployment: Object, sets: list[Object]) -> list[Share]:
+def _shares(deployment: Wire, sets: list[Wire]) -> list[Share]:
     """Who shares what a deployment may have, if it is scaled while several have pods."""
     active = [one for one in sets if _replicas(one)]
     notes = [one["metadata"].get("annotations") or {} for one in active]
@@ -254,9 +252,9 @@ def _whole(written: str | None, otherwise: int) -> int:
 
 
 def _resized(
-    deployment: Object, one: Object, size: int | None, sets: list[Object], newest: Object
+    deployment: Wire, one: Wire, size: int | None, sets: list[Wire], newest: Wire
 ) -> list[Step]:
-    parts: dict[str, Object] = {}
+    parts: dict[str, Wire] = {}
     if size is not None and size != _replicas(one):
         parts["spec"] = {"replicas": size}
     notes, wanted = one["metadata"].get("annotations") or {}, _handed_on(deployment)
@@ -276,7 +274,7 @@ def _resized(
     return [Change(key_of(replicas.COLLECTION, one), one["metadata"]["uid"], parts)]
 
 
-def _recreated(rollout: _Rollout, newest: Object) -> dict[str, int]:
+def _recreated(rollout: _Rollout, newest: Wire) -> dict[str, int]:
     """All old pods go before the first new one comes."""
     olds = rollout.olds
     if any(map(_replicas, olds)):
@@ -286,7 +284,7 @@ def _recreated(rollout: _Rollout, newest: Object) -> dict[str, int]:
     return {newest["metadata"]["uid"]: _replicas(rollout.deployment)}
 
 
-def _rolled(rollout: _Rollout, newest: Object) -> dict[str, int]:
+def _rolled(rollout: _Rollout, newest: Wire) -> dict[str, int]:
     """New pods as far as there may be more, old ones away as far as enough are available."""
     wanted = _replicas(rollout.deployment)
     surge, missing = _slack(rollout.deployment)
@@ -331,7 +329,7 @@ def _cleaned(rollout: _Rollout) -> list[Step]:
     return [end_of(replicas.COLLECTION, one) for one in empty[: max(0, len(olds) - limit)]]
 
 
-def _status(rollout: _Rollout) -> tuple[Object, float | None]:
+def _status(rollout: _Rollout) -> tuple[Wire, float | None]:
     deployment, newest, setting = rollout.deployment, rollout.newest, rollout.setting
     spec, old = deployment["spec"], deployment.get("status") or {}
     wanted, wait_s = _replicas(deployment), spec.get("minReadySeconds") or 0
@@ -361,7 +359,7 @@ def _status(rollout: _Rollout) -> tuple[Object, float | None]:
     return counts | {"conditions": told}, again_s
 
 
-def _failures(rollout: _Rollout) -> list[Object]:
+def _failures(rollout: _Rollout) -> list[Wire]:
     """What keeps pods of these replica sets from being made, of the newest one first."""
     ordered = sorted(rollout.sets, key=lambda one: one is not rollout.newest)
     return [
@@ -373,8 +371,8 @@ def _failures(rollout: _Rollout) -> list[Object]:
 
 
 def _progress(
-    deployment: Object, name: str, setting: Setting, *, is_done: bool, moved: bool
-) -> tuple[Object | None, float | None]:
+    deployment: Wire, name: str, setting: Setting, *, is_done: bool, moved: bool
+) -> tuple[Wire | None, float | None]:
     """Whether a roll-out gets on; and when to look whether it still does."""
     known, spec = condition_of(deployment, "Progressing"), deployment["spec"]
     if spec.get("paused"):
@@ -396,7 +394,7 @@ def _progress(
     return (told | {"moved": True} if moved else told), deadline_s - waited_s
 
 
-def _stamped(fresh: Object, deployment: Object, now: str) -> Object:
+def _stamped(fresh: Wire, deployment: Wire, now: str) -> Wire:
     """A deployment's condition, with the times of its last change and of its last update."""
     moved = fresh.pop("moved", False)
     before = condition_of(deployment, fresh["type"])

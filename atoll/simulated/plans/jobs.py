@@ -17,7 +17,7 @@ from atoll.simulated.plans.steps import (
     owner,
     status_change,
 )
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION = "jobs.batch"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 10.0, 600.0
@@ -27,7 +27,7 @@ _BACKOFF = ("BackoffLimitExceeded", "Job has reached the specified backoff limit
 _DEADLINE = ("DeadlineExceeded", "Job was active longer than specified deadline")
 
 
-def plan(job: Object, setting: Setting) -> Plan:
+def plan(job: Wire, setting: Setting) -> Plan:
     """What to do next about a job."""
     if is_finished(job):
         return _removed(job, setting)
@@ -54,20 +54,20 @@ def plan(job: Object, setting: Setting) -> Plan:
     return Plan(_write(job, fresh), min(waits, default=None))
 
 
-def is_finished(job: Object) -> bool:
+def is_finished(job: Wire) -> bool:
     """Whether a job has come to its end, one way or the other."""
     return is_true(job, "Complete") or is_true(job, "Failed")
 
 
-def _told(job: Object, what: str) -> int:
+def _told(job: Wire, what: str) -> int:
     return int((job.get("status") or {}).get(what, 0))
 
 
-def _write(job: Object, fresh: Object) -> list[Step]:
+def _write(job: Wire, fresh: Wire) -> list[Step]:
     return status_change(COLLECTION, job, fresh)
 
 
-def _removed(job: Object, setting: Setting) -> Plan:
+def _removed(job: Wire, setting: Setting) -> Plan:
     """A job whose time after its end is up goes."""
     after_s = job["spec"].get("ttlSecondsAfterFinished")
     if after_s is None:
@@ -79,9 +79,7 @@ def _removed(job: Object, setting: Setting) -> Plan:
     return Plan([end_of(COLLECTION, job)])
 
 
-def _failure(
-    job: Object, active: list[Pod], failed: int, setting: Setting
-) -> tuple[str, str] | None:
+def _failure(job: Wire, active: list[Pod], failed: int, setting: Setting) -> tuple[str, str] | None:
     spec = job["spec"]
     deadline_s = spec.get("activeDeadlineSeconds")
     began = (job.get("status") or {}).get("startTime")
@@ -91,7 +89,7 @@ def _failure(
     return _BACKOFF if failed + restarts > spec.get("backoffLimit", 6) else None
 
 
-def _is_indexed(job: Object) -> bool:
+def _is_indexed(job: Wire) -> bool:
     return bool(job["spec"].get("completionMode") == "Indexed")
 
 
@@ -99,7 +97,7 @@ def _indexes_done(pods: list[Pod]) -> set[int]:
     return {pod.index for pod in pods if pod.phase == "Succeeded"}
 
 
-def _is_enough(job: Object, pods: list[Pod], done: int, active: list[Pod]) -> bool:
+def _is_enough(job: Wire, pods: list[Pod], done: int, active: list[Pod]) -> bool:
     wanted = job["spec"].get("completions")
     if wanted is None:  # whoever ends first has seen that there is nothing left to do
         return done > 0 and not active
@@ -116,7 +114,7 @@ def _pause_s(pods: list[Pod], failed: int, setting: Setting) -> float:
 
 
 def _scaled(
-    job: Object, pods: list[Pod], active: list[Pod], done: int, setting: Setting
+    job: Wire, pods: list[Pod], active: list[Pod], done: int, setting: Setting
 ) -> list[Step]:
     """The pods that are missing to do the rest, or too many."""
     spec, meta = job["spec"], job["metadata"]
@@ -144,7 +142,7 @@ def _scaled(
     return made
 
 
-def _free_indexes(job: Object, pods: list[Pod], count: int) -> list[int]:
+def _free_indexes(job: Wire, pods: list[Pod], count: int) -> list[int]:
     """The next pieces of work nobody does or has done; -1 where they have no numbers."""
     if not _is_indexed(job):
         return [-1] * count
@@ -154,7 +152,7 @@ def _free_indexes(job: Object, pods: list[Pod], count: int) -> list[int]:
     return [index for index, _ in zip(free, range(count), strict=False)]
 
 
-def _counts(job: Object, pods: list[Pod], done: int, failed: int) -> Object:
+def _counts(job: Wire, pods: list[Pod], done: int, failed: int) -> Wire:
     """No zeros but those that Kubernetes always tells."""
     always = {
         "ready": sum(pod.is_ready and pod.is_active for pod in pods),
@@ -180,20 +178,20 @@ def _ranges(numbers: list[int]) -> str:
     return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def _running(job: Object, pods: list[Pod], done: int, failed: int, setting: Setting) -> Object:
+def _running(job: Wire, pods: list[Pod], done: int, failed: int, setting: Setting) -> Wire:
     old = job.get("status") or {}
     fresh = _counts(job, pods, done, failed) | {"startTime": old.get("startTime", setting.now)}
     told = _others(job) + _resumed(job, setting)
     return fresh | ({"conditions": told} if told else {})
 
 
-def _others(job: Object) -> list[Object]:
+def _others(job: Wire) -> list[Wire]:
     """The conditions that others told."""
     known = (job.get("status") or {}).get("conditions") or []
     return [one for one in known if one.get("type") not in _CONDITIONS]
 
 
-def _resumed(job: Object, setting: Setting) -> list[Object]:
+def _resumed(job: Wire, setting: Setting) -> list[Wire]:
     """What is told of an earlier pause."""
     if not condition_of(job, "Suspended"):
         return []
@@ -201,13 +199,13 @@ def _resumed(job: Object, setting: Setting) -> list[Object]:
     return [_probed(told, job, setting.now)]
 
 
-def _suspended(job: Object, done: int, failed: int, setting: Setting) -> Object:
+def _suspended(job: Wire, done: int, failed: int, setting: Setting) -> Wire:
     told = condition("Suspended", "JobSuspended", "Job suspended", holds=True)
     fresh = _counts(job, setting.pods_of(job["metadata"]["uid"]), done, failed)
     return fresh | {"conditions": [*_others(job), _probed(told, job, setting.now)]}
 
 
-def _finished(job: Object, counts: Object, why: tuple[str, str], setting: Setting) -> Object:
+def _finished(job: Wire, counts: Wire, why: tuple[str, str], setting: Setting) -> Wire:
     old = job.get("status") or {}
     fresh = counts | {"startTime": old.get("startTime", setting.now)}
     kinds = ("FailureTarget", "Failed")
@@ -218,7 +216,7 @@ def _finished(job: Object, counts: Object, why: tuple[str, str], setting: Settin
     return fresh | {"conditions": [*_others(job), *_resumed(job, setting), *ends]}
 
 
-def _probed(fresh: Object, job: Object, now: str) -> Object:
+def _probed(fresh: Wire, job: Wire, now: str) -> Wire:
     known = (job.get("status") or {}).get("conditions") or []
     stamped = since(fresh, known, now)
     return stamped | {"lastProbeTime": stamped["lastTransitionTime"]}

@@ -9,7 +9,7 @@ from ipaddress import IPv6Address, ip_address
 from atoll.simulated.plans import slices
 from atoll.simulated.plans.slices import Portion, Source
 from atoll.simulated.plans.steps import Step
-from atoll.wire import Object
+from atoll.wire import Wire
 
 MANAGER = "endpointslicemirroring-controller.k8s.io"
 _SKIP = "endpointslice.kubernetes.io/skip-mirror"
@@ -22,7 +22,7 @@ _NOT_HANDED_ON = (
 _MOST = 1000  # addresses in a slice; more are not told
 
 
-def steps(endpoints: Object | None, there: list[Object]) -> list[Step]:
+def steps(endpoints: Wire | None, there: list[Wire]) -> list[Step]:
     """What to write of these endpoints; nothing is told of those that are gone or are not meant."""
     if endpoints is None or not _is_meant(endpoints["metadata"]):
         return slices.ended(there)
@@ -31,12 +31,12 @@ def steps(endpoints: Object | None, there: list[Object]) -> list[Step]:
     return slices.steps(Source(endpoints, MANAGER, kept), _portions(endpoints), there)
 
 
-def _is_meant(meta: Object) -> bool:
+def _is_meant(meta: Wire) -> bool:
     skipped = (meta.get("labels") or {}).get(_SKIP) == "true"
     return not skipped and _LEADER not in (meta.get("annotations") or {})
 
 
-def _portions(endpoints: Object) -> list[Portion]:
+def _portions(endpoints: Wire) -> list[Portion]:
     found: list[Portion] = []
     for told, ports in _addresses(endpoints):
         family = "IPv6" if isinstance(ip_address(told["addresses"][0]), IPv6Address) else "IPv4"
@@ -49,9 +49,9 @@ def _portions(endpoints: Object) -> list[Portion]:
     return found
 
 
-def _addresses(endpoints: Object) -> list[tuple[Object, list[Object]]]:
+def _addresses(endpoints: Wire) -> list[tuple[Wire, list[Wire]]]:
     """Every address as slices tell it, with all of its ports."""
-    found: list[tuple[Object, list[Object]]] = []
+    found: list[tuple[Wire, list[Wire]]] = []
     for subset in endpoints.get("subsets") or ():
         ports = [{"name": "", **port} for port in subset.get("ports") or ()]
         for part, is_ready in (("addresses", True), ("notReadyAddresses", False)):
@@ -65,7 +65,7 @@ def _addresses(endpoints: Object) -> list[tuple[Object, list[Object]]]:
     return found
 
 
-def _endpoint(address: Object, *, is_ready: bool) -> Object:
+def _endpoint(address: Wire, *, is_ready: bool) -> Wire:
     ip = str(ip_address(address["ip"]))
-    told: Object = {"addresses": [ip], "conditions": {"ready": is_ready}}
+    told: Wire = {"addresses": [ip], "conditions": {"ready": is_ready}}
     return told | {key: address[key] for key in _HANDED_ON if key in address}

@@ -17,7 +17,7 @@ from atoll.errors import Invalid
 from atoll.model.amount import PODS
 from atoll.model.demand import Demand, NodeClaim
 from atoll.simulated.plans.neighbours import NO_RULES, Rules, rules_of
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Needs = tuple[tuple[str, int], ...]
 """By resource name: thousandths of a CPU, whole units of all else."""
@@ -36,7 +36,7 @@ _PATIENCE_S = 300
 class Mould:
     """What all pods of one template have in common."""
 
-    spec: Object
+    spec: Wire
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     quality: str
@@ -47,9 +47,9 @@ class Mould:
     runs_s: float | None
     sleeps_s: float | None = None  # what its command says it does
 
-    def pod(self, namespace: str, name: str, owner: Object | None, **spec: Any) -> Object:
+    def pod(self, namespace: str, name: str, owner: Wire | None, **spec: Any) -> Wire:
         """A pod of this mould, with more in its spec where that is asked for."""
-        meta: Object = {"name": name, "namespace": namespace, "labels": dict(self.labels)}
+        meta: Wire = {"name": name, "namespace": namespace, "labels": dict(self.labels)}
         if owner is not None:
             meta["ownerReferences"] = [owner]
         if self.annotations:
@@ -64,7 +64,7 @@ class Mould:
 class Moulds:
     """Moulds by template; `default` completes a pod in place, as the API server does."""
 
-    def __init__(self, default: Callable[[Object], None]) -> None:
+    def __init__(self, default: Callable[[Wire], None]) -> None:
         self._default = default
         self._known: dict[bytes, Mould] = {}
 
@@ -84,7 +84,7 @@ class Moulds:
         return known
 
 
-def _mould(pod: Object, labels: Object, notes: Object, namespace: str) -> Mould:
+def _mould(pod: Wire, labels: Wire, notes: Wire, namespace: str) -> Mould:
     spec = pod["spec"]
     try:
         asked = demand(spec)
@@ -106,7 +106,7 @@ def _mould(pod: Object, labels: Object, notes: Object, namespace: str) -> Mould:
     )
 
 
-def _patient(tolerations: list[Object]) -> list[Object]:
+def _patient(tolerations: list[Wire]) -> list[Wire]:
     """Whoever does not say otherwise stays on a node in trouble for five minutes."""
     known = [one for one in tolerations if one.get("effect") in (None, "", "NoExecute")]
     every = any(not one.get("key") and one.get("operator") == "Exists" for one in known)
@@ -118,11 +118,11 @@ def _patient(tolerations: list[Object]) -> list[Object]:
     return [*tolerations, *more]
 
 
-def _has_rules(spec: Object) -> bool:
+def _has_rules(spec: Wire) -> bool:
     return bool(spec.get("affinity") or spec.get("topologySpreadConstraints"))
 
 
-def _trouble(spec: Object, notes: Object) -> str:
+def _trouble(spec: Wire, notes: Wire) -> str:
     """What will go wrong with a pod: as its annotation says, else as the name of an image says."""
     if notes.get(FAIL) in TROUBLES:
         return str(notes[FAIL])
@@ -136,7 +136,7 @@ def _trouble(spec: Object, notes: Object) -> str:
     return ""
 
 
-def _sleeps_s(spec: Object) -> float | None:
+def _sleeps_s(spec: Wire) -> float | None:
     """How long a pod does nothing but sleep, where that is all its one container does."""
     containers = spec.get("containers") or []
     if len(containers) != 1:
@@ -153,7 +153,7 @@ def _sleeps_s(spec: Object) -> float | None:
     return None
 
 
-def _image(container: Object) -> tuple[str, str]:
+def _image(container: Wire) -> tuple[str, str]:
     """The name of an image, and its tag."""
     name, _, last = str(container.get("image", "")).rpartition("/")
     named, _, tag = last.partition("@")[0].partition(":")

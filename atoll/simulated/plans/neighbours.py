@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from atoll.dialects.kubernetes.selectors import label_selector
 from atoll.model.selector import NOTHING, Selector
-from atoll.wire import Object
+from atoll.wire import Wire
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -66,7 +66,7 @@ class Newcomer(NamedTuple):
     rules: Rules
 
 
-def rules_of(spec: Object, labels: Mapping[str, str], namespace: str) -> Rules:
+def rules_of(spec: Wire, labels: Mapping[str, str], namespace: str) -> Rules:
     """The rules in a pod's spec."""
     affinity = spec.get("affinity") or {}
     return Rules(
@@ -85,19 +85,19 @@ def rules_of(spec: Object, labels: Mapping[str, str], namespace: str) -> Rules:
     )
 
 
-def _terms(part: Object, namespace: str) -> tuple[Term, ...]:
+def _terms(part: Wire, namespace: str) -> tuple[Term, ...]:
     return tuple(
         Term(each.get("topologyKey", ""), _selector(each), _namespaces(each, namespace))
         for each in part.get(_REQUIRED) or ()
     )
 
 
-def _selector(wire: Object) -> Selector:
+def _selector(wire: Wire) -> Selector:
     written = wire.get("labelSelector")
     return NOTHING if written is None else label_selector(written, "")
 
 
-def _namespaces(term: Object, own: str) -> frozenset[str] | None:
+def _namespaces(term: Wire, own: str) -> frozenset[str] | None:
     """The namespaces a term is about. Of a selector for them only the empty one is understood."""
     if term.get("namespaceSelector") is not None:
         return None

@@ -18,13 +18,13 @@ from atoll.simulated.plans.steps import (
     owner,
     status_change,
 )
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION, CONTROLLERS = "replicasets.apps", "replicationcontrollers"
 FAILURE = "ReplicaFailure"
 
 
-def plan(replica_set: Object, setting: Setting, collection: str = COLLECTION) -> Plan:
+def plan(replica_set: Wire, setting: Setting, collection: str = COLLECTION) -> Plan:
     """What to do about a replica set, or a controller, that nobody else looks after."""
     if collection == CONTROLLERS:
         spec = replica_set["spec"]
@@ -41,7 +41,7 @@ def plan(replica_set: Object, setting: Setting, collection: str = COLLECTION) ->
     return Plan(status_change(collection, replica_set, fresh), again_s)
 
 
-def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Step]:
+def pod_steps(replica_set: Wire, pods: list[Pod], setting: Setting) -> list[Step]:
     """The pods that change hands; then those that are missing, or too many."""
     spec, meta = replica_set["spec"], replica_set["metadata"]
     steps = _changing_hands(replica_set, pods, setting)
@@ -61,7 +61,7 @@ def pod_steps(replica_set: Object, pods: list[Pod], setting: Setting) -> list[St
     return ends_of(sorted(active, key=_worth)[: max(0, -missing)])
 
 
-def _changing_hands(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Step]:
+def _changing_hands(replica_set: Wire, pods: list[Pod], setting: Setting) -> list[Step]:
     """Pods that the selector means no more are let go; those it means and nobody has are taken."""
     spec, meta = replica_set["spec"], replica_set["metadata"]
     selector, mine = label_selector(spec["selector"], ""), owner(replica_set)
@@ -78,7 +78,7 @@ def _changing_hands(replica_set: Object, pods: list[Pod], setting: Setting) -> l
     return let_go + taken
 
 
-def _name(meta: Object, setting: Setting) -> str:
+def _name(meta: Wire, setting: Setting) -> str:
     return f"{meta['name'][:57]}-{setting.suffix()}"
 
 
@@ -87,7 +87,7 @@ def _worth(pod: Pod) -> tuple[bool, bool, bool, int]:
     return (bool(pod.node), pod.phase == "Running", pod.is_ready, -pod.born)
 
 
-def status(replica_set: Object, pods: list[Pod], setting: Setting) -> Object:
+def status(replica_set: Wire, pods: list[Pod], setting: Setting) -> Wire:
     """What is told of a replica set with these pods."""
     spec = replica_set["spec"]
     active = [pod for pod in pods if pod.is_active]
@@ -102,7 +102,7 @@ def status(replica_set: Object, pods: list[Pod], setting: Setting) -> Object:
     return counts | ({"conditions": told} if told else {})
 
 
-def conditions(replica_set: Object, pods: list[Pod], setting: Setting) -> list[Object]:
+def conditions(replica_set: Wire, pods: list[Pod], setting: Setting) -> list[Wire]:
     """What others told; and that pods could not be made, for as long as that is so."""
     known = (replica_set.get("status") or {}).get("conditions") or []
     rest = [one for one in known if one.get("type") != FAILURE]

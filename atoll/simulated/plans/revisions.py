@@ -8,7 +8,7 @@ import orjson
 
 from atoll.apiserver.objects.metadata import GENERATED_ALPHABET
 from atoll.simulated.plans.steps import Change, Make, Step, end_of, key_of, owner
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION = "controllerrevisions.apps"
 HASH = "controller.kubernetes.io/hash"
@@ -22,7 +22,7 @@ def template_hash(template: Any) -> str:
 
 
 def remembered(
-    workload: Object, known: list[Object], labels: Mapping[str, str], mark: str = HASH
+    workload: Wire, known: list[Wire], labels: Mapping[str, str], mark: str = HASH
 ) -> list[Step]:
     """See that the template of a workload is the newest of its revisions, whatever it is called.
 
@@ -40,11 +40,11 @@ def remembered(
     return [Change(key_of(COLLECTION, there), there["metadata"]["uid"], again)]
 
 
-def _data(workload: Object) -> Object:
+def _data(workload: Wire) -> Wire:
     return {"spec": {"template": {**workload["spec"]["template"], "$patch": "replace"}}}
 
 
-def _revision(workload: Object, number: int, labels: Mapping[str, str], mark: str) -> Object:
+def _revision(workload: Wire, number: int, labels: Mapping[str, str], mark: str) -> Wire:
     meta, digest = workload["metadata"], template_hash(workload["spec"]["template"])
     marked = {**labels, mark: digest}
     # Whoever compares revisions compares bytes: Kubernetes writes keys in order.
@@ -61,7 +61,7 @@ def _revision(workload: Object, number: int, labels: Mapping[str, str], mark: st
     }
 
 
-def forgotten(workload: Object, known: list[Object], used: set[str]) -> list[Step]:
+def forgotten(workload: Wire, known: list[Wire], used: set[str]) -> list[Step]:
     """The revisions beyond the limit that no pod is of, the oldest first."""
     limit = workload["spec"].get("revisionHistoryLimit", 10)
     unused = [one for one in known if one["metadata"]["name"] not in used]

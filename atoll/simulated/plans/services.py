@@ -11,11 +11,11 @@ from atoll.simulated.plans import slices
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.slices import Portion, Source
 from atoll.simulated.plans.steps import Change, Make, Step, key_of
-from atoll.wire import Object
+from atoll.wire import Wire
 
 Ports = Callable[[Pod, str, str], int]
 """A pod, the name of a port and its protocol -> its number, 0 if it has none."""
-Group = tuple[list[Object], list[Pod]]
+Group = tuple[list[Wire], list[Pod]]
 """Ports of a service, and the pods that have just these."""
 
 COLLECTION, ENDPOINTS = "services", "endpoints"
@@ -25,7 +25,7 @@ _MANAGED = {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
 _HEADLESS = "service.kubernetes.io/headless"
 
 
-def load_balancer(service: Object) -> Object:
+def load_balancer(service: Wire) -> Wire:
     """A load balancer has an address (of those set apart for tests); other services have none."""
     old = service.get("status") or {}
     if service["spec"].get("type") != "LoadBalancer":
@@ -36,7 +36,7 @@ def load_balancer(service: Object) -> Object:
     return {**old, "loadBalancer": {"ingress": [{"ip": address, "ipMode": "VIP"}]}}
 
 
-def selected(service: Object, pods: Iterable[Pod]) -> list[Pod]:
+def selected(service: Wire, pods: Iterable[Pod]) -> list[Pod]:
     """The pods behind a service, by name: those it selects that have an address."""
     wanted = (service.get("spec") or {}).get("selector") or {}
     found = [
@@ -45,7 +45,7 @@ def selected(service: Object, pods: Iterable[Pod]) -> list[Pod]:
     return sorted(found, key=lambda pod: pod.key) if wanted else []
 
 
-def grouped(service: Object, pods: Iterable[Pod], port: Ports) -> list[Group]:
+def grouped(service: Wire, pods: Iterable[Pod], port: Ports) -> list[Group]:
     """These pods by the ports of the service that they have: a named one may be elsewhere."""
     found: list[Group] = []
     for pod in pods:
@@ -58,7 +58,7 @@ def grouped(service: Object, pods: Iterable[Pod], port: Ports) -> list[Group]:
     return found
 
 
-def endpoint_steps(service: Object, groups: list[Group], there: Object | None) -> list[Step]:
+def endpoint_steps(service: Wire, groups: list[Group], there: Wire | None) -> list[Step]:
     """What to write of the pods behind a service into its Endpoints, which are there or not."""
     meta = service["metadata"]
     subsets = {"subsets": [one for group in groups for one in _subsets(service, *group)]}
@@ -72,7 +72,7 @@ def endpoint_steps(service: Object, groups: list[Group], there: Object | None) -
     return [Make(ENDPOINTS, {"metadata": head, **subsets})]
 
 
-def slice_steps(service: Object, groups: list[Group], there: list[Object]) -> list[Step]:
+def slice_steps(service: Wire, groups: list[Group], there: list[Wire]) -> list[Step]:
     """The same in slices of at most a hundred, given those that are there."""
     portions = [
         Portion(ports, [_endpoint(service, pod) for pod in pods[first : first + _SLICE_MOST]])
@@ -82,7 +82,7 @@ def slice_steps(service: Object, groups: list[Group], there: list[Object]) -> li
     return slices.steps(Source(service, MANAGER, {}), portions or [Portion([], [])], there)
 
 
-def _subsets(service: Object, ports: list[Object], pods: list[Pod]) -> list[Object]:
+def _subsets(service: Wire, ports: list[Wire], pods: list[Pod]) -> list[Wire]:
     """The subset of the pods with these ports; none if they have none of the service's."""
     tells_all = service["spec"].get("publishNotReadyAddresses")
     if not ports and service["spec"].get("ports"):
@@ -91,7 +91,7 @@ def _subsets(service: Object, ports: list[Object], pods: list[Pod]) -> list[Obje
         "addresses": [pod for pod in pods if tells_all or _serves(pod)],
         "notReadyAddresses": [pod for pod in pods if not (tells_all or pod.is_ready or pod.ending)],
     }
-    told: Object = {
+    told: Wire = {
         name: [{"ip": pod.ip, "nodeName": pod.node, "targetRef": _reference(pod)} for pod in some]
         for name, some in lists.items()
         if some
@@ -106,7 +106,7 @@ def _serves(pod: Pod) -> bool:
     return pod.is_ready and not pod.ending
 
 
-def _endpoint(service: Object, pod: Pod) -> Object:
+def _endpoint(service: Wire, pod: Pod) -> Wire:
     tells_all = bool(service["spec"].get("publishNotReadyAddresses"))
     return {
         "addresses": [pod.ip],
@@ -120,12 +120,12 @@ def _endpoint(service: Object, pod: Pod) -> Object:
     }
 
 
-def _reference(pod: Pod) -> Object:
+def _reference(pod: Pod) -> Wire:
     namespace, _, name = pod.key.partition("/")
     return {"kind": "Pod", "name": name, "namespace": namespace, "uid": pod.uid}
 
 
-def _ports(service: Object, pod: Pod, port: Ports) -> list[Object]:
+def _ports(service: Wire, pod: Pod, port: Ports) -> list[Wire]:
     """The ports of a service on this pod, without those that it has not."""
     found = []
     for one in service["spec"].get("ports") or ():

@@ -9,7 +9,7 @@ from atoll.apiserver.objects.times import parse_rfc3339, rfc3339
 from atoll.model.demand import NodeClaim
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.moulds import Mould
-from atoll.wire import Object
+from atoll.wire import Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Setting:
         )
 
 
-def condition_of(obj: Object, kind: str) -> Object:
+def condition_of(obj: Wire, kind: str) -> Wire:
     """A condition in an object's status; nothing if it is not there."""
     known = (obj.get("status") or {}).get("conditions") or []
     return next((one for one in known if one.get("type") == kind), {})
 
 
-def without_zeros(**counts: int | None) -> Object:
+def without_zeros(**counts: int | None) -> Wire:
     return {key: value for key, value in counts.items() if value}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from atoll.simulated.plans.revisions import template_hash
 from atoll.simulated.plans.steps import Change, Make, Step, end_of, key_of, owner
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION = "endpointslices.discovery.k8s.io"
 OF_SERVICE, MANAGED = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"
@@ -20,12 +20,12 @@ OF_SERVICE, MANAGED = "kubernetes.io/service-name", "endpointslice.kubernetes.io
 class Portion:
     """What one slice should tell."""
 
-    ports: list[Object]
-    endpoints: list[Object]
+    ports: list[Wire]
+    endpoints: list[Wire]
     family: str = "IPv4"
 
     @property
-    def told(self) -> Object:
+    def told(self) -> Wire:
         return {"endpoints": self.endpoints, "ports": self.ports}
 
 
@@ -33,18 +33,18 @@ class Portion:
 class Source:
     """What slices are made of: it owns them, and its name and labels are theirs."""
 
-    object: Object
+    object: Wire
     manager: str
     annotations: Mapping[str, str]
 
     @property
-    def labels(self) -> Object:
+    def labels(self) -> Wire:
         meta = self.object["metadata"]
         own = {OF_SERVICE: meta["name"], MANAGED: self.manager}
         return {**(meta.get("labels") or {}), **own}
 
 
-def steps(source: Source, portions: Iterable[Portion], there: list[Object]) -> list[Step]:
+def steps(source: Source, portions: Iterable[Portion], there: list[Wire]) -> list[Step]:
     """See that these portions are told, with as few changes as it takes."""
     left = list(there)
     found: list[Step] = []
@@ -67,17 +67,17 @@ def steps(source: Source, portions: Iterable[Portion], there: list[Object]) -> l
     return found + ended(left)
 
 
-def ended(slices: Iterable[Object]) -> list[Step]:
+def ended(slices: Iterable[Wire]) -> list[Step]:
     """Slices that nothing is told by any more."""
     return [end_of(COLLECTION, one) for one in slices]
 
 
-def _fits(one: Object, portion: Portion, **parts: Any) -> bool:
+def _fits(one: Wire, portion: Portion, **parts: Any) -> bool:
     same = all((one.get(key) or []) == value for key, value in parts.items())
     return bool(one["addressType"] == portion.family and same)
 
 
-def _changed(there: Object, portion: Portion) -> list[Step]:
+def _changed(there: Wire, portion: Portion) -> list[Step]:
     if all((there.get(key) or []) == value for key, value in portion.told.items()):
         return []
     return [Change(key_of(COLLECTION, there), there["metadata"]["uid"], portion.told)]
@@ -89,7 +89,7 @@ def _made(source: Source, portion: Portion, taken: set[str]) -> Step:
     while (name := f"{meta['name']}-{template_hash([meta['uid'], number])[:5]}") in taken:
         number += 1
     taken.add(name)
-    head: Object = {
+    head: Wire = {
         "name": name,
         "namespace": meta["namespace"],
         "labels": source.labels,

@@ -8,13 +8,13 @@ from atoll.simulated.plans.census import REVISION, Pod
 from atoll.simulated.plans.revisions import forgotten, remembered, template_hash
 from atoll.simulated.plans.setting import Setting, without_zeros
 from atoll.simulated.plans.steps import PODS, Make, Plan, Step, ends_of, owner, status_change
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION, CLAIMS = "statefulsets.apps", "persistentvolumeclaims"
 _POD_NAME, _POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 
 
-def plan(workload: Object, revisions: list[Object], setting: Setting) -> Plan:
+def plan(workload: Wire, revisions: list[Wire], setting: Setting) -> Plan:
     """What to do next about a stateful set of which these templates are remembered."""
     labels = workload["spec"]["selector"].get("matchLabels") or {}
     steps = remembered(workload, revisions, labels)
@@ -37,27 +37,27 @@ def plan(workload: Object, revisions: list[Object], setting: Setting) -> Plan:
     return Plan(steps, wait_s if unripe else None)
 
 
-def _ordinals(workload: Object) -> range:
+def _ordinals(workload: Wire) -> range:
     spec = workload["spec"]
     start = int((spec.get("ordinals") or {}).get("start", 0))
     return range(start, start + int(spec.get("replicas", 1)))
 
 
-def _is_ordered(workload: Object) -> bool:
+def _is_ordered(workload: Wire) -> bool:
     return bool(workload["spec"].get("podManagementPolicy", "OrderedReady") == "OrderedReady")
 
 
-def _newest(workload: Object) -> str:
+def _newest(workload: Wire) -> str:
     return f"{workload['metadata']['name']}-{template_hash(workload['spec']['template'])}"
 
 
-def _partition(workload: Object) -> int:
+def _partition(workload: Wire) -> int:
     strategy = workload["spec"].get("updateStrategy") or {}
     return int((strategy.get("rollingUpdate") or {}).get("partition", 0))
 
 
 def _missing(
-    workload: Object, pods: dict[int, Pod], revisions: list[Object], setting: Setting
+    workload: Wire, pods: dict[int, Pod], revisions: list[Wire], setting: Setting
 ) -> list[Step]:
     """The pods to make now: the first that is not there, or all of them."""
     steps: list[Step] = []
@@ -72,7 +72,7 @@ def _missing(
     return steps
 
 
-def _made(workload: Object, ordinal: int, revisions: list[Object], setting: Setting) -> list[Step]:
+def _made(workload: Wire, ordinal: int, revisions: list[Wire], setting: Setting) -> list[Step]:
     spec, meta = workload["spec"], workload["metadata"]
     name, namespace = f"{meta['name']}-{ordinal}", meta["namespace"]
     revision, template = _template(workload, ordinal, revisions)
@@ -84,7 +84,7 @@ def _made(workload: Object, ordinal: int, revisions: list[Object], setting: Sett
         {"name": one, "persistentVolumeClaim": {"claimName": f"{one}-{name}"}}
         for one in sorted(named)
     ]
-    more: Object = {"hostname": name, "subdomain": spec.get("serviceName", "")}
+    more: Wire = {"hostname": name, "subdomain": spec.get("serviceName", "")}
     if volumes:
         more["volumes"] = volumes
     pod = mould.pod(namespace, name, owner(workload), **more)
@@ -93,7 +93,7 @@ def _made(workload: Object, ordinal: int, revisions: list[Object], setting: Sett
     return [*made, Make(PODS, pod, mould)]
 
 
-def _claim(template: Object, pod: str, workload: Object) -> Object:
+def _claim(template: Wire, pod: str, workload: Wire) -> Wire:
     meta = template["metadata"]
     labels = {
         **(meta.get("labels") or {}),
@@ -111,20 +111,20 @@ def _claim(template: Object, pod: str, workload: Object) -> Object:
     }
 
 
-def _template(workload: Object, ordinal: int, revisions: list[Object]) -> tuple[str, Object]:
+def _template(workload: Wire, ordinal: int, revisions: list[Wire]) -> tuple[str, Wire]:
     """The template a pod of this number is made from: below the partition it is the old one."""
     newest = _newest(workload)
     before = (workload.get("status") or {}).get("currentRevision", newest)
     if before != newest and ordinal < _partition(workload):
         for one in revisions:
             if one["metadata"]["name"] == before:
-                template: Object = dict(one["data"]["spec"]["template"])
+                template: Wire = dict(one["data"]["spec"]["template"])
                 template.pop("$patch", None)
                 return before, template
     return newest, workload["spec"]["template"]
 
 
-def _too_many(workload: Object, pods: dict[int, Pod]) -> list[Step]:
+def _too_many(workload: Wire, pods: dict[int, Pod]) -> list[Step]:
     """The pods that are not wanted: the last of them, or all."""
     wanted = _ordinals(workload)
     extra = sorted((number for number in pods if number not in wanted), reverse=True)
@@ -133,7 +133,7 @@ def _too_many(workload: Object, pods: dict[int, Pod]) -> list[Step]:
     return ends_of(pods[number] for number in extra if not pods[number].ending)
 
 
-def _outdated(workload: Object, pods: dict[int, Pod]) -> list[Step]:
+def _outdated(workload: Wire, pods: dict[int, Pod]) -> list[Step]:
     """The next pod to be replaced by one of the newest template, from the last on down."""
     strategy = (workload["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate")
     if strategy != "RollingUpdate":
@@ -150,7 +150,7 @@ def _outdated(workload: Object, pods: dict[int, Pod]) -> list[Step]:
     return []
 
 
-def _status(workload: Object, pods: list[Pod], setting: Setting) -> Object:
+def _status(workload: Wire, pods: list[Pod], setting: Setting) -> Wire:
     newest = _newest(workload)
     current = (workload.get("status") or {}).get("currentRevision", newest)
     ready = [pod for pod in pods if pod.is_ready]

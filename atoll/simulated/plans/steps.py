@@ -10,7 +10,7 @@ from typing import Any
 
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.moulds import Mould
-from atoll.wire import Object
+from atoll.wire import Wire
 
 PODS = "pods"
 Key = tuple[str, str]  # a collection, and a name in it
@@ -21,7 +21,7 @@ class Make:
     """Create this object, whole but for what the server stamps. One that is there is left alone."""
 
     collection: str
-    object: Object
+    object: Wire
     mould: Mould | None = None  # of a pod
 
 
@@ -59,14 +59,14 @@ class Plan:
     again_s: float | None = None
 
 
-def key_of(collection: str, obj: Object) -> Key:
+def key_of(collection: str, obj: Wire) -> Key:
     """Where an object is kept."""
     meta = obj["metadata"]
     name, namespace = meta["name"], meta.get("namespace")
     return (collection, f"{namespace}/{name}" if namespace else name)
 
 
-def end_of(collection: str, obj: Object) -> End:
+def end_of(collection: str, obj: Wire) -> End:
     """The step that deletes an object."""
     return End(key_of(collection, obj), obj["metadata"]["uid"])
 
@@ -76,7 +76,7 @@ def ends_of(pods: Iterable[Pod]) -> list[Step]:
     return [End((PODS, pod.key), pod.uid) for pod in pods]
 
 
-def owner(obj: Object) -> Object:
+def owner(obj: Wire) -> Wire:
     """An owner reference of the controller of something."""
     return {
         "apiVersion": obj["apiVersion"],
@@ -88,7 +88,7 @@ def owner(obj: Object) -> Object:
     }
 
 
-def status_change(collection: str, obj: Object, fresh: Object, **parts: Object) -> list[Step]:
+def status_change(collection: str, obj: Wire, fresh: Wire, **parts: Wire) -> list[Step]:
     """The step that writes a status, and other parts along with it, where they say anything new."""
     news = {name: part for name, part in parts.items() if not _has(obj, name, part)}
     if fresh != (obj.get("status") or {}):
@@ -99,7 +99,7 @@ def status_change(collection: str, obj: Object, fresh: Object, **parts: Object) 
     return [Change(key_of(collection, obj), meta["uid"], news, meta.get("generation"))]
 
 
-def _has(obj: Object, name: str, part: Object) -> bool:
+def _has(obj: Wire, name: str, part: Wire) -> bool:
     there = (obj["metadata"] if name == "annotations" else obj).get(name) or {}
     return all(there.get(key) == value for key, value in part.items())
 
@@ -107,7 +107,7 @@ def _has(obj: Object, name: str, part: Object) -> bool:
 EVENTS = "events"
 
 
-def failed_create(pod: Object, why: str, now: str) -> Make:
+def failed_create(pod: Wire, why: str, now: str) -> Make:
     """That a pod could not be made, told of whoever wants it; once, while that is remembered."""
     meta = pod["metadata"]
     owner = next(iter(meta.get("ownerReferences") or ()), {"kind": "Pod", "name": meta["name"]})
@@ -119,7 +119,7 @@ def failed_create(pod: Object, why: str, now: str) -> Make:
     return _warning(name, about, told, now)
 
 
-def failed_scheduling(pod: Object, why: str, now: str) -> Make:
+def failed_scheduling(pod: Wire, why: str, now: str) -> Make:
     """That no node takes a pod."""
     meta = pod["metadata"]
     named = {"name": meta["name"], "namespace": meta["namespace"], "uid": meta.get("uid", "")}
@@ -128,7 +128,7 @@ def failed_scheduling(pod: Object, why: str, now: str) -> Make:
     return _warning(name, about, ("FailedScheduling", why, "default-scheduler"), now)
 
 
-def _warning(name: str, about: Object, told: tuple[str, str, str], now: str) -> Make:
+def _warning(name: str, about: Wire, told: tuple[str, str, str], now: str) -> Make:
     reason, message, component = told
     return Make(
         EVENTS,

@@ -4,7 +4,7 @@ A claim comes in; steps go out. The volume goes when its claim does. Nothing is 
 """
 
 from atoll.simulated.plans.steps import Make, Step, status_change
-from atoll.wire import Object
+from atoll.wire import Wire
 
 COLLECTION, VOLUMES, CLASSES = (
     "persistentvolumeclaims",
@@ -14,7 +14,7 @@ COLLECTION, VOLUMES, CLASSES = (
 STANDARD = "standard"
 
 
-def plan(claim: Object) -> list[Step]:
+def plan(claim: Wire) -> list[Step]:
     """What to write about a claim: a volume of exactly what it asks for, and that it has it."""
     spec = claim["spec"]
     asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage", "0")
@@ -36,7 +36,7 @@ def volume_name(uid: str) -> str:
     return f"pvc-{uid}"
 
 
-def _volume(claim: Object, name: str, size: str) -> Object:
+def _volume(claim: Wire, name: str, size: str) -> Wire:
     meta, spec = claim["metadata"], claim["spec"]
     return {
         "metadata": {"name": name},
@@ -59,7 +59,7 @@ def _volume(claim: Object, name: str, size: str) -> Object:
     }
 
 
-def standard_class() -> Object:
+def standard_class() -> Wire:
     """The class of volumes for claims that name none."""
     return {
         "metadata": {

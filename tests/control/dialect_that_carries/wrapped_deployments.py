@@ -11,9 +11,10 @@ from atoll.dialects.kubernetes import metadata
 from atoll.dialects.policy_source import Find, PolicySource
 from atoll.dialects.wire import checked, part, texts
 from atoll.errors import Invalid
-from atoll.model.action import Action, Object, Ref, Update
+from atoll.model.action import Action, Ref, Update
 from atoll.model.policy import Claim, Policy
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Object
 
 API_VERSION, WRAPPED = "wrapped.example.org/v1", "WrappedDeployment"
 WRAPPED_IN = "wrapped.example.org/name"

@@ -12,9 +12,10 @@ from atoll.dialects.kubernetes import metadata
 from atoll.dialects.policy_source import Find, PolicySource
 from atoll.dialects.wire import checked, number, part
 from atoll.errors import Invalid
-from atoll.model.action import Action, Create, Object, Ref, Update
+from atoll.model.action import Action, Create, Ref, Update
 from atoll.model.policy import Claim, Policy
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Object
 
 API_VERSION, CHOICE, RESULT = "choices.example.org/v1", "ClusterChoice", "ClusterChoiceResult"
 CHOSEN_BY = "choices.example.org/choice"

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from atoll.apiserver.kinds.labels import printed
-from atoll.apiserver.kinds.reading import Object, at, number, part, parts, text
+from atoll.apiserver.kinds.reading import at, number, part, parts, text
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.apiserver.resource import Column
+from atoll.wire import Wire
 
 UNKNOWN = "<unknown>"
 INVALID = "<invalid>"
@@ -62,15 +63,15 @@ def between(start: Any, end: Any) -> str:
 NONE = "<none>"
 
 
-def name_of(obj: Object) -> str:
+def name_of(obj: Wire) -> str:
     return text(obj, "metadata", "name")
 
 
-def age_of(obj: Object) -> Timed | str:
+def age_of(obj: Wire) -> Timed | str:
     return since(at(obj, "metadata", "creationTimestamp"))
 
 
-def created_at(obj: Object) -> Any:
+def created_at(obj: Wire) -> Any:
     return at(obj, "metadata", "creationTimestamp")
 
 
@@ -87,7 +88,7 @@ def wide(name: str, cell: Any, column_type: str = "string") -> Column:
 def class_name(*marks: str) -> Column:
     """A class, and whether it has a mark of being the one for those who ask for none."""
 
-    def cell(obj: Object) -> str:
+    def cell(obj: Wire) -> str:
         notes = part(obj, "metadata", "annotations")
         default = any(notes.get(mark) == "true" for mark in marks)
         return name_of(obj) + (" (default)" if default else "")

@@ -19,22 +19,23 @@ from atoll.apiserver.kinds.columns.cells import (
 )
 from atoll.apiserver.kinds.events import to_core
 from atoll.apiserver.kinds.labels import printed, printed_labels
-from atoll.apiserver.kinds.reading import Object, at, given, items, number, part, parts, text
+from atoll.apiserver.kinds.reading import at, given, items, number, part, parts, text
 from atoll.apiserver.resource import Column
+from atoll.wire import Wire
 
 _ROLE = "node-role.kubernetes.io/"
 
 
-def _data_size(obj: Object) -> int:
+def _data_size(obj: Wire) -> int:
     return len(part(obj, "data")) + len(part(obj, "binaryData"))
 
 
-def _cluster_ip(service: Object) -> str:
+def _cluster_ip(service: Wire) -> str:
     addresses = items(service, "spec", "clusterIPs")
     return str(addresses[0]) if addresses else text(service, "spec", "clusterIP") or NONE
 
 
-def _external_ip(service: Object) -> str:
+def _external_ip(service: Wire) -> str:
     spec = part(service, "spec")
     given = [str(address) for address in items(spec, "externalIPs")]
     match spec.get("type"):
@@ -47,7 +48,7 @@ def _external_ip(service: Object) -> str:
     return ",".join(given) or NONE
 
 
-def _ports(service: Object) -> str:
+def _ports(service: Wire) -> str:
     shown = []
     for port in parts(service, "spec", "ports"):
         node = f":{port['nodePort']}" if port.get("nodePort") else ""
@@ -55,7 +56,7 @@ def _ports(service: Object) -> str:
     return ",".join(shown) or NONE
 
 
-def _endpoints(endpoints: Object) -> str:
+def _endpoints(endpoints: Wire) -> str:
     found = []
     for subset in parts(endpoints, "subsets"):
         addresses = [text(address, "ip") for address in parts(subset, "addresses")]
@@ -67,7 +68,7 @@ def _endpoints(endpoints: Object) -> str:
     return shortened(found, NONE)
 
 
-def _node_status(node: Object) -> str:
+def _node_status(node: Wire) -> str:
     ready = [
         "Ready" if condition.get("status") == "True" else "NotReady"
         for condition in parts(node, "status", "conditions")
@@ -79,7 +80,7 @@ def _node_status(node: Object) -> str:
     return ",".join(shown)
 
 
-def _roles(node: Object) -> str:
+def _roles(node: Wire) -> str:
     labels = part(node, "metadata", "labels")
     roles = {key.removeprefix(_ROLE) for key in labels if key.startswith(_ROLE) and key != _ROLE}
     if labels.get("kubernetes.io/role"):
@@ -88,7 +89,7 @@ def _roles(node: Object) -> str:
 
 
 def _address(kind: str) -> Column:
-    def cell(node: Object) -> str:
+    def cell(node: Wire) -> str:
         addresses = parts(node, "status", "addresses")
         found = (text(a, "address") for a in addresses if a.get("type") == kind)
         return next(found, NONE)
@@ -100,13 +101,13 @@ def _info(name: str, key: str) -> Column:
     return wide(name, lambda node: text(node, "status", "nodeInfo", key) or "<unknown>")
 
 
-def _kernel(node: Object) -> str:
+def _kernel(node: Wire) -> str:
     info = part(node, "status", "nodeInfo")
     kernel, machine = text(info, "kernelVersion") or "<unknown>", text(info, "architecture")
     return f"{kernel} ({machine})" if machine else kernel
 
 
-def _used(quota: Object, *, limits: bool) -> str:
+def _used(quota: Wire, *, limits: bool) -> str:
     hard, used = part(quota, "status", "hard"), part(quota, "status", "used")
     names = (name for name in sorted(hard) if name.startswith("limits.") is limits)
     return ", ".join(f"{name}: {used.get(name, '0')}/{hard[name]}" for name in names)
@@ -152,28 +153,28 @@ NODE = (
 PLAIN = (NAME, AGE)
 
 
-def _last_seen(event: Object) -> Any:
+def _last_seen(event: Wire) -> Any:
     last = at(event, "series", "lastObservedTime") or at(event, "lastTimestamp")
     return since(last) if last else _first_seen(event)
 
 
-def _first_seen(event: Object) -> Any:
+def _first_seen(event: Wire) -> Any:
     return since(at(event, "firstTimestamp") or at(event, "eventTime"))
 
 
-def _count(event: Object) -> int:
+def _count(event: Wire) -> int:
     if event.get("series"):
         return number(event, "series", "count")
     return number(event, "count") or (0 if at(event, "firstTimestamp") else 1)
 
 
-def _about(event: Object) -> str:
+def _about(event: Wire) -> str:
     target = part(event, "involvedObject")
     kind, name = text(target, "kind").lower(), text(target, "name")
     return f"{kind}/{name}" if name else kind
 
 
-def _source(event: Object) -> str:
+def _source(event: Wire) -> str:
     source = part(event, "source")
     component = text(source, "component") or text(event, "reportingComponent")
     host = text(source, "host") or text(event, "reportingInstance")
@@ -201,24 +202,24 @@ def _converted(column: Column) -> Column:
 NEW_EVENT = tuple(map(_converted, EVENT))
 
 
-def _role(binding: Object) -> str:
+def _role(binding: Wire) -> str:
     role = part(binding, "roleRef")
     return f"{text(role, 'kind')}/{text(role, 'name')}"
 
 
 def _subjects(name: str, kind: str) -> Column:
-    def shown(subject: Object) -> str:
+    def shown(subject: Wire) -> str:
         who = text(subject, "name")
         return f"{text(subject, 'namespace')}/{who}" if kind == "ServiceAccount" else who
 
-    def cell(binding: Object) -> Any:
+    def cell(binding: Wire) -> Any:
         found = (s for s in parts(binding, "subjects") if s.get("kind") == kind)
         return ", ".join(map(shown, found))
 
     return wide(name, cell)
 
 
-def _condition(csr: Object) -> str:
+def _condition(csr: Wire) -> str:
     kinds = [text(one, "type") for one in parts(csr, "status", "conditions")]
     decided = "Denied" if "Denied" in kinds else "Approved" if "Approved" in kinds else "Pending"
     failed = ["Failed"] if "Failed" in kinds else []
@@ -226,7 +227,7 @@ def _condition(csr: Object) -> str:
     return ",".join([decided, *failed, *issued])
 
 
-def _requested_duration(csr: Object) -> str:
+def _requested_duration(csr: Wire) -> str:
     seconds = part(csr, "spec").get("expirationSeconds")
     return human(seconds) if isinstance(seconds, int) else NONE
 
@@ -258,12 +259,12 @@ def _counted(name: str, *path: str) -> Column:
     return Column(name, lambda obj: len(parts(obj, *path)), type="integer")
 
 
-def _param_kind(policy: Object) -> str:
+def _param_kind(policy: Wire) -> str:
     kind = given(policy, "spec", "paramKind")
     return _UNSET if kind is None else f"{text(kind, 'apiVersion')}/{text(kind, 'kind')}"
 
 
-def _param(binding: Object) -> str:
+def _param(binding: Wire) -> str:
     reference = given(binding, "spec", "paramRef") or {}
     if name := text(reference, "name"):
         return f"{text(reference, 'namespace') or '*'}/{name}"
@@ -284,7 +285,7 @@ POLICY_BINDING = (
 )
 
 
-def _dangling(schema: Object) -> str:
+def _dangling(schema: Wire) -> str:
     conditions = parts(schema, "status", "conditions")
     return next((text(c, "status") for c in conditions if c.get("type") == "Dangling"), "?")
 
@@ -292,7 +293,7 @@ def _dangling(schema: Object) -> str:
 def _limit(name: str, *path: str) -> Column:
     """A number that only levels with limits have."""
 
-    def cell(level: Object) -> Any:
+    def cell(level: Wire) -> Any:
         found = at(level, "spec", "limited", *path)
         return NONE if found is None else found
 
@@ -323,12 +324,12 @@ PRIORITY_LEVEL_CONFIGURATION = (
 )
 
 
-def _healthy(component: Object) -> Object:
+def _healthy(component: Wire) -> Wire:
     conditions = parts(component, "conditions")
     return next((one for one in conditions if one.get("type") == "Healthy"), {})
 
 
-def _health(component: Object) -> str:
+def _health(component: Wire) -> str:
     condition = _healthy(component)
     if not condition:
         return "Unknown"

@@ -2,13 +2,14 @@
 
 from atoll.apiserver.kinds.columns.cells import AGE, NAME, NONE, class_name, shortened
 from atoll.apiserver.kinds.labels import printed
-from atoll.apiserver.kinds.reading import Object, given, items, part, parts, text
+from atoll.apiserver.kinds.reading import given, items, part, parts, text
 from atoll.apiserver.resource import Column
+from atoll.wire import Wire
 
 _HOSTS_SHOWN = 3
 
 
-def _hosts(ingress: Object) -> str:
+def _hosts(ingress: Wire) -> str:
     rules = parts(ingress, "spec", "rules")
     shown: list[str] = []
     for rule in rules:
@@ -19,7 +20,7 @@ def _hosts(ingress: Object) -> str:
     return ",".join(shown) or "*"
 
 
-def _address(ingress: Object) -> str:
+def _address(ingress: Wire) -> str:
     found = {
         text(entry, "ip") or text(entry, "hostname")
         for entry in parts(ingress, "status", "loadBalancer", "ingress")
@@ -27,7 +28,7 @@ def _address(ingress: Object) -> str:
     return ",".join(sorted(found - {""}))
 
 
-def _parameters(ingress_class: Object) -> str:
+def _parameters(ingress_class: Wire) -> str:
     parameters = given(ingress_class, "spec", "parameters")
     if parameters is None:
         return NONE
@@ -36,7 +37,7 @@ def _parameters(ingress_class: Object) -> str:
     return f"{kind}/{text(parameters, 'name')}"
 
 
-def _parent(address: Object) -> str:
+def _parent(address: Wire) -> str:
     parent = given(address, "spec", "parentRef")
     if parent is None:
         return NONE
@@ -76,12 +77,12 @@ SERVICE_CIDR = (
 _UNSET = "<unset>"
 
 
-def _ports(piece: Object) -> str:
+def _ports(piece: Wire) -> str:
     ports = [port.get("port") for port in parts(piece, "ports")]
     return shortened(["*" if port is None else str(port) for port in ports], _UNSET)
 
 
-def _endpoints(piece: Object) -> str:
+def _endpoints(piece: Wire) -> str:
     endpoints = parts(piece, "endpoints")
     found = [str(one) for each in endpoints for one in items(each, "addresses")]
     return shortened(found, _UNSET)

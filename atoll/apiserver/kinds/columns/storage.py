@@ -1,8 +1,9 @@
 """The columns of volumes, claims to them and their classes, of their drivers, and of devices."""
 
 from atoll.apiserver.kinds.columns.cells import AGE, NAME, NONE, class_name, wide
-from atoll.apiserver.kinds.reading import Object, at, given, items, part, parts, text
+from atoll.apiserver.kinds.reading import at, given, items, part, parts, text
 from atoll.apiserver.resource import Column
+from atoll.wire import Wire
 
 _MODES = {
     "ReadWriteOnce": "RWO",
@@ -17,27 +18,27 @@ def _modes(listed: list[str]) -> str:
     return ",".join(short for mode, short in _MODES.items() if mode in listed)
 
 
-def _phase(obj: Object) -> str:
+def _phase(obj: Wire) -> str:
     if at(obj, "metadata", "deletionTimestamp"):
         return "Terminating"
     return text(obj, "status", "phase")
 
 
-def _claim(volume: Object) -> str:
+def _claim(volume: Wire) -> str:
     claim = part(volume, "spec", "claimRef")
     return f"{text(claim, 'namespace')}/{text(claim, 'name')}" if claim else ""
 
 
-def _bound(claim: Object) -> bool:
+def _bound(claim: Wire) -> bool:
     return bool(text(claim, "spec", "volumeName"))
 
 
-def _class(obj: Object) -> str:
+def _class(obj: Wire) -> str:
     legacy = part(obj, "metadata", "annotations").get("volume.beta.kubernetes.io/storage-class")
     return str(legacy) if legacy else text(obj, "spec", "storageClassName")
 
 
-def _attributes(obj: Object) -> str:
+def _attributes(obj: Wire) -> str:
     return text(obj, "spec", "volumeAttributesClassName") or "<unset>"
 
 
@@ -92,13 +93,13 @@ def _flag(name: str, *path: str) -> Column:
     return Column(name, lambda obj: bool(at(obj, *path)), type="boolean")
 
 
-def _audiences(driver: Object) -> str:
+def _audiences(driver: Wire) -> str:
     if part(driver, "spec").get("tokenRequests") is None:
         return "<unset>"
     return ",".join(text(request, "audience") for request in parts(driver, "spec", "tokenRequests"))
 
 
-def _state(claim: Object) -> str:
+def _state(claim: Wire) -> str:
     """What has become of a claim to devices."""
     deleted = at(claim, "metadata", "deletionTimestamp")
     states = ["deleted"] if deleted else []

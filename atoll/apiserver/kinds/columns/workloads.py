@@ -22,13 +22,14 @@ from atoll.apiserver.kinds.columns.cells import (
     wide,
 )
 from atoll.apiserver.kinds.labels import printed_labels
-from atoll.apiserver.kinds.reading import Object, at, items, number, part, parts, text
+from atoll.apiserver.kinds.reading import at, items, number, part, parts, text
 from atoll.apiserver.resource import Column
+from atoll.wire import Wire
 
 _SELECTOR = selector_at("spec", "selector")
 
 
-def _ready(obj: Object) -> str:
+def _ready(obj: Wire) -> str:
     return f"{number(obj, 'status', 'readyReplicas')}/{number(obj, 'spec', 'replicas')}"
 
 
@@ -37,7 +38,7 @@ def _number(name: str, *path: str) -> Column:
     return Column(name, lambda obj: number(obj, *path))
 
 
-def _controller(revision: Object) -> str:
+def _controller(revision: Wire) -> str:
     for owner in parts(revision, "metadata", "ownerReferences"):
         if owner.get("controller"):
             group, slash, _ = text(owner, "apiVersion").rpartition("/")
@@ -46,7 +47,7 @@ def _controller(revision: Object) -> str:
     return NONE
 
 
-def _job_status(job: Object) -> str:
+def _job_status(job: Wire) -> str:
     held = {
         text(condition, "type")
         for condition in parts(job, "status", "conditions")
@@ -61,7 +62,7 @@ def _job_status(job: Object) -> str:
     return next((condition for condition in going if condition in held), "Running")
 
 
-def _completions(job: Object) -> str:
+def _completions(job: Wire) -> str:
     done, spec = number(job, "status", "succeeded"), part(job, "spec")
     if spec.get("completions") is not None:
         return f"{done}/{number(spec, 'completions')}"
@@ -69,14 +70,14 @@ def _completions(job: Object) -> str:
     return f"{done}/1 of {width}" if width > 1 else f"{done}/1"
 
 
-def _duration(job: Object) -> str | Timed:
+def _duration(job: Wire) -> str | Timed:
     start, end = at(job, "status", "startTime"), at(job, "status", "completionTime")
     if not start:
         return ""
     return between(start, end) if end else since(start)
 
 
-def _last_schedule(cronjob: Object) -> Any:
+def _last_schedule(cronjob: Wire) -> Any:
     last = at(cronjob, "status", "lastScheduleTime")
     return since(last) if last else NONE
 
@@ -143,13 +144,13 @@ CRON_JOB = (
 )
 
 
-def _sidecars(pod: Object) -> set[str]:
+def _sidecars(pod: Wire) -> set[str]:
     """The init containers that go on running beside the others."""
     started_first = parts(pod, "spec", "initContainers")
     return {text(c, "name") for c in started_first if c.get("restartPolicy") == "Always"}
 
 
-def _pod_ready(pod: Object) -> str:
+def _pod_ready(pod: Wire) -> str:
     sidecars = _sidecars(pod)
     total = len(parts(pod, "spec", "containers")) + len(sidecars)
     ready = sum(
@@ -164,7 +165,7 @@ def _pod_ready(pod: Object) -> str:
     return f"{ready}/{total}"
 
 
-def _initialising(pod: Object) -> str:
+def _initialising(pod: Wire) -> str:
     """What keeps the pod from starting: the first init container that is not through."""
     sidecars = _sidecars(pod)
     statuses = parts(pod, "status", "initContainerStatuses")
@@ -184,12 +185,12 @@ def _initialising(pod: Object) -> str:
     return ""
 
 
-def _ended_by(ended: Object) -> str:
+def _ended_by(ended: Wire) -> str:
     signal = number(ended, "signal")
     return f"Signal:{signal}" if signal else f"ExitCode:{number(ended, 'exitCode')}"
 
 
-def _running(pod: Object, reason: str) -> str:
+def _running(pod: Wire, reason: str) -> str:
     """How the containers are doing, the first of them last: it has the word."""
     runs = False
     for status in reversed(parts(pod, "status", "containerStatuses")):
@@ -208,7 +209,7 @@ def _running(pod: Object, reason: str) -> str:
     return reason
 
 
-def _status(pod: Object) -> str:
+def _status(pod: Wire) -> str:
     reason = text(pod, "status", "reason") or text(pod, "status", "phase")
     gated = (
         condition
@@ -226,7 +227,7 @@ def _status(pod: Object) -> str:
     return reason
 
 
-def _restarts(pod: Object) -> str | Callable[[datetime], str]:
+def _restarts(pod: Wire) -> str | Callable[[datetime], str]:
     """How often containers were restarted, and when the last one was."""
     sidecars = _sidecars(pod)
     every = parts(pod, "status", "initContainerStatuses")
@@ -242,7 +243,7 @@ def _restarts(pod: Object) -> str | Callable[[datetime], str]:
     return lambda now: f"{total} ({ago(now)} ago)"
 
 
-def _gates(pod: Object) -> str:
+def _gates(pod: Wire) -> str:
     gates = parts(pod, "spec", "readinessGates")
     if not gates:
         return NONE
@@ -250,7 +251,7 @@ def _gates(pod: Object) -> str:
     return f"{sum(text(gate, 'conditionType') in met for gate in gates)}/{len(gates)}"
 
 
-def _pod_address(pod: Object) -> str:
+def _pod_address(pod: Wire) -> str:
     addresses = parts(pod, "status", "podIPs")
     return text(addresses[0], "ip") if addresses else text(pod, "status", "podIP") or NONE
 
@@ -292,7 +293,7 @@ _SOURCES = {
 }
 
 
-def _targets(autoscaler: Object) -> str:
+def _targets(autoscaler: Wire) -> str:
     metrics = parts(autoscaler, "spec", "metrics")
     measured = parts(autoscaler, "status", "currentMetrics")
     if not metrics:
@@ -306,7 +307,7 @@ def _targets(autoscaler: Object) -> str:
     return f"{joined} + {more} more..." if more > 0 else joined
 
 
-def _target(metric: Object, measured: Object) -> str:
+def _target(metric: Wire, measured: Wire) -> str:
     """What is measured, and what is aimed at."""
     kind = _SOURCES.get(text(metric, "type"))
     if kind is None:
@@ -327,23 +328,23 @@ def _target(metric: Object, measured: Object) -> str:
     return f"{_known(current, 'value')}/{target.get('value')}"
 
 
-def _known(current: Object, key: str) -> str:
+def _known(current: Wire, key: str) -> str:
     value = current.get(key)
     return "<unknown>" if value is None else str(value)
 
 
-def _reference(autoscaler: Object) -> str:
+def _reference(autoscaler: Wire) -> str:
     target = part(autoscaler, "spec", "scaleTargetRef")
     return f"{text(target, 'kind')}/{text(target, 'name')}"
 
 
-def _least(autoscaler: Object) -> str:
+def _least(autoscaler: Wire) -> str:
     found = at(autoscaler, "spec", "minReplicas")
     return "<unset>" if found is None else str(found)
 
 
 def _columns(*, older: bool) -> tuple[Column, ...]:
-    def targets(obj: Object) -> str:
+    def targets(obj: Wire) -> str:
         return _targets(to_v2(obj) if older else obj)
 
     return (
@@ -362,7 +363,7 @@ HORIZONTAL_POD_AUTOSCALER_V1 = _columns(older=True)
 
 
 def _share(key: str, name: str) -> Column:
-    def cell(budget: Object) -> str:
+    def cell(budget: Wire) -> str:
         found = at(budget, "spec", key)
         return "N/A" if found is None else str(found)
 

@@ -13,8 +13,9 @@ from typing import Any
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada import ordinals as splitting
 from atoll.errors import AtollError
-from atoll.model.action import Create, Object, Ref, Update
+from atoll.model.action import Create, Ref, Update
 from atoll.model.work import Work
+from atoll.wire import Object
 
 Retain = Callable[[Object, Object], Object]
 

@@ -35,10 +35,11 @@ from atoll.control.delivery.decide.events import (
 from atoll.control.levels import Level
 from atoll.control.patience import Waited
 from atoll.dialects.karmada import names
-from atoll.model.action import Delete, Object, Plan, Ref, Tell, Update
+from atoll.model.action import Delete, Plan, Ref, Tell, Update
 from atoll.model.member import Member
 from atoll.model.named import Named
 from atoll.model.work import Work
+from atoll.wire import Object
 
 _REMEMBERED_S = 1800.0  # longer than any system goes on sending what is not acknowledged
 _REMEMBERED_MAX = 4096

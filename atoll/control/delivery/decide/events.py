@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from atoll.control.delivery.decide.applying import Retain
 from atoll.control.delivery.decide.reflecting import Questions
 from atoll.control.levels import Level
-from atoll.model.action import Action, Create, Delete, Object, Ref, Update
+from atoll.model.action import Action, Create, Delete, Ref, Update
 from atoll.model.member import Member
 from atoll.model.work import Work
+from atoll.wire import Object
 
 Key = tuple[str, str]
 """The namespace and the name of a Work."""

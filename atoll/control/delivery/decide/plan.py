@@ -21,9 +21,10 @@ from atoll.dialects.karmada.works import APPLIED
 from atoll.dialects.kubernetes import conditions
 from atoll.dialects.kubernetes.conditions import Condition
 from atoll.errors import AtollError
-from atoll.model.action import NOTHING, Action, Delete, Object, Plan, Ref, Tell, Update
+from atoll.model.action import NOTHING, Action, Delete, Plan, Ref, Tell, Update
 from atoll.model.health import is_well
 from atoll.model.work import Work, WorkSpec, WorkStatus
+from atoll.wire import Object
 
 NOT_APPLIED = "SyncFailed"
 DISPATCHING = "Dispatching"

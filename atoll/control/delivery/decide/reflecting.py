@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.errors import AtollError
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
+from atoll.wire import Object
 
 UNKNOWN = "Unknown"
 

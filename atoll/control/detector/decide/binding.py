@@ -13,8 +13,8 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.references import API_VERSION
 from atoll.dialects.karmada.standing import ONLY_DECIDED
 from atoll.dialects.policy_source import Claims, annotation
-from atoll.model.action import Object
 from atoll.model.policy import Claim, Policy
+from atoll.wire import Object
 
 BUILT_FROM = "atoll.io/built-from"
 """On a binding: the content of the template it was built from."""

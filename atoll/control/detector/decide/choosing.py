@@ -9,9 +9,10 @@ Nobody takes a template from a policy of another dialect.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.policy import Claim, Policy
 from atoll.model.resource_selector import Closeness
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

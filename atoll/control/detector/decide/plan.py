@@ -14,9 +14,10 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.references import owner_of
 from atoll.dialects.karmada.templates import is_template
 from atoll.dialects.policy_source import HELD_AT, Claims, annotation, is_going
-from atoll.model.action import NOTHING, Action, Create, Object, Plan, Ref, Tell, Update
+from atoll.model.action import NOTHING, Action, Create, Plan, Ref, Tell, Update
 from atoll.model.policy import Policy
 from atoll.scheduling.features import Features
+from atoll.wire import Object
 
 APPLIED, NOT_APPLIED = "ApplyPolicySucceed", "ApplyPolicyFailed"
 PREEMPTED = "PreemptPolicySucceed"

@@ -20,8 +20,9 @@ from atoll.dialects.explanations import (
 )
 from atoll.dialects.prices import API_VERSION
 from atoll.dialects.wire import written_time
-from atoll.model.action import NOTHING, Create, Delete, Object, Plan, Ref, Update
+from atoll.model.action import NOTHING, Create, Delete, Plan, Ref, Update
 from atoll.model.metadata import Metadata
+from atoll.wire import Object
 
 
 def explanation_of(binding: Ref) -> Ref:

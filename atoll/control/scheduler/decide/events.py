@@ -11,12 +11,13 @@ from enum import Enum
 from atoll.control.levels import Level
 from atoll.control.scheduler.decide.inquiring import Answer, Inquiry
 from atoll.control.scheduler.decide.plan import Placing
-from atoll.model.action import Action, Object, Ref
+from atoll.model.action import Action, Ref
 from atoll.model.assumed import Assumed
 from atoll.model.cluster import Cluster
 from atoll.model.price import Price
 from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling.nodes.view import NodeView
+from atoll.wire import Object
 
 
 class Why(Enum):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from atoll.control.scheduler.decide.ledger import Holding
 from atoll.control.scheduler.decide.plan import Placing
 from atoll.dialects.karmada.standing import MARK
-from atoll.model.action import Object
 from atoll.model.resource_binding import ResourceBinding
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)

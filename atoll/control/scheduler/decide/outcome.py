@@ -11,10 +11,11 @@ from typing import Any
 from atoll.dialects.karmada.standing import LAST, OBSERVED_GENERATION, OBSERVED_TERM
 from atoll.dialects.kubernetes.conditions import Condition, find, stated
 from atoll.dialects.wire import written_time
-from atoll.model.action import Action, Object, Tell
+from atoll.model.action import Action, Tell
 from atoll.model.binding import Target
 from atoll.model.decision import Verdict
 from atoll.model.standing import Standing
+from atoll.wire import Object
 
 SCHEDULED = "Scheduled"
 SUCCESS = "Binding has been scheduled successfully."

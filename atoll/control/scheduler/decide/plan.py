@@ -43,7 +43,7 @@ from atoll.dialects.karmada.standing import (
 )
 from atoll.dialects.wire import written_time
 from atoll.errors import Invalid
-from atoll.model.action import NOTHING, Action, Object, Plan, Update
+from atoll.model.action import NOTHING, Action, Plan, Update
 from atoll.model.binding import Binding, Target
 from atoll.model.decision import Verdict
 from atoll.model.intent import Failback
@@ -56,6 +56,7 @@ from atoll.scheduling.fleet import Fleet
 from atoll.scheduling.question import NOWHERE, Surroundings
 from atoll.scheduling.setting import USUAL_SETTING, Setting
 from atoll.scheduling.trigger import Trigger, trigger
+from atoll.wire import Object
 
 LOOK_BACK_EVERY = 60.0
 """Seconds after which to see whether an earlier term can hold the work again."""

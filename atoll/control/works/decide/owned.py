@@ -9,9 +9,10 @@ from typing import Any
 
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects.encoding import patched
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.metadata import Metadata
 from atoll.model.work import Work
+from atoll.wire import Object
 
 WORK = "work.karmada.io/v1alpha1"
 

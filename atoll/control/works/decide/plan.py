@@ -20,11 +20,12 @@ from atoll.dialects.karmada.ordinals import range_of
 from atoll.dialects.karmada.references import marks_of
 from atoll.dialects.karmada.works import has_arrived, is_of
 from atoll.errors import AtollError, Invalid
-from atoll.model.action import NOTHING, Action, Create, Delete, Object, Plan, Ref, Tell, Update
+from atoll.model.action import NOTHING, Action, Create, Delete, Plan, Ref, Tell, Update
 from atoll.model.cluster import Cluster
 from atoll.model.ordinals import Range
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
+from atoll.wire import Object
 
 NOT_SENT = "SyncWorkFailed"
 MOVE_LIMIT_S = 600.0

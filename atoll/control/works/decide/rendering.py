@@ -23,12 +23,13 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.ordinals import range_of
 from atoll.dialects.karmada.references import WORK_API, marks_of
 from atoll.errors import AtollError, Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.binding import Target
 from atoll.model.cluster import Cluster
 from atoll.model.ordinals import Range
 from atoll.model.resource_binding import ResourceBinding
 from atoll.scheduling import webster
+from atoll.wire import Object
 
 OVERWRITE, ABORT = "overwrite", "abort"
 

@@ -14,10 +14,10 @@ from atoll.dialects.karmada import names
 from atoll.dialects.karmada.objects.encoding import patched
 from atoll.dialects.karmada.ordinals import STEP, TOLD, telling
 from atoll.dialects.karmada.references import marks_of
-from atoll.model.action import Object
 from atoll.model.ordinals import Range
 from atoll.model.resource_binding import ResourceBinding
 from atoll.model.work import Work
+from atoll.wire import Object
 
 _TOLD_ANEW = (names.APPLIED_OVERRIDES, names.APPLIED_CLUSTER_OVERRIDES, TOLD)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atoll.dialects.kubernetes.conditions import Condition
-from atoll.model.action import Object
+from atoll.wire import Object
 
 COMPLETE = "CompleteAPIEnablements"
 

@@ -11,7 +11,7 @@ from enum import Enum
 
 from atoll.config import Times
 from atoll.dialects.kubernetes.conditions import Condition
-from atoll.model.action import Object
+from atoll.wire import Object
 
 READY = "Ready"
 

@@ -7,9 +7,9 @@ version that it was seen in, so that a patch of an old state is refused rather t
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from atoll.model.action import Object
 from atoll.model.binding import Target
 from atoll.model.resource_binding import Snapshot
+from atoll.wire import Object
 
 Patch = Mapping[str, Any]
 """Fields with their new values; None takes a field away, mappings go on inside."""

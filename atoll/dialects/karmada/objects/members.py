@@ -10,10 +10,10 @@ from atoll.dialects.karmada.cluster_access import PULL, secret_named
 from atoll.dialects.kubernetes import metadata
 from atoll.dialects.wire import checked, part, parts, text
 from atoll.errors import Invalid
-from atoll.model.action import Object
 from atoll.model.cluster import Cluster
 from atoll.model.later import Later
 from atoll.model.member import Member, MemberSpec
+from atoll.wire import Object
 
 READY = "Ready"
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from atoll.dialects.karmada import affinity, names, policy_rules
 from atoll.dialects.kubernetes import metadata
 from atoll.dialects.kubernetes.selectors import label_selector
-from atoll.dialects.wire import INT32, Wire, at, checked, name, number, part, parts, text, texts
+from atoll.dialects.wire import INT32, at, checked, name, number, part, parts, text, texts
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.policy import (
     Claim,
     ClusterTaintPolicy,
@@ -22,6 +22,7 @@ from atoll.model.policy import (
 )
 from atoll.model.resource_selector import ResourceSelector
 from atoll.model.selector import NOTHING, Selector
+from atoll.wire import Object
 
 API_VERSION = "policy.karmada.io/v1alpha1"
 POLICY, CLUSTER_POLICY = "PropagationPolicy", "ClusterPropagationPolicy"
@@ -84,7 +85,7 @@ def claim(namespace: str, name: str, permanent_id: str) -> Claim:
     return Claim(Ref(API_VERSION, CLUSTER_POLICY, "", name), labels, wide)
 
 
-def _wanted(policy: Policy, spec: Wire) -> Policy:
+def _wanted(policy: Policy, spec: Object) -> Policy:
     """The same policy with what it says beside what it selects."""
     space, here = policy.meta.namespace, "spec.placement.workloadAffinity"
     prioritized = part(spec, "schedulePriority", "spec") or {}
@@ -133,12 +134,12 @@ def decode_tainting(wire: Object, before: ClusterTaintPolicy | None = None) -> C
         return ClusterTaintPolicy(wire, meta, problem=problem)
 
 
-def _taint(wire: Wire, path: str) -> Wire:
+def _taint(wire: Object, path: str) -> Object:
     name(wire, "key", path), text(wire, "value", path), name(wire, "effect", path)
     return wire
 
 
-def _asked(spec: Wire, key: str) -> tuple[ConditionIs, ...]:
+def _asked(spec: Object, key: str) -> tuple[ConditionIs, ...]:
     return tuple(
         ConditionIs(
             name(each, "conditionType", here),
@@ -149,7 +150,7 @@ def _asked(spec: Wire, key: str) -> tuple[ConditionIs, ...]:
     )
 
 
-def _selectors(spec: Wire) -> tuple[ResourceSelector, ...]:
+def _selectors(spec: Object) -> tuple[ResourceSelector, ...]:
     return tuple(
         ResourceSelector(
             text(each, "apiVersion", here),
@@ -162,7 +163,7 @@ def _selectors(spec: Wire) -> tuple[ResourceSelector, ...]:
     )
 
 
-def _labels(selector: Wire) -> Selector | None:
+def _labels(selector: Object) -> Selector | None:
     written = selector.get("labelSelector")
     if written is None:
         return None
@@ -172,12 +173,12 @@ def _labels(selector: Wire) -> Selector | None:
         return NOTHING
 
 
-def _rules(spec: Wire) -> tuple[OverrideRule, ...]:
+def _rules(spec: Object) -> tuple[OverrideRule, ...]:
     written = list(parts(spec, "overrideRules", "spec")) or [("spec", spec)]
     return tuple(_rule(each, here) for here, each in written)
 
 
-def _rule(wire: Wire, path: str) -> OverrideRule:
+def _rule(wire: Object, path: str) -> OverrideRule:
     target = part(wire, "targetCluster", path)
     overriders, here = part(wire, "overriders", path) or {}, at(path, "overriders")
     touched = list(_touched(overriders, here))
@@ -190,7 +191,7 @@ def _rule(wire: Wire, path: str) -> OverrideRule:
     )
 
 
-def _touched(overriders: Wire, path: str) -> Iterator[str]:
+def _touched(overriders: Object, path: str) -> Iterator[str]:
     """The places in an object that are named as such."""
     for key, named in (("plaintext", "path"), ("fieldOverrider", "fieldPath")):
         for here, each in parts(overriders, key, path):

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from atoll.dialects.karmada.objects.encoding import patched
 from atoll.dialects.kubernetes import metadata
 from atoll.dialects.kubernetes.metadata import named_ref
-from atoll.dialects.wire import Wire, checked, number, part, parts, text
+from atoll.dialects.wire import checked, number, part, parts, text
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.workload_rebalancer import Observed, WorkloadRebalancer
+from atoll.wire import Object
 
 
 def decode(wire: Object, before: WorkloadRebalancer | None = None) -> WorkloadRebalancer:
@@ -55,6 +56,6 @@ def _named(workload: Ref) -> Object:
     }
 
 
-def _observed(wire: Wire, path: str) -> Observed:
+def _observed(wire: Object, path: str) -> Observed:
     workload = named_ref(part(wire, "workload", path) or {}, path)
     return Observed(workload, text(wire, "result", path), text(wire, "reason", path))

@@ -14,7 +14,6 @@ from atoll.dialects.kubernetes.metadata import moment, named_ref
 from atoll.dialects.wire import (
     INT32,
     INT64,
-    Wire,
     checked,
     count,
     flag,
@@ -27,7 +26,7 @@ from atoll.dialects.wire import (
     texts,
 )
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.later import Later
 from atoll.model.resource_binding import (
     BindingSpec,
@@ -37,6 +36,7 @@ from atoll.model.resource_binding import (
     Snapshot,
 )
 from atoll.model.standing import Standing
+from atoll.wire import Object
 
 STATEFUL_SET = "StatefulSet"
 SUSPENSION = "spec.suspension"
@@ -104,7 +104,7 @@ def _spec(wire: Object, before: ResourceBinding | None) -> BindingSpec:
     )
 
 
-def eviction(wire: Wire, path: str = "") -> Eviction:
+def eviction(wire: Object, path: str = "") -> Eviction:
     """A task of an eviction, as it is listed in a binding."""
     suppressed = wire.get("suppressDeletion")
     grace = number(wire, "gracePeriodSeconds", path, least=-INT32 - 1)
@@ -120,14 +120,14 @@ def eviction(wire: Wire, path: str = "") -> Eviction:
     )
 
 
-def _is_divided(spec: Wire) -> bool:
+def _is_divided(spec: Object) -> bool:
     """Without any wish for division all get the same; with one, to divide is its default."""
     placement = part(spec, "placement", "spec") or {}
     wanted = part(placement, "replicaScheduling", "spec.placement")
     return wanted is not None and wanted.get("replicaSchedulingType") != "Duplicated"
 
 
-def _groups(spec: Wire) -> tuple[str, ...]:
+def _groups(spec: Object) -> tuple[str, ...]:
     """The names of its groups; that one is no text is for the scheduler to say."""
     written = spec.get("workloadAffinityGroups")
     return (
@@ -135,7 +135,7 @@ def _groups(spec: Wire) -> tuple[str, ...]:
     )
 
 
-def _suspended_in(suspension: Wire) -> tuple[str, ...]:
+def _suspended_in(suspension: Object) -> tuple[str, ...]:
     chosen = part(suspension, "dispatchingOnClusters", SUSPENSION) or {}
     return texts(chosen, "clusterNames", f"{SUSPENSION}.dispatchingOnClusters")
 

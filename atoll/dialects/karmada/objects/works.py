@@ -5,8 +5,8 @@ from atoll.dialects.karmada.references import work_bindings
 from atoll.dialects.kubernetes import metadata
 from atoll.dialects.wire import checked, elements, flag, part, parts
 from atoll.errors import Invalid
-from atoll.model.action import Object
 from atoll.model.work import Work, WorkSpec, WorkStatus
+from atoll.wire import Object
 
 
 def decode(wire: Object, before: Work | None = None) -> Work:

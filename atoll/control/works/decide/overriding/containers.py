@@ -18,8 +18,8 @@ from atoll.dialects.patches import (
     patched,
     read,
 )
-from atoll.dialects.wire import Wire, at, checked, elements, part, text, texts
-from atoll.model.action import Object
+from atoll.dialects.wire import at, checked, elements, part, text, texts
+from atoll.wire import Object
 
 _IN_A_TEMPLATE = ("spec", "template", "spec")
 _POD_SPECS = {
@@ -32,7 +32,7 @@ _POD_SPECS = {
 }
 
 
-def image(manifest: Object, overrider: Wire, path: str) -> Object:
+def image(manifest: Object, overrider: Object, path: str) -> Object:
     """With the image that a predicate points at changed, or else those of all containers."""
     predicate = part(overrider, "predicate", path)
     if predicate is not None:
@@ -45,29 +45,29 @@ def image(manifest: Object, overrider: Wire, path: str) -> Object:
         result: Object = patched(manifest, Operation(REPLACE, pointer, changed))
         return result
 
-    def with_image(container: Wire) -> Wire:
+    def with_image(container: Object) -> Object:
         written = text(container, "image", "image")
         return {**container, "image": images.overridden(written, overrider, path)}
 
     return _each_container(manifest, with_image)
 
 
-def command(manifest: Object, overrider: Wire, path: str) -> Object:
+def command(manifest: Object, overrider: Object, path: str) -> Object:
     """With words added to the command of the container named, or taken from it."""
     return _words(manifest, overrider, path, "command")
 
 
-def arguments(manifest: Object, overrider: Wire, path: str) -> Object:
+def arguments(manifest: Object, overrider: Object, path: str) -> Object:
     """With words added to the arguments of the container named, or taken from them."""
     return _words(manifest, overrider, path, "args")
 
 
-def _words(manifest: Object, overrider: Wire, path: str, key: str) -> Object:
+def _words(manifest: Object, overrider: Object, path: str, key: str) -> Object:
     name = text(overrider, "containerName", path)
     wanted = operator(overrider, path, (ADD, REMOVE))
     value = texts(overrider, "value", path)
 
-    def with_words(container: Wire) -> Wire:
+    def with_words(container: Object) -> Object:
         if container.get("name") != name:
             return container
         words = elements(container, key, f"container {name}")
@@ -78,13 +78,15 @@ def _words(manifest: Object, overrider: Wire, path: str, key: str) -> Object:
     return _each_container(manifest, with_words)
 
 
-def _each_container(manifest: Object, change: Callable[[Wire], Wire]) -> Object:
+def _each_container(manifest: Object, change: Callable[[Object], Object]) -> Object:
     """With every container of the pod it makes changed; as it is if its kind makes none."""
     way = _POD_SPECS.get(manifest.get("kind", ""))
     return manifest if way is None else _below(manifest, way, change)
 
 
-def _below(here: Wire, way: tuple[str, ...], change: Callable[[Wire], Wire]) -> dict[str, Any]:
+def _below(
+    here: Object, way: tuple[str, ...], change: Callable[[Object], Object]
+) -> dict[str, Any]:
     if way:
         inner = part(here, way[0], "")
         return dict(here) if inner is None else {**here, way[0]: _below(inner, way[1:], change)}

@@ -9,9 +9,9 @@ from typing import Any
 
 from atoll.dialects import json
 from atoll.dialects.patches import REPLACE, Operation, Pointer, operation, patched, read
-from atoll.dialects.wire import Wire, at, parts, text
+from atoll.dialects.wire import at, parts, text
 from atoll.errors import Invalid
-from atoll.model.action import Object
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Texts:
     write_yaml: Callable[[Any], str]
 
 
-def field(manifest: Object, overrider: Wire, path: str, texts: Texts) -> Object:
+def field(manifest: Object, overrider: Object, path: str, texts: Texts) -> Object:
     """With the document inside a field changed, and written back."""
     pointer = Pointer(text(overrider, "fieldPath", path), at(path, "fieldPath"))
     written = read(manifest, pointer)
@@ -33,7 +33,7 @@ def field(manifest: Object, overrider: Wire, path: str, texts: Texts) -> Object:
     return result
 
 
-def _changed(written: str, overrider: Wire, pointer: Pointer, path: str, texts: Texts) -> str:
+def _changed(written: str, overrider: Object, pointer: Pointer, path: str, texts: Texts) -> str:
     # As in Karmada, YAML goes first; that both are given is refused when the policy is written.
     for key, reads, writes in (
         ("yaml", texts.read_yaml, texts.write_yaml),

@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass, replace
 
 from atoll.dialects.patches import ADD, OPERATORS, REMOVE, operator
-from atoll.dialects.wire import Wire, at, text
+from atoll.dialects.wire import at, text
 from atoll.errors import Invalid
+from atoll.wire import Object
 
 REGISTRY, REPOSITORY, TAG = "Registry", "Repository", "Tag"
 
@@ -59,7 +60,7 @@ def parsed(written: str) -> Image | None:
     return Image(registry, repository, tag, "" if tag else digest)
 
 
-def overridden(written: str, overrider: Wire, path: str) -> str:
+def overridden(written: str, overrider: Object, path: str) -> str:
     """The image that one overrider makes of another; Invalid if that cannot be read."""
     image = parsed(written)
     if image is None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import partial
 
 from atoll.dialects.patches import ADD, OPERATORS, REMOVE, operator
-from atoll.dialects.wire import Wire, part, text_by_name
-from atoll.model.action import Object
+from atoll.dialects.wire import part, text_by_name
+from atoll.wire import Object
 
 
-def _overridden(key: str, manifest: Object, overrider: Wire, path: str) -> Object:
+def _overridden(key: str, manifest: Object, overrider: Object, path: str) -> Object:
     wanted = operator(overrider, path, OPERATORS)
     value = text_by_name(overrider, "value", path)
     metadata = part(manifest, "metadata", "") or {}

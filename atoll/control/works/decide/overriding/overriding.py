@@ -13,13 +13,14 @@ from atoll.control.works.decide.overriding.fields import Texts
 from atoll.control.works.decide.overriding.selecting import Applied, Unsuitable, in_order, rules
 from atoll.dialects import json
 from atoll.dialects.patches import operation, patched
-from atoll.dialects.wire import Wire, at, checked, part, parts, text, text_by_name
+from atoll.dialects.wire import at, checked, part, parts, text, text_by_name
 from atoll.errors import Invalid
-from atoll.model.action import Object, Ref
+from atoll.model.action import Ref
 from atoll.model.cluster import Cluster
 from atoll.model.policy import OverridePolicy, OverrideRule
+from atoll.wire import Object
 
-Overrider = Callable[[Object, Wire, str], Object]
+Overrider = Callable[[Object, Object, str], Object]
 Policies = Callable[[Object], Sequence[OverridePolicy]]
 """Gives the override policies that may mean an object: all that do."""
 
@@ -95,7 +96,7 @@ def _ruled(
 def _overriders(texts: Texts) -> tuple[tuple[str, Overrider], ...]:
     """Every overrider under the name users give it, in the order they are carried out."""
 
-    def field(manifest: Object, overrider: Wire, path: str) -> Object:
+    def field(manifest: Object, overrider: Object, path: str) -> Object:
         return fields.field(manifest, overrider, path, texts)
 
     return (
@@ -109,7 +110,7 @@ def _overriders(texts: Texts) -> tuple[tuple[str, Overrider], ...]:
     )
 
 
-def _plaintext(manifest: Object, overrider: Wire, path: str) -> Object:
+def _plaintext(manifest: Object, overrider: Object, path: str) -> Object:
     result: Object = patched(manifest, operation(overrider, path))
     return result
 

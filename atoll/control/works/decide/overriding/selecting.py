@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from atoll.control.works.decide.overriding.targeting import matches
 from atoll.errors import Invalid
-from atoll.model.action import Object
 from atoll.model.cluster import Cluster
 from atoll.model.policy import OverridePolicy, OverrideRule
 from atoll.model.resource_selector import Closeness
+from atoll.wire import Object
 
 
 @dataclass(frozen=True, slots=True)
