@@ -4,7 +4,7 @@ A shape says what there is, so many times; a change, what happens to a little of
 things. All that is there otherwise is to cost nothing.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +16,10 @@ from bench.growth.plane import Bench
 
 TWO = ("cluster-0", "cluster-1")
 TEN = tuple(f"cluster-{each}" for each in range(10))
+FAR = tuple(f"far-{each}" for each in range(10))
+"""Clusters that no policy chooses, where nothing runs."""
 AT_ONCE = 10
+MADE_AT_ONCE = 50
 _FEW = 20
 
 Build = Callable[[Bench, int], Awaitable[None]]
@@ -26,7 +29,10 @@ Do = Callable[[Bench, int, int], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What there is so many times, and how it changes; `sizes` are those that tell the most."""
+    """What there is so many times, and how it changes; `sizes` are those that tell the most.
+
+    A change that makes more of what is counted comes last.
+    """
 
     build: Build
     changes: Mapping[str, Do]
@@ -42,13 +48,13 @@ def web(number: int) -> str:
 
 
 async def _alike(bench: Bench, size: int) -> None:
-    await bench.join(TWO)
+    await bench.join((*TWO, *FAR))
     await bench.make([objects.policy("all", "default", TWO)])
     await bench.make(objects.deployment(web(each), "default") for each in range(size))
 
 
 async def _apart(bench: Bench, size: int, *, divided: bool) -> None:
-    await bench.join(TWO)
+    await bench.join((*TWO, *FAR))
     await bench.make([objects.policy("all", "", TWO, divided=divided)])
     await bench.make(objects.namespace(space(each)) for each in range(size))
     await bench.settle()
@@ -56,11 +62,13 @@ async def _apart(bench: Bench, size: int, *, divided: bool) -> None:
 
 
 async def _policies(bench: Bench, size: int) -> None:
-    await bench.join(TWO)
+    await bench.join((*TWO, *FAR))
     await bench.make(
         objects.policy(web(each), "default", TWO, only=web(each)) for each in range(size)
     )
-    await bench.make(objects.deployment(web(each), "default") for each in range(size))
+    await bench.make(
+        objects.deployment(web(each), "default", policy=web(each)) for each in range(size)
+    )
 
 
 async def _overrides(bench: Bench, size: int) -> None:
@@ -79,9 +87,26 @@ async def _clusters(bench: Bench, size: int) -> None:
     await bench.make(objects.deployment(web(each), "default") for each in range(_FEW))
 
 
-def _some(size: int, turn: int) -> list[int]:
+def _some(size: int, turn: int, count: int = AT_ONCE) -> list[int]:
     """Others in each round, as far as there are."""
-    return [(turn * AT_ONCE + each) % size for each in range(min(AT_ONCE, size))]
+    return [(turn * count + each) % size for each in range(min(count, size))]
+
+
+async def _made(bench: Bench, size: int, turn: int, spaces: str = "default") -> int:
+    """More Deployments, each in the namespace and with the policy of another one."""
+    picked = _some(size, turn, MADE_AT_ONCE)
+    await bench.make(
+        objects.deployment(f"more-{turn}-{each}", spaces.format(each), policy=web(each))
+        for each in picked
+    )
+    return len(picked)
+
+
+async def _relabelled(bench: Bench, size: int, turn: int) -> int:
+    """Deployments get another label, which no policy asks for."""
+    refs = [Ref("apps/v1", "Deployment", "default", web(each)) for each in _some(size, turn)]
+    await bench.change(refs, partial(_labelled, turn))
+    return len(refs)
 
 
 async def _scaled(bench: Bench, size: int, turn: int, spaces: str = "default") -> int:
@@ -103,7 +128,9 @@ async def _policy_changed(bench: Bench, size: int, turn: int) -> int:
 
     def to(wire: Object) -> Object:
         names = list(TWO if turn % 2 else TWO[:1])
-        placement = {**wire["spec"]["placement"], "clusterAffinity": {"clusterNames": names}}
+        placement = wire["spec"]["placement"]
+        affinity = {**placement["clusterAffinity"], "clusterNames": names}
+        placement = {**placement, "clusterAffinity": affinity}
         return {**wire, "spec": {**wire["spec"], "placement": placement}}
 
     await bench.change(refs, to)
@@ -123,10 +150,8 @@ async def _override_changed(bench: Bench, size: int, turn: int) -> int:
     refs = [Ref(POLICY, "OverridePolicy", "default", web(each)) for each in picked]
 
     def to(wire: Object) -> Object:
-        said = objects.override(wire["metadata"]["name"], "default", wire["metadata"]["name"], "")
-        rules = said["spec"]["overrideRules"]
-        rules[0]["overriders"]["annotationsOverrider"][0]["value"]["bench"] = f"turn-{turn}"
-        return {**wire, "spec": {**wire["spec"], "overrideRules": rules}}
+        said = objects.override("", "default", wire["metadata"]["name"], f"turn-{turn}")
+        return {**wire, "spec": {**wire["spec"], "overrideRules": said["spec"]["overrideRules"]}}
 
     await bench.change(refs, to)
     return len(refs)
@@ -137,6 +162,49 @@ async def _namespace_labelled(bench: Bench, size: int, turn: int) -> int:
     refs = [Ref("v1", "Namespace", "", space(each)) for each in _some(size, turn)]
     await bench.change(refs, partial(_labelled, turn))
     return len(refs)
+
+
+async def _namespace_overridden(bench: Bench, size: int, turn: int) -> int:
+    """Cluster-wide overrides are made, each of one namespace."""
+    picked = _some(size, turn)
+    await bench.make(
+        objects.override(f"{space(each)}-{turn}", "", space(each), str(turn)) for each in picked
+    )
+    return len(picked)
+
+
+async def _far_labelled(bench: Bench, _size: int, turn: int) -> int:
+    """Clusters that nobody goes to get another label."""
+    await bench.change(
+        [Ref(CLUSTER, "Cluster", "", each) for each in FAR], partial(_labelled, turn)
+    )
+    return len(FAR)
+
+
+async def _far_lost(bench: Bench, _size: int, turn: int) -> int:
+    """Clusters that nobody goes to are not ready any more, or ready again: tainted, or not."""
+    await bench.report(FAR, 0, ready=turn % 2 == 1)
+    return len(FAR)
+
+
+async def _far_priced(bench: Bench, _size: int, turn: int) -> int:
+    """Clusters that nobody goes to cost something else."""
+    if not turn:
+        await bench.make(objects.cluster_price(each, 1) for each in FAR)
+    refs = [Ref(objects.PRICE, "ClusterPrice", "", each) for each in FAR]
+    await bench.change(refs, lambda wire: {**wire, "spec": _price_of(wire, turn)["spec"]})
+    return len(FAR)
+
+
+def _price_of(wire: Object, turn: int) -> Object:
+    return objects.cluster_price(wire["metadata"]["name"], turn + 1)
+
+
+async def _priority_class(bench: Bench, _size: int, turn: int) -> int:
+    """PriorityClasses are made that no policy takes its priority from."""
+    named = [f"class-{turn}-{each}" for each in range(AT_ONCE)]
+    await bench.make(map(objects.priority_class, named))
+    return AT_ONCE
 
 
 async def _cluster_labelled(bench: Bench, _size: int, turn: int) -> int:
@@ -174,36 +242,66 @@ async def _taint_policy(bench: Bench, _size: int, turn: int) -> int:
 async def _role_changed(bench: Bench, _size: int, turn: int) -> int:
     """Roles are made that let nobody through to any cluster."""
     named = [f"role-{turn}-{each}" for each in range(AT_ONCE)]
-    await bench.make(objects.cluster_role(each, "pods") for each in named)
+    await bench.make(objects.cluster_role(each, "", "pods") for each in named)
+    return AT_ONCE
+
+
+async def _way_given(bench: Bench, _size: int, turn: int) -> int:
+    """Roles are made that let through to one cluster."""
+    named = [f"way-{turn}-{each}" for each in range(AT_ONCE)]
+    await bench.make(
+        objects.cluster_role(each, "cluster.karmada.io", "clusters/proxy", TWO[:1])
+        for each in named
+    )
     return AT_ONCE
 
 
 _SPACES = "space-{}"
+_ELSEWHERE: Mapping[str, Do] = {
+    "a label of a cluster elsewhere": _far_labelled,
+    "a cluster lost elsewhere, or back": _far_lost,
+    "a price elsewhere": _far_priced,
+}
+_IN_SPACES: Mapping[str, Do] = {
+    "a Deployment scaled": partial(_scaled, spaces=_SPACES),
+    "a Deployment made": partial(_made, spaces=_SPACES),
+}
 SHAPES: Mapping[str, Shape] = {
-    "bindings": Shape(_alike, {"a Deployment scaled": _scaled}),
-    "demands": Shape(
-        partial(_apart, divided=False),
-        {"a Deployment scaled": partial(_scaled, spaces=_SPACES)},
+    "bindings": Shape(
+        _alike,
+        {
+            "a Deployment scaled": _scaled,
+            "a Deployment labelled": _relabelled,
+            "a PriorityClass": _priority_class,
+            **_ELSEWHERE,
+            "a Deployment made": _made,
+        },
     ),
-    "demands, divided": Shape(
-        partial(_apart, divided=True),
-        {"a Deployment scaled": partial(_scaled, spaces=_SPACES)},
-    ),
+    "demands": Shape(partial(_apart, divided=False), _IN_SPACES),
+    "demands, divided": Shape(partial(_apart, divided=True), _IN_SPACES),
     "policies": Shape(
         _policies,
         {
             "a Deployment scaled": _scaled,
             "a policy changed": _policy_changed,
             "a policy for nothing": _policy_for_nothing,
+            **_ELSEWHERE,
+            "a Deployment made": _made,
         },
     ),
     "overrides": Shape(
-        _overrides, {"a Deployment scaled": _scaled, "an override changed": _override_changed}
+        _overrides,
+        {
+            "a Deployment scaled": _scaled,
+            "an override changed": _override_changed,
+            "a label of a cluster elsewhere": _far_labelled,
+        },
     ),
     "namespaces": Shape(
         _namespaces,
         {
             "a namespace labelled": _namespace_labelled,
+            "a namespace's override": _namespace_overridden,
             "a cluster labelled": _cluster_labelled,
             "a cluster joined, per namespace": _joined,
         },
@@ -215,12 +313,15 @@ SHAPES: Mapping[str, Shape] = {
             "a cluster's report": _reported,
             "a taint policy": _taint_policy,
             "a role": _role_changed,
+            "a role for one cluster": _way_given,
         },
         (10, 30, 100),
     ),
 }
 
-
-def changes_of(shapes: Sequence[str]) -> list[tuple[str, str]]:
-    """Every change of these shapes, by the shape's name and its own."""
-    return [(name, change) for name in shapes for change in SHAPES[name].changes]
+COMPARED: Mapping[str, str] = {
+    "demands": "namespaces of their own, against one for all",
+    "policies": "policies of their own, against one for all",
+}
+"""Shapes that are held against that of bindings alike, and what tells them apart."""
+ALIKE, COMPARED_OF = "bindings", 1_000

@@ -1,12 +1,17 @@
 """What one change costs at each size: the sizes by turns, round by round."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from bench.growth.apart import Apart, planes
-from bench.growth.cases import SHAPES
+from bench.growth.cases import ALIKE, COMPARED, SHAPES
 from bench.growth.plane import Bench
 from bench.growth.slopes import Round
+
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +48,56 @@ class Grown:
     """What changes of one shape cost, by change and round; and what it cost to fill the plane."""
 
     shape: str
-    filled: Round
-    changes: dict[str, list[Round]] = field(default_factory=dict)
+    filled: Mapping[int, float]
+    changes: dict[str, list[Round[int]]] = field(default_factory=dict)
 
 
 def grow(shape: str, sizes: Sequence[int], rounds: int) -> Grown:
     """Fill a plane of each size, and have each change in each of them, once per round."""
-    with planes(len(sizes)) as there:
-        by_size = dict(zip(sizes, there, strict=True))
-        for size, each in by_size.items():
-            each.begin(Built(shape, size))
-        found = Grown(shape, {size: each.result() for size, each in by_size.items()})
+    with _filled({size: Built(shape, size) for size in sizes}) as (there, filled):
+        found = Grown(shape, filled)
         for change in SHAPES[shape].changes:
-            _once(by_size, shape, change, 0)  # what is loaded and filed on first use is no cost
-            found.changes[change] = [
-                _once(by_size, shape, change, turn) for turn in range(1, rounds + 1)
-            ]
+            todo = {size: partial(Changed, shape, change, size) for size in sizes}
+            found.changes[change] = _changed(there, todo, rounds)
         return found
 
 
-def _once(there: Mapping[int, Apart], shape: str, change: str, turn: int) -> Round:
-    order = sorted(there, reverse=bool(turn % 2))
-    costs = {size: there[size].do(Changed(shape, change, size, turn)) for size in order}
-    return {size: costs[size] for size in there}
+def compare(size: int, rounds: int) -> dict[str, list[Round[str]]]:
+    """What a change costs where things have much in common and where not, all of one size: the
+    changes that all these shapes know, by shape and round.
+    """
+    shapes = (ALIKE, *COMPARED)
+    with _filled({shape: Built(shape, size) for shape in shapes}) as (there, _):
+        common = [
+            each
+            for each in SHAPES[ALIKE].changes
+            if all(each in SHAPES[shape].changes for shape in shapes)
+        ]
+        return {
+            change: _changed(
+                there, {shape: partial(Changed, shape, change, size) for shape in shapes}, rounds
+            )
+            for change in common
+        }
+
+
+@contextmanager
+def _filled(wanted: Mapping[K, Built]) -> Iterator[tuple[Mapping[K, Apart], Mapping[K, float]]]:
+    """Planes that were filled, and what it cost for each thing in them."""
+    with planes(len(wanted)) as found:
+        there = dict(zip(wanted, found, strict=True))
+        for key, build in wanted.items():
+            there[key].begin(build)
+        yield there, {key: each.result() for key, each in there.items()}
+
+
+def _changed(
+    there: Mapping[K, Apart], todo: Mapping[K, Callable[[int], Changed]], rounds: int
+) -> list[Round[K]]:
+    """A change in every plane, once per round, one after the other and back."""
+    found = list[Round[K]]()
+    for turn in range(rounds + 1):
+        order = list(there)[:: -1 if turn % 2 else 1]
+        costs = {key: there[key].do(todo[key](turn)) for key in order}
+        found.append({key: costs[key] for key in there})
+    return found[1:]  # what is loaded and filed on first use is no cost

@@ -18,6 +18,8 @@ from atoll.control.hub import CLUSTER, Hub
 from atoll.control.running import controlling
 from atoll.effects import Effects, system_effects
 from atoll.model.action import Ref
+from atoll.scheduling.features import PLANE_USUAL
+from atoll.scheduling.setting import Setting
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
 from bench.growth import objects
@@ -25,9 +27,11 @@ from bench.growth.objects import Object
 from bench.planes import PLANE, Counted, served
 
 _CLIENTS = 16
-_POLL_S = 0.02
+_POLL_S = 0.1
 _QUIET_S = 0.3
 _NEVER_S = 1e9
+SETTING = Setting(features=replace(PLANE_USUAL, PriorityBasedScheduling=True))
+"""Only then does anybody look at PriorityClasses."""
 TIMES = replace(
     USUAL_TIMES,
     cluster_monitor_period=_NEVER_S,
@@ -84,9 +88,9 @@ class Bench:
         cluster = self.hub.cluster(name)
         return cluster is not None and bool(cluster.ready)
 
-    async def report(self, names: Sequence[str], used: int) -> None:
+    async def report(self, names: Sequence[str], used: int, *, ready: bool = True) -> None:
         """The agents of clusters tell how these are."""
-        status = objects.cluster_status(used, rfc3339(self.effects.now()))
+        status = objects.cluster_status(used, rfc3339(self.effects.now()), ready=ready)
         refs = [Ref(CLUSTER, "Cluster", "", name) for name in names]
         await self.change(refs, lambda wire: {**wire, "status": status}, "status")
 
@@ -113,5 +117,6 @@ async def plane(log: Log | None = None) -> AsyncIterator[Bench]:
     effects, writes = system_effects(), Counter[str]()
     async with AsyncExitStack() as stack:
         transport = Counted(await served(effects, stack, log or MemoryLog()), PLANE, writes)
-        hub = await stack.enter_async_context(controlling(transport, effects, times=TIMES))
+        controllers = controlling(transport, effects, setting=SETTING, times=TIMES)
+        hub = await stack.enter_async_context(controllers)
         yield Bench(hub, effects, writes)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.growth.__main__ import main
-from bench.growth.slopes import exponent, middles, slope, student
+from bench.growth.cases import ALIKE, COMPARED, SHAPES
+from bench.growth.slopes import exponent, middles, ratio, slope, student
 
 SIZES = (100, 300, 1_000)
 exponents = st.floats(-1, 3)
@@ -35,6 +36,24 @@ def test_the_exponent_lies_within_its_confidence_and_more_rounds_of_the_same_nar
     assert found.low <= found.exponent <= found.high
     assert twice.exponent == pytest.approx(found.exponent, abs=1e-9)
     assert twice.high - twice.low <= found.high - found.low + 1e-9
+
+
+@given(st.lists(st.tuples(factors, factors), min_size=2, max_size=12))
+def test_a_ratio_is_the_same_whatever_slows_down_a_round_and_whoever_comes_first(speeds):
+    rounds = [{"one": 3 * speed, "other": 2 * speed} for speed, _ in speeds]
+    found = ratio(rounds, "one", "other")
+    assert (found.times, found.low, found.high) == pytest.approx((1.5, 1.5, 1.5))
+    rounds = [{"one": one, "other": other} for one, other in speeds]
+    found, turned = ratio(rounds, "one", "other"), ratio(rounds, "other", "one")
+    assert found.low <= found.times * (1 + 1e-9)
+    assert found.times <= found.high * (1 + 1e-9)
+    assert found.times * turned.times == pytest.approx(1)
+    assert found.low * turned.high == pytest.approx(1)
+
+
+def test_one_round_says_nothing_for_sure_of_a_ratio():
+    found = ratio([{"one": 3.0, "other": 2.0}], "one", "other")
+    assert (found.times, found.low, found.high) == (pytest.approx(1.5), 0.0, inf)
 
 
 def test_the_confidence_is_that_of_students_distribution():
@@ -82,6 +101,22 @@ def test_every_change_of_a_shape_is_told_with_its_costs_and_its_slope(capsys):
     told = capsys.readouterr().out
     for said in ("overrides: ms of CPU for", "of 2", "of 4", "an override changed", " to "):
         assert said in told
+
+
+def test_what_is_of_its_own_is_held_against_what_is_shared(capsys):
+    assert main(["--only", "ratios", "--sizes", "3", "--rounds", "1"]) == 0
+    told = capsys.readouterr().out
+    for said in ("3 Deployments that have", *COMPARED.values(), "a Deployment made", "times"):
+        assert said in told
+
+
+def test_every_dimension_is_there_and_those_compared_are_changed_in_the_same_ways():
+    assert {"bindings", "demands", "policies", "overrides", "namespaces", "clusters"} <= {*SHAPES}
+    for shape in COMPARED:
+        assert {"a Deployment scaled", "a Deployment made"} <= {*SHAPES[shape].changes}
+        assert {"a Deployment scaled", "a Deployment made"} <= {*SHAPES[ALIKE].changes}
+    for shape in SHAPES.values():
+        assert "a Deployment made" not in [*shape.changes][:-1], "it changes how much there is"
 
 
 def test_a_shape_that_there_is_not_is_refused_with_those_there_are(capsys):
