@@ -54,7 +54,10 @@ class Plane:
 
     def tell(self, event: Event) -> list[Instruction]:
         """Tell the scheduler something; what it wants done is kept."""
+        due = self.scheduler.wake_at(self.now)
         found = self.scheduler.handle(event, self.now)
+        is_sooner = self.scheduler.wake_at(self.now) < due
+        assert not is_sooner or events.QueueChanged() in found, f"nobody knows of it: {event}"
         for each in found:
             match each:
                 case events.Write(key):

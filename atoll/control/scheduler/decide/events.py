@@ -139,7 +139,7 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged:
-    """Somebody waits in the queue who did not before, or for less long."""
+    """The next turn is due sooner than it was: who waits for that is to look again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,11 @@ class Queue(Generic[K]):
         self._again.pop(key, None)
         self._failures.pop(key, None)
 
+    @property
+    def waits_for_room(self) -> bool:
+        """Whether somebody would be glad of room in a cluster."""
+        return bool(self._for_room)
+
     def wants_room(self) -> list[K]:
         """Who would be glad of room in a cluster."""
         return [*self._for_room]

@@ -75,7 +75,9 @@ class Scheduler:
 
     def handle(self, event: Event, now: float) -> tuple[Instruction, ...]:
         """What is to be done about an event; of one, there is at most one write."""
-        return tuple(self._handled(event, now))
+        due = self.wake_at(now)
+        found = tuple(self._handled(event, now))
+        return (*found, events.QueueChanged()) if self.wake_at(now) < due else found
 
     def _handled(self, event: Event, now: float) -> Iterator[Instruction]:
         match event:
@@ -101,13 +103,13 @@ class Scheduler:
                 yield from self._not_written(key, now, unsure=unsure)
             case events.Answered(key, asked, answers):
                 self._answers.note(asked, answers, now)
-                yield from self._put_back(key, now)
+                self._put_back(key, now)
             case events.SearchTook(seconds):
                 self._searches_from = now + PREEMPTION_BACK_OFF * seconds
 
     def wake_at(self, now: float) -> float:
         """When to give the next turn, if nothing changes until then."""
-        most_s = LOOK_FOR_ROOM_EVERY_S if self._queue.wants_room() else LOOK_AT_LEAST_EVERY_S
+        most_s = LOOK_FOR_ROOM_EVERY_S if self._queue.waits_for_room else LOOK_AT_LEAST_EVERY_S
         due = self._queue.wake(now)
         return now + most_s if due is None else min(due, now + most_s)
 
@@ -160,14 +162,14 @@ class Scheduler:
             yield from self._report_later(key, now)
             if flight.facts != self._facts:
                 # Whom a change of clusters concerns is asked of bindings as they were heard of.
-                yield self._add(key, now, event.cause)
+                self._add(key, now, event.cause)
         elif before is None:
             self._recover(key, after, now)
         self._ledger.seen_healthy(key, healthy_in(after.wire), now)
         if _scheduling_inputs_changed(before, after):
             yield events.Queued("BindingAdd" if before is None else "BindingUpdate")
             if not is_own_write:
-                yield self._add(key, now, event.cause)
+                self._add(key, now, event.cause)
         elif event.spec_changed and key not in self._in_flight:
             yield events.GiveTurn(key, events.Why.REVIEW, Level.REPORT)
 
@@ -227,7 +229,6 @@ class Scheduler:
         waiting = {key: None for key in keys if key in self._queue}
         for key in waiting:
             self._queue.cluster_changed(key, self._priority(key), now, cause or key.namespace)
-        yield events.QueueChanged()
         for key in keys:
             yield events.Queued("ClusterChanged")
             if key not in waiting:
@@ -240,7 +241,7 @@ class Scheduler:
             if key is not None:
                 yield from self._guarded(key, self._schedule(key, turn, now), now)
         elif turn.why is events.Why.REVIEW:
-            yield self._add(key, now, turn.cause)
+            self._add(key, now, turn.cause)
         elif turn.why is events.Why.REPORT:
             yield from self._report(key, turn, now)
         else:
@@ -248,8 +249,6 @@ class Scheduler:
             self._queue.cluster_changed(key, self._priority(key), now, lane)
             if self._queue.take(key, now):
                 yield from self._guarded(key, self._schedule(key, turn, now), now)
-            else:
-                yield events.QueueChanged()  # it backs off, and its time is to be waited for
 
     def _guarded(self, key: Ref, turn: Iterator[Instruction], now: float) -> Iterator[Instruction]:
         """The turn of a key that was taken: one bad binding must not stop the others."""
@@ -388,15 +387,14 @@ class Scheduler:
             yield events.Scheduled(key, flight.placing, flight.began, written=False)
         is_report = flight.placing.verdict is None
         if is_report or binding is None:
-            yield from self._put_back(key, now)
+            self._put_back(key, now)
         else:
             self._queue.failed(key, Verdict.SCHEDULER_ERROR, now)
 
-    def _put_back(self, key: Ref, now: float) -> Iterator[Instruction]:
+    def _put_back(self, key: Ref, now: float) -> None:
         """Give a binding that was taken another turn at once, unless it is no more."""
         if key in self._bindings:
             self._queue.put_back(key, now)
-            yield events.QueueChanged()
         else:
             self._queue.succeeded(key, now)
 
@@ -436,8 +434,6 @@ class Scheduler:
         self._queue.add(key, self._priority(key), now, turn.cause or key.namespace)
         if is_simple and not waits and self._queue.take(key, now):
             yield from self._guarded(key, self._reported(binding, turn, now), now)
-        else:
-            yield events.QueueChanged()
 
     def _reported(
         self, binding: ResourceBinding, turn: events.Turn, now: float
@@ -457,9 +453,8 @@ class Scheduler:
             key, events.Why.REPORT, Level.REPORT, left_s(waited, presses=presses)
         )
 
-    def _add(self, key: Ref, now: float, cause: str) -> events.QueueChanged:
+    def _add(self, key: Ref, now: float, cause: str) -> None:
         self._queue.add(key, self._priority(key), now, cause or key.namespace)
-        return events.QueueChanged()
 
     def _priority(self, key: Ref) -> int:
         binding = self._bindings.get(key)
