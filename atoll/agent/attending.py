@@ -194,7 +194,7 @@ def own_part(cluster: str) -> Scope:
 async def _start(
     hub: Hub, cluster: str, features: Features
 ) -> dict[str, Callable[[], Awaitable[None]]]:
-    delivery = Delivery(hub, agent_of=cluster)
+    delivery = Delivery(hub, agent_of=cluster).driver
     interpretation = Interpretation(hub)
     status = ClusterStatus(
         *(hub.plane, hub.performer, hub.effects, hub.times),

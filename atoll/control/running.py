@@ -92,10 +92,11 @@ async def start(
 ) -> dict[str, Callable[[], Awaitable[None]]]:
     """Wire the controllers, know the plane, and say what is to be run."""
     estimation = _estimation(hub, estimators)
-    scheduling, delivery = Scheduling(hub, estimation), Delivery(hub)
+    scheduling, delivery = Scheduling(hub, estimation), Delivery(hub).driver
+    driver = scheduling.driver
     if recording is not None:
         made_with = {"setting": hub.setting, "asks_estimators": estimation is not None}
-        scheduling.handle = recording.tap("scheduler", scheduling.handle, **made_with)
+        driver.handle = recording.tap("scheduler", driver.handle, **made_with)
         delivery.handle = recording.tap("delivery", delivery.handle)
     cluster_status = ClusterStatus(
         *(hub.plane, hub.performer, hub.effects, hub.times),
@@ -124,7 +125,7 @@ async def start(
     await interpretation.start()
     services: dict[str, Callable[[], Awaitable[None]]] = {
         "events": hub.performer.run,
-        scheduling.explanations.name: scheduling.explanations.run,
+        driver.explanations.name: driver.explanations.run,
         scheduling.prices.loop.name: scheduling.prices.loop.run,
         "delivery": delivery.run,
         "interpreters": interpretation.run,
@@ -132,8 +133,8 @@ async def start(
     if estimation is not None:
         services["estimators"] = estimation.run
     for worker in range(WORKERS):
-        services[f"{scheduling.name} {worker}"] = scheduling.run
-        services[f"{scheduling.name} later {worker}"] = scheduling.run_later
+        services[f"{driver.name} {worker}"] = scheduling.run
+        services[f"{driver.name} later {worker}"] = driver.run_later
     for loop in loops:
         for worker in range(WORKERS):
             services[f"{loop.name} {worker}"] = loop.run
