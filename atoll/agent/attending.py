@@ -162,12 +162,7 @@ async def attending(
     """Look after a cluster for the length of the block; its Cluster must be in the plane."""
     follows = Follows(KINDS, templates=(), scope=own_part(cluster))
     async with Children("agent") as children:
-        hub = Hub(
-            *(plane, effects, children),
-            times=times,
-            follows=follows,
-            tracer=tracer,
-        )
+        hub = Hub(*(plane, effects, children), times=times, follows=follows, tracer=tracer)
         services = await _start(hub, cluster, features)
         async with Supervisor("agent", effects.chance) as supervisor:
             for name, service in services.items():

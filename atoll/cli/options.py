@@ -152,10 +152,7 @@ record_option = click.option(
     " 256 MiB; see: atoll replay",
 )
 agent_namespace_option = namespace_option(
-    "-n",
-    "--namespace",
-    usual=names.SYSTEM_NAMESPACE,
-    about="Where the agent lives in the cluster.",
+    "-n", "--namespace", usual=names.SYSTEM_NAMESPACE, about="Where the agent lives in the cluster."
 )
 proxy_option = click.option(
     "--proxy-server-address", default="", metavar="URL", help="Through which others reach it."

@@ -62,10 +62,7 @@ atoll register … --cluster-name edge --kubeconfig edge.yaml --context edge --c
     help="Do without the hash, and believe whoever knows the token.",
 )
 @duration_option(
-    "--discovery-timeout",
-    "5s",
-    "How long to wait for the plane to sign for the token.",
-    bare=True,
+    "--discovery-timeout", "5s", "How long to wait for the plane to sign for the token.", bare=True
 )
 @click.option("--cluster-name", help="Its name in the plane [default: that in the kubeconfig].")
 @kubeconfig_options("cluster")

@@ -45,11 +45,7 @@ def _complete(context: click.Context, one: click.Parameter, incomplete: str) -> 
 
 @click.command(help=_TAINT_HELP)
 @click.argument(
-    "words",
-    nargs=-1,
-    required=True,
-    metavar="clusters NAME... TAINT...",
-    shell_complete=_complete,
+    "words", nargs=-1, required=True, metavar="clusters NAME... TAINT...", shell_complete=_complete
 )
 @click.option("--overwrite", is_flag=True, help="Replace a taint of the same key and effect.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")

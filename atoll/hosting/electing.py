@@ -103,13 +103,7 @@ class _Guarded:
 
 
 async def lead(
-    api: ApiClient,
-    me: str,
-    times: LeaseTimes,
-    work: Work,
-    effects: Effects,
-    *,
-    seat: Ref = SEAT,
+    api: ApiClient, me: str, times: LeaseTimes, work: Work, effects: Effects, *, seat: Ref = SEAT
 ) -> None:
     """Run `work` whenever we lead, until it returns; when it is cancelled or fails, so does this.
 
