@@ -12,14 +12,8 @@ from urllib.parse import urlsplit
 
 import click
 
+from atoll.cli import options
 from atoll.cli.failing import TIMEOUT, USAGE, CommandFailed
-from atoll.cli.options import (
-    Span,
-    gates_option,
-    kubeconfig_options,
-    namespace_option,
-    plugins_option,
-)
 from atoll.cli.output import DATA, JSON, YAML, listed, output_option, show_data
 from atoll.cli.printing import show, tell
 from atoll.cli.run import LOOPBACK
@@ -53,8 +47,8 @@ ON_PLANE = " on the plane"
 
 
 @click.command(help=_HELP)
-@kubeconfig_options("host")
-@namespace_option("-n", "--namespace", usual=NAMESPACE, about="Where it runs.")
+@options.kubeconfig_options("host")
+@options.namespace_option("-n", "--namespace", usual=NAMESPACE, about="Where it runs.")
 @click.option(
     "--plane-kubeconfig",
     metavar="FILE",
@@ -82,8 +76,8 @@ ON_PLANE = " on the plane"
 @click.option(
     "--limits", metavar="cpu=…,memory=…", help="What it may not exceed [default: memory=1Gi]."
 )
-@gates_option("As those of `atoll run`.")
-@plugins_option
+@options.gates_option("As those of `atoll run`.")
+@options.plugins_option
 @click.option(
     "--network-policy/--no-network-policy",
     "with_network_policy",
@@ -99,7 +93,7 @@ ON_PLANE = " on the plane"
 @click.option(
     "--wait",
     "wait_s",
-    type=Span(bare=True),
+    type=options.Span(bare=True),
     is_flag=False,
     flag_value="2m",
     default="0s",

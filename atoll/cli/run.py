@@ -6,20 +6,10 @@ from urllib.parse import urlsplit
 
 import click
 
+from atoll.cli import options
 from atoll.cli.agent import named_or_own
 from atoll.cli.choosing import check_gates, check_plugins
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.cli.options import (
-    duration_option,
-    estimator_options,
-    gates_option,
-    log_options,
-    namespace_option,
-    plugins_option,
-    record_option,
-    times_options,
-    tracing_options,
-)
 from atoll.client.endpoint import Endpoint
 from atoll.config import EstimatorChoice, LogChoice, Times, TracingChoice
 from atoll.hosting.leading import USUAL_LEASE_TIMES, LeaseTimes
@@ -54,7 +44,7 @@ _PORT = 8443
     type=click.IntRange(1, 65535),
     help=f"Listen here [default: that of --serve-at, else {_PORT}].",
 )
-@namespace_option(
+@options.namespace_option(
     "--namespace",
     usual="atoll-system",
     about="Where it keeps what is its own: certificates, and who leads.",
@@ -64,32 +54,34 @@ _PORT = 8443
     default=True,
     help="Whether others may run too, of whom one leads [default: they may].",
 )
-@duration_option(
+@options.duration_option(
     "--lease-duration",
     f"{USUAL_LEASE_TIMES.duration_s:g}s",
     "How long one who leads and is not heard of any more is waited for.",
     lasting=True,
 )
-@duration_option(
+@options.duration_option(
     "--renew-deadline",
     f"{USUAL_LEASE_TIMES.renew_deadline_s:g}s",
     "How long one who leads tries to say so again before it gives up.",
     lasting=True,
 )
-@duration_option("--retry-period", f"{USUAL_LEASE_TIMES.retry_s:g}s", "How often.", lasting=True)
-@duration_option(
+@options.duration_option(
+    "--retry-period", f"{USUAL_LEASE_TIMES.retry_s:g}s", "How often.", lasting=True
+)
+@options.duration_option(
     "--shutdown-delay",
     "5s",
     "How long one that is told to end, and is no longer ready, still serves: others learn of it"
     " meanwhile.",
 )
-@gates_option("Open or close feature gates, by Karmada's names.")
-@plugins_option
-@times_options
-@log_options
-@tracing_options("atoll")
-@estimator_options
-@record_option
+@options.gates_option("Open or close feature gates, by Karmada's names.")
+@options.plugins_option
+@options.times_options
+@options.log_options
+@options.tracing_options("atoll")
+@options.estimator_options
+@options.record_option
 def run(
     kubeconfig: str | None,
     context: str | None,

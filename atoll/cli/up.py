@@ -16,20 +16,10 @@ from pathlib import Path
 import click
 
 import atoll
+from atoll.cli import options
 from atoll.cli.choosing import check_plugins, chosen, data_dir_option
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, running
-from atoll.cli.options import (
-    audit_options,
-    estimator_options,
-    gates_option,
-    log_options,
-    plugins_option,
-    record_option,
-    request_options,
-    times_options,
-    tracing_options,
-)
 from atoll.cli.printing import show, tell
 from atoll.cli.serving import Order, program, say_ready
 from atoll.config import (
@@ -59,15 +49,17 @@ GATES_MAX = 16
     metavar="PRESET|FILE",
     help="Bring simulated member clusters, kept from then on; see: atoll fleet list",
 )
-@gates_option("Open or close feature gates, by Karmada's names, as long as this server runs.")
-@plugins_option
-@times_options
-@estimator_options
-@audit_options
-@record_option
-@request_options
-@log_options
-@tracing_options("atoll")
+@options.gates_option(
+    "Open or close feature gates, by Karmada's names, as long as this server runs."
+)
+@options.plugins_option
+@options.times_options
+@options.estimator_options
+@options.audit_options
+@options.record_option
+@options.request_options
+@options.log_options
+@options.tracing_options("atoll")
 @click.option(
     "--gates",
     type=click.IntRange(0, GATES_MAX),

@@ -10,14 +10,7 @@ import orjson
 from atoll.apiserver.admission import Admission, Fit
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.authorization import Authorize
-from atoll.apiserver.conditions.evaluated import (
-    Asked,
-    Unanswered,
-    Variables,
-    authorizer_of,
-    names_of,
-    namespace_object,
-)
+from atoll.apiserver.conditions import evaluated
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import given, text
 from atoll.apiserver.objects.metadata import metadata
@@ -144,16 +137,16 @@ class Acting:
         found: Wire = orjson.loads(record.value)
         return found
 
-    def _asked(self, policy: Policy, seen: Seen, params: Wire | None) -> Asked:
+    def _asked(self, policy: Policy, seen: Seen, params: Wire | None) -> evaluated.Asked:
         """A write as the expressions of a policy see it."""
         admission = seen.admission
         request = request_of(seen, "", "v1")["request"]
-        authorizer = authorizer_of(admission, self._authorize)
-        asked = Asked(names_of(request, seen.object, seen.old, authorizer))
-        asked.names["namespaceObject"] = namespace_object(self._namespace(admission))
+        authorizer = evaluated.authorizer_of(admission, self._authorize)
+        asked = evaluated.Asked(evaluated.names_of(request, seen.object, seen.old, authorizer))
+        asked.names["namespaceObject"] = evaluated.namespace_object(self._namespace(admission))
         if policy.param_kind is not None:
             asked.names["params"] = params
-        asked.names["variables"] = Variables(asked, policy.variables)
+        asked.names["variables"] = evaluated.Variables(asked, policy.variables)
         return asked
 
     async def _refusals(
@@ -223,7 +216,7 @@ class Acting:
                     obj = await mutated_by(self._api, policy, seen, asked)
                     if obj is not None:
                         admission = with_object(admission, fit(obj))
-            except (Misconfigured, Unanswered) as fault:
+            except (Misconfigured, evaluated.Unanswered) as fault:
                 if policy.fails_open:
                     continue
                 configured = isinstance(fault, Misconfigured)
