@@ -88,8 +88,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
     except ProcessLookupError:
         return
     except PermissionError as error:
-        why = "it belongs to another user"
-        raise CommandFailed(f"cannot stop process {pid}", why) from error
+        raise CommandFailed(f"cannot stop process {pid}", "it belongs to another user") from error
 
 
 def _ends_within(look: Callable[[], object | None], limit_s: float) -> bool:

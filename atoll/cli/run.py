@@ -1,7 +1,7 @@
 """`atoll run`: be a plane on a Kubernetes cluster, its host, or one of several replicas of it."""
 
 import socket
-from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -11,7 +11,7 @@ from atoll.cli.agent import named_or_own
 from atoll.cli.choosing import check_gates, check_plugins
 from atoll.cli.failing import USAGE, CommandFailed
 from atoll.client.endpoint import Endpoint
-from atoll.config import EstimatorChoice, LogChoice, Times, TracingChoice
+from atoll.config import LogChoice
 from atoll.hosting.leading import USUAL_LEASE_TIMES, LeaseTimes
 
 _HELP = """Be a plane on a Kubernetes cluster, its host, until stopped.
@@ -91,21 +91,19 @@ def run(
     *,
     feature_gates: str,
     plugins: str,
-    times: Times,
     logs: LogChoice,
-    tracing: TracingChoice,
-    estimators: EstimatorChoice,
     leader_elect: bool,
-    record: Path | None,
-    **said: float,
+    lease_duration: float,
+    renew_deadline: float,
+    retry_period: float,
+    shutdown_delay: float,
+    **choices: Any,
 ) -> None:
     check_gates(feature_gates)
     check_plugins(plugins)
     host = named_or_own("host", kubeconfig, context)
     lease = LeaseTimes(
-        duration_s=said["lease_duration"],
-        renew_deadline_s=said["renew_deadline"],
-        retry_s=said["retry_period"],
+        duration_s=lease_duration, renew_deadline_s=renew_deadline, retry_s=retry_period
     )
     if lease.fault():
         raise CommandFailed(lease.fault(), code=USAGE)
@@ -127,13 +125,10 @@ def run(
         port=port or (place.port if place.url else _PORT),
         me=f"{socket.gethostname()}_{effects.chance.uuid('replica')}",
         lease=lease if leader_elect else None,
-        farewell_s=said["shutdown_delay"],
+        farewell_s=shutdown_delay,
         feature_gates=feature_gates,
         plugins=plugins,
-        times=times,
-        estimators=estimators,
-        tracing=tracing,
-        record=record,
+        **choices,
     )
     be_replica(hosting, effects)
 

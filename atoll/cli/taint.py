@@ -77,8 +77,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _misused(what: str) -> CommandFailed:
-    attempt = "atoll taint clusters NAME KEY=VALUE:EFFECT"
-    return CommandFailed(what, "", attempt, code=USAGE)
+    return CommandFailed(what, "", "atoll taint clusters NAME KEY=VALUE:EFFECT", code=USAGE)
 
 
 _names = together(

@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,16 +23,7 @@ from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, running
 from atoll.cli.printing import show, tell
 from atoll.cli.serving import Order, program, say_ready
-from atoll.config import (
-    NO_TRACING,
-    AuditChoice,
-    Config,
-    EstimatorChoice,
-    LogChoice,
-    RequestLimits,
-    Times,
-    TracingChoice,
-)
+from atoll.config import NO_TRACING, Config
 from atoll.runtime.programs import own_environment
 
 LOG_LINES_SHOWN = 5
@@ -81,27 +73,17 @@ def up(
     timeout: float | None,
     *,
     feature_gates: str,
-    plugins: str,
-    times: Times,
-    estimators: EstimatorChoice,
-    audit: AuditChoice,
-    requests: RequestLimits,
-    logs: LogChoice,
-    tracing: TracingChoice,
-    gates: int | None,
-    record: Path | None,
     foreground: bool,
+    **choices: Any,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
-    config = replace(config, times=times, estimators=estimators, audit=audit, requests=requests)
-    config = replace(config, plugins=plugins, gates=gates, logs=logs, tracing=tracing)
-    config = replace(config, record=record)
+    config = replace(config, **choices)  # the other options are called as its fields are
     begun = time.monotonic()
     if (note := running(config)) is not None:
         _say_running(config, note)
         return
-    check_plugins(plugins)
+    check_plugins(config.plugins)
     if foreground:
         _become_server(config, begun)
     else:

@@ -181,8 +181,7 @@ class Replica:
         documents = documents_of(
             self.effects, health, proxy.branch(), (watchdog.numbers, self._numbers)
         )
-        admitting = Admitting(api, kinds)
-        serving = Serving(host, documents, callers.identity, admitting, proxy.branch())
+        serving = Serving(host, documents, callers.identity, Admitting(api, kinds), proxy.branch())
         server = HttpServer(serving.handle, self.effects.now, limits=_LIMITS)
         await server.start(self._listener(), tls)
         try:

@@ -81,8 +81,7 @@ def check_home(member: PlainClient, cluster: str, space: str, authority: bytes |
 def _read(secret: Wire) -> tuple[str, bytes]:
     """By which name an agent speaks, and by what it knows its plane."""
     try:
-        text = base64.b64decode((secret.get("data") or {})[KUBECONFIG])
-        document = yaml.safe_load(text)
+        document = yaml.safe_load(base64.b64decode((secret.get("data") or {})[KUBECONFIG]))
         cluster = document["clusters"][0]["cluster"]
         authority = base64.b64decode(cluster.get("certificate-authority-data") or "")
         return str(document["users"][0]["name"]), authority

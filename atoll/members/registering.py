@@ -79,8 +79,7 @@ def register(
         with _believing(newcomer):
             asked = ask_for(agent_user(name), name, registration.valid_s)
             certificate = certify(newcomer, asked, pause)
-    way = replace(plane, certificate=certificate, key=asked.key)
-    kubeconfig = agent_kubeconfig(name, way)
+    kubeconfig = agent_kubeconfig(name, replace(plane, certificate=certificate, key=asked.key))
     with objects.speaking_to(member):
         settle(member, name, registration.housing, kubeconfig)
     return kubeconfig

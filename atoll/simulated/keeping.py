@@ -340,8 +340,7 @@ class Keeper:
     def _of_service(self, service: Wire) -> list[Step]:
         meta = service["metadata"]
         place = f"{meta['namespace']}/{meta['name']}"
-        fresh = services.load_balancer(service)
-        steps = status_change(services.COLLECTION, service, fresh)
+        steps = status_change(services.COLLECTION, service, services.load_balancer(service))
         endpoints = self.stored(services.ENDPOINTS, place)
         if not service["spec"].get("selector"):
             return steps + mirroring.steps(endpoints, self._slices_of(place, mirroring.MANAGER))

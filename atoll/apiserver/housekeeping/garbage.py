@@ -119,8 +119,7 @@ class Collector(acting.Upkeep):
     def follow(self, events: Sequence[Event]) -> None:
         """Note what was committed, and whom it concerns."""
         for event in events:
-            uid = self._graph.note(event)
-            self._touch(uid, event)
+            self._touch(self._graph.note(event), event)
 
     def _touch(self, uid: str, event: Event) -> None:
         node = self._graph.node(uid)
