@@ -39,12 +39,9 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     help="The agent's way to the plane, as registering wrote it.",
 )
 @click.option("--karmada-context", metavar="NAME", help="Its context [default: the current one].")
-@click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    help="The way to the cluster [default: $KUBECONFIG, else the account of the agent's pod].",
+@options.way_options(
+    "The way to the cluster [default: $KUBECONFIG, else the account of the agent's pod]."
 )
-@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
 @click.option(
     "--cluster-api-endpoint",
     default="",

@@ -49,12 +49,9 @@ ON_PLANE = " on the plane"
 @click.command(help=_HELP)
 @options.kubeconfig_options("host")
 @options.namespace_option("-n", "--namespace", usual=NAMESPACE, about="Where it runs.")
-@click.option(
-    "--plane-kubeconfig",
-    metavar="FILE",
-    help="Be the plane on another API server than the host's: that of this kubeconfig.",
+@options.way_options(
+    "Be the plane on another API server than the host's: that of this kubeconfig.", "plane-"
 )
-@click.option("--plane-context", metavar="NAME", help="Its context [default: the current one].")
 @click.option(
     "--serve-at",
     metavar="URL",

@@ -93,14 +93,19 @@ def flag(name: str) -> str:
 # Single ones.
 
 
-def kubeconfig_options(what: str) -> Callable[[Command], Command]:
-    """Which cluster it is, by a file and a context."""
-    about = f"Where the {what} is described [default: $KUBECONFIG, else ~/.kube/config]."
+def way_options(about: str, of: str = "") -> Callable[[Command], Command]:
+    """The way to a server, by a file and a context; `of` goes before the names of both."""
     context = "Its context [default: the current one]."
     return together(
-        click.option("--kubeconfig", metavar="FILE", help=about),
-        click.option("--context", metavar="NAME", help=context),
+        click.option(f"--{of}kubeconfig", metavar="FILE", help=about),
+        click.option(f"--{of}context", metavar="NAME", help=context),
     )
+
+
+def kubeconfig_options(what: str, of: str = "") -> Callable[[Command], Command]:
+    """Which cluster it is: as kubectl would take it, unless it is said."""
+    usual = "[default: $KUBECONFIG, else ~/.kube/config]"
+    return way_options(f"Where the {what} is described {usual}.", of)
 
 
 def duration_option(

@@ -125,14 +125,12 @@ def _proposal(plane: Plane, query: str) -> Object:
 
 def _apply(plane: Plane, moves: list[Object]) -> str:
     """Have the moves made, and wait until they are; CommandFailed if others came of it."""
+    named = [{key: value for key, value in each["workload"].items() if value} for each in moves]
     wish = {
         "apiVersion": REBALANCERS.api_version,
         "kind": REBALANCERS.kind,
         "metadata": {"generateName": "atoll-rebalance-"},
-        "spec": {
-            "workloads": [_filled(each["workload"]) for each in moves],
-            "ttlSecondsAfterFinished": _KEPT_S,
-        },
+        "spec": {"workloads": named, "ttlSecondsAfterFinished": _KEPT_S},
     }
     # A wish is of a whole second, and who was decided within that second is not placed anew by it.
     time.sleep(_SECOND_S)
@@ -146,7 +144,7 @@ def _apply(plane: Plane, moves: list[Object]) -> str:
         return not late
 
     wait(are_decided, f"all {len(moves)} are placed anew", _WITHIN_S)
-    otherwise = [each for each in moves if _runs(_binding(plane, each)) != _wanted(each)]
+    otherwise = [each for each in moves if _runs(_binding(plane, each)) != _placed(each["to"])]
     if otherwise:
         first = otherwise[0]
         now = _named(_runs(_binding(plane, first)).items()) or "nowhere"
@@ -157,10 +155,6 @@ def _apply(plane: Plane, moves: list[Object]) -> str:
         why = f"something has changed meanwhile: {_title(first)} is at {now}"
         raise CommandFailed(what, why, plane.command(f"{attempt}{option}"))
     return name
-
-
-def _filled(workload: Object) -> Object:
-    return {key: value for key, value in workload.items() if value}
 
 
 def _binding(plane: Plane, move: Object) -> Object:
@@ -177,12 +171,11 @@ def _is_decided(binding: Object, since: str) -> bool:
 
 
 def _runs(binding: Object) -> dict[str, int]:
-    targets = binding["spec"].get("clusters") or ()
+    return _placed(binding["spec"].get("clusters") or ())
+
+
+def _placed(targets: Iterable[Object]) -> dict[str, int]:
     return {each["name"]: each.get("replicas", 0) for each in targets}
-
-
-def _wanted(move: Object) -> dict[str, int]:
-    return {each["name"]: each["replicas"] for each in move["to"]}
 
 
 # Shown.
@@ -212,7 +205,7 @@ def _none(proposal: Object, goal: str) -> str:
 
 
 def _row(move: Object, currency: str) -> list[str]:
-    ran, runs = ({each["name"]: each["replicas"] for each in move[key]} for key in ("from", "to"))
+    ran, runs = _placed(move["from"]), _placed(move["to"])
     left = {name: count - runs.get(name, 0) for name, count in ran.items()}
     came = {name: count - ran.get(name, 0) for name, count in runs.items()}
     return [

@@ -29,10 +29,7 @@ _PORT = 8443
 
 
 @click.command(help=_HELP)
-@click.option(
-    "--kubeconfig", metavar="FILE", help="The way to the host [default: the account of its pod]."
-)
-@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
+@options.way_options("The way to the host [default: the account of its pod].")
 @click.option(
     "--serve-at",
     metavar="URL",

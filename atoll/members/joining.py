@@ -109,28 +109,13 @@ def join(
         secrets = secrets_of(name, space, granted, bundle)
         for secret in secrets:
             objects.put(plane, objects.SECRETS, secret, ("data",))
-        _keep_cluster(plane, description, known, spec, secrets)
+        if known is None:
+            said = {key: value for key, value in spec.items() if value is not None}
+            known = plane.create(objects.CLUSTERS, objects.cluster_of(name, said))
+        else:
+            known = plane.patch(objects.CLUSTERS.path(name=name), {"spec": spec})
+        objects.own_secrets(plane, known, secrets)
     return [*impersonator.notes, *own.notes]
-
-
-# In the plane.
-
-
-def _keep_cluster(
-    plane: PlainClient,
-    description: Description,
-    known: Wire | None,
-    spec: Wire,
-    secrets: tuple[Wire, Wire],
-) -> None:
-    """Have the Cluster, and let its Secrets go when it goes."""
-    name = description.name
-    if known is None:
-        said = {key: value for key, value in spec.items() if value is not None}
-        known = plane.create(objects.CLUSTERS, objects.cluster_of(name, said))
-    else:
-        known = plane.patch(objects.CLUSTERS.path(name=name), {"spec": spec})
-    objects.own_secrets(plane, known, secrets)
 
 
 def _spec(member: PlainClient, description: Description) -> Wire:

@@ -96,7 +96,7 @@ class Keeper:
     async def load(self, nodes: Sequence[Wire]) -> None:
         """Make these nodes where they are not there; take in what is, and see to all of it."""
         made = [Make(NODES, node) for node in nodes]
-        if self._serves(volumes.CLASSES):
+        if self.api.catalog.of_collection(volumes.CLASSES) is not None:
             made.append(Make(volumes.CLASSES, volumes.standard_class()))
         await self.hand.carry_out(made)
         self.hosts.load()
@@ -124,9 +124,6 @@ class Keeper:
 
     def _look_at(self, key: Key, level: Level = Level.REPORT) -> None:
         self._list.add(key, level)
-
-    def _serves(self, collection: str) -> bool:
-        return self.api.catalog.of_collection(collection) is not None
 
     def _note(self, record: Record, *, removed: bool) -> None:
         key = (record.collection, record.name)
