@@ -4,7 +4,6 @@ The plane tries out what its scheduler would decide, and proposes what is worth 
 and asked for with a WorkloadRebalancer if the user wants it. Nothing is decided here.
 """
 
-import sys
 import time
 from collections.abc import Iterable
 from contextlib import closing
@@ -14,7 +13,7 @@ import click
 
 from atoll.cli.amounts import count_of, hourly, monthly
 from atoll.cli.applying import wait
-from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.failing import CommandFailed, need_terminal
 from atoll.cli.known import BINDINGS, REBALANCERS, WIDE_BINDINGS
 from atoll.cli.output import JSON, WIDE, YAML, output_option, show_data, show_table, versioned
 from atoll.cli.printing import show, tell
@@ -83,10 +82,8 @@ def rebalance(
     yes: bool,
     output: str | None,
 ) -> None:
-    if applies and not yes and not sys.stdin.isatty():
-        raise CommandFailed(
-            "nothing was moved", "there is no terminal to ask on", "--yes", code=USAGE
-        )
+    if applies and not yes:
+        need_terminal("nothing was moved", "--yes")
     query = urlencode({"goal": goal, "most": max_moves, "namespace": namespace})
     proposal = _proposal(plane, query)
     moves, is_data = proposal["moves"], output in (JSON, YAML)

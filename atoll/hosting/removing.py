@@ -117,7 +117,12 @@ def steps(
 def _stop(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
     """Take away the replicas, and wait for their end."""
     yield from _drop(host, DEPLOYMENTS, installation.NAME, wish.namespace)
-    for name in _wait_for_pods(host, wish, pause):
+    left: list[str] = []
+    for _ in tries(wish.wait_s, _STEP_S, pause):
+        left = [each["metadata"]["name"] for each in host.list(PODS, wish.namespace, OURS)]
+        if not left:
+            return
+    for name in left:
         yield Change(f"pod/{name}", "still ends")
 
 
@@ -190,16 +195,6 @@ def _drop_namespace(host: PlainClient, namespace: str) -> Iterator[Change]:
         yield from _drop(host, NAMESPACES, namespace)
     else:
         yield Change(f"namespace/{namespace}", "kept, as it is not ours alone")
-
-
-def _wait_for_pods(host: PlainClient, wish: Wish, pause: Pause) -> list[str]:
-    """Wait until no replica is left; gives those that are."""
-    left: list[str] = []
-    for _ in tries(wish.wait_s, _STEP_S, pause):
-        left = [each["metadata"]["name"] for each in host.list(PODS, wish.namespace, OURS)]
-        if not left:
-            break
-    return left
 
 
 # What users have.

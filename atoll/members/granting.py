@@ -115,14 +115,10 @@ def _have_namespace(member: PlainClient, space: str, wait_s: int) -> None:
 
 def _grant_all(member: PlainClient, name: str, space: str) -> None:
     """Let the plane's account do everything, as it must be able to deliver anything."""
-    role = objects.role_of(name)
-    objects.put(
-        member,
-        objects.ROLES,
-        {**objects.named(objects.RBAC, "ClusterRole", role), "rules": _RULES},
-        ("rules",),
-    )
-    binding = objects.account_binding(role, objects.account_of(name), space)
+    title = objects.role_of(name)
+    role = {**objects.named(objects.RBAC, "ClusterRole", title), "rules": _RULES}
+    objects.put(member, objects.ROLES, role, ("rules",))
+    binding = objects.account_binding(title, objects.account_of(name), space)
     objects.put(member, objects.ROLE_BINDINGS, binding, ("subjects",))
 
 

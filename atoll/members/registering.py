@@ -93,8 +93,9 @@ def _grant(
     with _believing(newcomer):
         asked = ask_for(agent_user(GENERATOR), f"agent-rbac-generator-{name}", _MINUTES_S)
         certificate = certify(newcomer, asked, pause)
-    way = replace(newcomer.endpoint, token=None, certificate=certificate, key=asked.key)
-    generator = PlainClient(way)
+    generator = PlainClient(
+        replace(newcomer.endpoint, token=None, certificate=certificate, key=asked.key)
+    )
     try:
         with objects.speaking_to(generator):
             _may_register(generator, member, name)

@@ -78,8 +78,9 @@ def unjoin(plane: PlainClient, member: PlainClient | None, wish: Wish, pause: Pa
     parting = Parting()
     answers = _answers(member or _known_way(plane, cluster))
     if not answers:
+        where = (cluster.get("spec") or {}).get("apiEndpoint") or "the cluster"
         parting.notes.append(
-            f"{_address(cluster)} does not answer; what the plane cannot take back stays there"
+            f"{where} does not answer; what the plane cannot take back stays there"
         )
     patient = wish if answers else replace(wish, wait_s=min(wish.wait_s, GONE_WAIT_S))
     let_go(plane, cluster, patient, pause, parting)
@@ -98,10 +99,6 @@ def let_go(plane: PlainClient, cluster: Wire, wish: Wish, pause: Pause, parting:
     if not parting.is_gone and wish.is_forced:
         parting.notes += force(plane, wish.name)
         parting.is_gone = wait_gone(plane, cluster, GONE_WAIT_S, pause)
-
-
-def _address(cluster: Wire) -> str:
-    return str((cluster.get("spec") or {}).get("apiEndpoint") or "the cluster")
 
 
 def _known_way(plane: PlainClient, cluster: Wire) -> PlainClient | None:

@@ -291,15 +291,12 @@ class Keeper:
     def _setting(self) -> Setting:
         return Setting(
             moment=self.api.now(),
-            suffix=self._suffix,
+            suffix=lambda: "".join(self._suffixes.choices(GENERATED_ALPHABET, k=5)),
             mould=self.hosts.moulds.of,
             pods_of=self.hosts.census.owned_by,
             strays=self.hosts.census.strays,
             daemon_nodes=self.hosts.places.daemon_nodes,
         )
-
-    def _suffix(self) -> str:
-        return "".join(self._suffixes.choices(GENERATED_ALPHABET, k=5))
 
     def stored(self, collection: str, name: str) -> Wire | None:
         """An object as it is stored."""

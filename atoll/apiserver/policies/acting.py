@@ -102,7 +102,9 @@ class Acting:
         for policy in self._configured.about(admission.resource)[1]:
             for binding, resource in self._meant(policy, admission):
                 for refused in await self._refusals(policy, binding, admission, resource):
-                    self._follow_up(policy, binding, refused, admission, refusals)
+                    if refused.is_certain or "Deny" in binding.actions:
+                        refusals.append((policy, binding, refused))
+                    _tell(policy, binding, refused, admission)
         if refusals:
             raise _refusal(1, admission, *refusals[0])
 
@@ -162,33 +164,6 @@ class Acting:
         asked = [self._asked(policy, seen, params) for params in every]
         return [refused for each in asked for refused in validated(policy, each)]
 
-    def _follow_up(
-        self,
-        policy: Policy,
-        binding: Binding,
-        refused: Refused,
-        admission: Admission,
-        refusals: list[tuple[Policy, Binding, Refused]],
-    ) -> None:
-        """What a binding wants done about a refusal."""
-        if refused.is_certain or "Deny" in binding.actions:
-            refusals.append((policy, binding, refused))
-        if "Warn" in binding.actions:
-            admission.warnings.append(
-                f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding"
-                f" '{binding.name}': {refused.message}"
-            )
-        if "Audit" in binding.actions:
-            failure = {
-                "message": refused.message,
-                "policy": policy.name,
-                "binding": binding.name,
-                "expressionIndex": refused.index,
-                "validationActions": sorted(binding.actions),
-            }
-            told = orjson.dumps([failure]).decode()
-            annotate("validation.policy.admission.k8s.io/validation_failure", told)
-
     async def mutated(self, admission: Admission, fit: Fit) -> Wire:
         """The object as policies want it; `fit` makes a proper object of what they changed."""
         assert admission.object is not None, "only creations and updates are mutated"
@@ -225,6 +200,25 @@ class Acting:
                 raise _refusal(0, admission, policy, binding, refused) from fault
         assert admission.object is not None
         return admission.object
+
+
+def _tell(policy: Policy, binding: Binding, refused: Refused, admission: Admission) -> None:
+    """Warn of a refusal and record it, as its binding wants."""
+    if "Warn" in binding.actions:
+        admission.warnings.append(
+            f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding"
+            f" '{binding.name}': {refused.message}"
+        )
+    if "Audit" in binding.actions:
+        failure = {
+            "message": refused.message,
+            "policy": policy.name,
+            "binding": binding.name,
+            "expressionIndex": refused.index,
+            "validationActions": sorted(binding.actions),
+        }
+        told = orjson.dumps([failure]).decode()
+        annotate("validation.policy.admission.k8s.io/validation_failure", told)
 
 
 def _refusal(
