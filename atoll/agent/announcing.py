@@ -11,18 +11,8 @@ from dataclasses import dataclass
 from atoll.client.plain import PlainClient
 from atoll.client.refusals import Refused
 from atoll.dialects.karmada import names
+from atoll.members import objects
 from atoll.members.granting import bundle_of, grant, secrets_of
-from atoll.members.objects import (
-    CLUSTERS,
-    SECRETS,
-    cluster_of,
-    clusters_of,
-    identity,
-    own_secrets,
-    plane_identity,
-    put,
-    speaking_to,
-)
 from atoll.members.registering import check_known
 from atoll.wire import Wire
 
@@ -50,19 +40,19 @@ def announce(plane: PlainClient, member: PlainClient, told: Announcement) -> lis
 
     UsageError if the name is another cluster's, or this one has another name.
     """
-    with speaking_to(member):
-        own = identity(member)
-    with speaking_to(plane):
-        clusters = clusters_of(plane)
+    with objects.speaking_to(member):
+        own = objects.identity(member)
+    with objects.speaking_to(plane):
+        clusters = objects.clusters_of(plane)
         for cluster in clusters:
             check_known(cluster, told.name, own)
         secrets = _report(plane, member, told) if told.reported else []
         spec = {key: value for key, value in _spec(member, told, own).items() if value}
         known = next((each for each in clusters if each["metadata"]["name"] == told.name), None)
         if known is None:
-            known = plane.create(CLUSTERS, cluster_of(told.name, spec))
+            known = plane.create(objects.CLUSTERS, objects.cluster_of(told.name, spec))
         notes = list(_differences(plane, known, spec))
-        own_secrets(plane, known, secrets)
+        objects.own_secrets(plane, known, secrets)
     return notes
 
 
@@ -86,15 +76,15 @@ def _spec(member: PlainClient, told: Announcement, own: str) -> Wire:
 
 def _report(plane: PlainClient, member: PlainClient, told: Announcement) -> list[Wire]:
     """Have the Secrets in the plane by which others may speak to the cluster."""
-    with speaking_to(member):
-        known_as = plane_identity(plane)
+    with objects.speaking_to(member):
+        known_as = objects.plane_identity(plane)
         granted = grant(member, told.name, told.namespace, known_as, _TOKEN_WAIT_S)
     bundle = bundle_of(granted[1].authority, member.endpoint.ca)
     theirs, ours = secrets_of(told.name, told.namespace, granted, bundle)
     found = {CREDENTIALS: ours, IMPERSONATOR: theirs}
     secrets = [found[what] for what in REPORTED if what in told.reported]
     for secret in secrets:
-        put(plane, SECRETS, secret, ("data",))
+        objects.put(plane, objects.SECRETS, secret, ("data",))
     return secrets
 
 
@@ -105,7 +95,7 @@ def _differences(plane: PlainClient, known: Wire, spec: Wire) -> Iterator[str]:
     if not changed:
         return
     try:
-        plane.patch(CLUSTERS.path_of(known), {"spec": changed})
+        plane.patch(objects.CLUSTERS.path_of(known), {"spec": changed})
     except Refused as error:
         if error.code != 403:
             raise

@@ -129,8 +129,7 @@ class Publishing:
             return ""
         if sum(map(len, columns)) > CHARACTERS_MOST:
             return f"{len(table)} are too many to be published; the plane goes by the summary"
-        wire = cluster_nodes.wire(owner, columns, len(table), written_time(now))
-        await self._write(wire)
+        await self._write(cluster_nodes.wire(owner, columns, len(table), written_time(now)))
         self._last, self._at = (table, columns), now
         return ""
 
@@ -140,8 +139,7 @@ class Publishing:
         if known is None:
             await api.create(PUBLISHED, wire)
             return
-        version = known["metadata"]["resourceVersion"]
-        metadata = {**wire["metadata"], "resourceVersion": version}
+        metadata = {**wire["metadata"], "resourceVersion": known["metadata"]["resourceVersion"]}
         await api.replace(PUBLISHED, {**wire, "metadata": metadata})
 
 
@@ -162,12 +160,7 @@ async def attending(
     """Look after a cluster for the length of the block; its Cluster must be in the plane."""
     follows = Follows(KINDS, templates=(), scope=own_part(cluster))
     async with Children("agent") as children:
-        hub = Hub(
-            *(plane, effects, children),
-            times=times,
-            follows=follows,
-            tracer=tracer,
-        )
+        hub = Hub(*(plane, effects, children), times=times, follows=follows, tracer=tracer)
         services = await _start(hub, cluster, features)
         async with Supervisor("agent", effects.chance) as supervisor:
             for name, service in services.items():

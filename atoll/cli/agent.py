@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from atoll.cli import options
 from atoll.cli.choosing import check_gates
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.cli.options import (
-    cluster_namespace_option,
-    duration_option,
-    gates_option,
-    listed,
-    log_options,
-    namespace_option,
-    place_options,
-    proxy_option,
-    times_options,
-    tracing_options,
-)
 from atoll.client.endpoint import Endpoint
 from atoll.config import LogChoice, Times, TracingChoice
 from atoll.dialects.karmada import names
@@ -50,35 +39,32 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     help="The agent's way to the plane, as registering wrote it.",
 )
 @click.option("--karmada-context", metavar="NAME", help="Its context [default: the current one].")
-@click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    help="The way to the cluster [default: $KUBECONFIG, else the account of the agent's pod].",
+@options.way_options(
+    "The way to the cluster [default: $KUBECONFIG, else the account of the agent's pod]."
 )
-@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
 @click.option(
     "--cluster-api-endpoint",
     default="",
     metavar="URL",
     help="Where others would reach the cluster [default: where the agent does].",
 )
-@place_options
-@proxy_option
+@options.place_options
+@options.proxy_option
 @click.option(
     "--report-secrets",
     multiple=True,
-    callback=listed,
+    callback=options.listed,
     default=["KubeCredentials", "KubeImpersonator"],
     show_default=True,
     help="The Secrets by which others may speak to the cluster through the plane, or None.",
 )
-@cluster_namespace_option("Where these Secrets are in the plane.")
-@namespace_option(
+@options.cluster_namespace_option("Where these Secrets are in the plane.")
+@options.namespace_option(
     "--karmada-kubeconfig-namespace",
     usual=names.SYSTEM_NAMESPACE,
     about="Where the cluster keeps the agent's kubeconfig too.",
 )
-@duration_option(
+@options.duration_option(
     "--cert-rotation-checking-interval",
     "5m",
     "How often it is looked whether the certificate is to be renewed.",
@@ -98,10 +84,10 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     help="Where /metrics, /healthz, /livez and /readyz are to be had by HTTP, such as :8080, which"
     " is at every address of this machine; 0: nowhere [default: 0].",
 )
-@gates_option("As those of the plane.")
-@times_options
-@log_options
-@tracing_options("atoll-agent")
+@options.gates_option("As those of the plane.")
+@options.times_options
+@options.log_options
+@options.tracing_options("atoll-agent")
 def agent(
     karmada_kubeconfig: str,
     karmada_context: str | None,

@@ -37,8 +37,7 @@ def chaos() -> None:
 @data_dir_option
 @click.option("-o", "output", type=click.Choice(["json", "yaml"]))
 def list_(data_dir: str | None, output: str | None) -> None:
-    config = chosen(data_dir)
-    found = _request(config, "GET", "")["clusters"]
+    found = _request(chosen(data_dir), "GET", "")["clusters"]
     if output is not None:
         show_data(found, output)
     else:

@@ -40,8 +40,7 @@ def _offered(client: PlainClient, context: click.Context, incomplete: str) -> li
     namespace = str(context.params.get("namespace") or "default")
     kind, slash, _ = incomplete.partition("/")
     if slash:
-        names = _names(client, kinds.find(kind).collection, namespace)
-        return [f"{kind}/{name}" for name in names]
+        return [f"{kind}/{name}" for name in _names(client, kinds.find(kind).collection, namespace)]
     if given and "/" not in given[0]:
         return _names(client, kinds.find(given[0]).collection, namespace)
     return sorted({each.collection.plural for each in kinds.all() if "list" in each.verbs})

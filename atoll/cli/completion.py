@@ -20,5 +20,4 @@ _HELP = """Print the completion script of a shell.
 def completion(context: click.Context, shell: str) -> None:
     found = get_completion_class(shell)
     assert found is not None, "click knows the shells it may be asked for"
-    root = context.find_root().command
-    show(found(root, {}, "atoll", "_ATOLL_COMPLETE").source().strip("\n"))
+    show(found(context.find_root().command, {}, "atoll", "_ATOLL_COMPLETE").source().strip("\n"))

@@ -79,8 +79,7 @@ class Kinds:
 
     def find_all(self, word: str) -> list[Resource]:
         """The kinds meant by a word that may be the name of a category, such as `all`."""
-        members = [each for each in self._resources if word in each.categories]
-        return members or [self.find(word)]
+        return [each for each in self._resources if word in each.categories] or [self.find(word)]
 
     def _unknown(self, word: str) -> CommandFailed:
         names = {each.collection.plural for each in self._resources}

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import click
 
 from atoll.cli.choosing import chosen, data_dir_option
-from atoll.cli.failing import TIMEOUT, USAGE, CommandFailed, command, unusable
+from atoll.cli.failing import TIMEOUT, CommandFailed, command, need_terminal, unusable
 from atoll.cli.instance import Note, fleet_process, running
 from atoll.cli.printing import show, tell
 from atoll.config import Config
@@ -88,8 +87,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
     except ProcessLookupError:
         return
     except PermissionError as error:
-        why = "it belongs to another user"
-        raise CommandFailed(f"cannot stop process {pid}", why) from error
+        raise CommandFailed(f"cannot stop process {pid}", "it belongs to another user") from error
 
 
 def _ends_within(look: Callable[[], object | None], limit_s: float) -> bool:
@@ -113,13 +111,7 @@ def _confirm_purge(config: Config, *, yes: bool) -> list[Path]:
         return []
     tell(f"This removes, in {config.data_dir}: {', '.join(path.name for path in found)}")
     if not yes:
-        if not sys.stdin.isatty():
-            raise CommandFailed(
-                "nothing was removed",
-                "there is no terminal to ask on",
-                command(config, "down --purge --yes"),
-                code=USAGE,
-            )
+        need_terminal("nothing was removed", command(config, "down --purge --yes"))
         click.confirm("Remove them for good?", abort=True, err=True)
     return found
 

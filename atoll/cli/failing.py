@@ -47,6 +47,12 @@ def unusable(config: Config, error: OSError) -> CommandFailed:
     )
 
 
+def need_terminal(nothing_done: str, attempt: str) -> None:
+    """CommandFailed if there is nobody to ask."""
+    if not sys.stdin.isatty():
+        raise CommandFailed(nothing_done, "there is no terminal to ask on", attempt, code=USAGE)
+
+
 def exit_code(work: Callable[[], int]) -> int:
     """Do it, tell the user why it could not be done, and give the code to end with."""
     for name in ("stdout", "stderr"):

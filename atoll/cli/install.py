@@ -12,14 +12,8 @@ from urllib.parse import urlsplit
 
 import click
 
+from atoll.cli import options
 from atoll.cli.failing import TIMEOUT, USAGE, CommandFailed
-from atoll.cli.options import (
-    Span,
-    gates_option,
-    kubeconfig_options,
-    namespace_option,
-    plugins_option,
-)
 from atoll.cli.output import DATA, JSON, YAML, listed, output_option, show_data
 from atoll.cli.printing import show, tell
 from atoll.cli.run import LOOPBACK
@@ -53,14 +47,11 @@ ON_PLANE = " on the plane"
 
 
 @click.command(help=_HELP)
-@kubeconfig_options("host")
-@namespace_option("-n", "--namespace", usual=NAMESPACE, about="Where it runs.")
-@click.option(
-    "--plane-kubeconfig",
-    metavar="FILE",
-    help="Be the plane on another API server than the host's: that of this kubeconfig.",
+@options.kubeconfig_options("host")
+@options.namespace_option("-n", "--namespace", usual=NAMESPACE, about="Where it runs.")
+@options.way_options(
+    "Be the plane on another API server than the host's: that of this kubeconfig.", "plane-"
 )
-@click.option("--plane-context", metavar="NAME", help="Its context [default: the current one].")
 @click.option(
     "--serve-at",
     metavar="URL",
@@ -82,8 +73,8 @@ ON_PLANE = " on the plane"
 @click.option(
     "--limits", metavar="cpu=…,memory=…", help="What it may not exceed [default: memory=1Gi]."
 )
-@gates_option("As those of `atoll run`.")
-@plugins_option
+@options.gates_option("As those of `atoll run`.")
+@options.plugins_option
 @click.option(
     "--network-policy/--no-network-policy",
     "with_network_policy",
@@ -99,7 +90,7 @@ ON_PLANE = " on the plane"
 @click.option(
     "--wait",
     "wait_s",
-    type=Span(bare=True),
+    type=options.Span(bare=True),
     is_flag=False,
     flag_value="2m",
     default="0s",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from atoll.cli.failing import ERROR, USAGE, CommandFailed
-from atoll.cli.options import cluster_namespace_option, place_options
+from atoll.cli.options import cluster_namespace_option, kubeconfig_options, place_options
 from atoll.cli.output import show_table
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
@@ -38,12 +38,7 @@ _COLUMNS = (Column("CONTEXT"), Column("CLUSTER"), Column("SERVER", 1), Column("W
 
 @click.command(help=_HELP)
 @click.argument("name", required=False)
-@click.option(
-    "--cluster-kubeconfig",
-    metavar="FILE",
-    help="Where the cluster is described [default: $KUBECONFIG, else ~/.kube/config].",
-)
-@click.option("--cluster-context", metavar="NAME", help="Its context [default: the current one].")
+@kubeconfig_options("cluster", "cluster-")
 @click.option("--all-contexts", is_flag=True, help="Join the clusters of all contexts.")
 @place_options
 @cluster_namespace_option("For the account in the cluster, and for the Secrets in the plane.")

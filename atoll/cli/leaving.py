@@ -9,16 +9,10 @@ from typing import Any
 
 import click
 
+from atoll.cli import options
 from atoll.cli.choosing import chosen
 from atoll.cli.completing import complete_clusters
 from atoll.cli.failing import TIMEOUT, CommandFailed
-from atoll.cli.options import (
-    Command,
-    Span,
-    agent_namespace_option,
-    cluster_namespace_option,
-    together,
-)
 from atoll.cli.printing import show, tell
 from atoll.cli.reaching import Plane, plane_options
 from atoll.client.kubeconfig import read_kubeconfigs
@@ -52,23 +46,23 @@ atoll unregister edge --force
 """
 
 
-def _way_options(made: str, usual: str) -> Callable[[Command], Command]:
+def _way_options(made: str, usual: str) -> Callable[[options.Command], options.Command]:
     """The name of a cluster, and the way to it for whoever wants what was made there removed."""
     remove, context = f"Remove {made} in the cluster as well.", f"Its context [default: {usual}]."
-    return together(
+    return options.together(
         click.argument("name", shell_complete=complete_clusters),
         click.option("--cluster-kubeconfig", metavar="FILE", help=remove),
         click.option("--cluster-context", metavar="CONTEXT", help=context),
     )
 
 
-def _parting_options(who: str) -> Callable[[Command], Command]:
+def _parting_options(who: str) -> Callable[[options.Command], options.Command]:
     """How long to wait for `who` has to be done with a cluster, and what then."""
-    return together(
+    return options.together(
         click.option(
             "--wait",
             "wait_s",
-            type=Span(bare=True, lasting=True),
+            type=options.Span(bare=True, lasting=True),
             metavar="TIME",
             default="60s",
             show_default=True,
@@ -85,7 +79,7 @@ def _parting_options(who: str) -> Callable[[Command], Command]:
 
 @click.command(help=_UNJOIN_HELP)
 @_way_options("what joining made", "the one called NAME, else the current one")
-@cluster_namespace_option("Where its account and Secrets are.")
+@options.cluster_namespace_option("Where its account and Secrets are.")
 @_parting_options("the plane")
 def unjoin(name: str, plane: Plane, *, cluster_namespace: str, **said: Any) -> None:
     cluster = unjoining.find(plane.client, name)
@@ -101,8 +95,8 @@ def unjoin(name: str, plane: Plane, *, cluster_namespace: str, **said: Any) -> N
 
 @click.command(help=_UNREGISTER_HELP)
 @_way_options("what there is", "the current one")
-@agent_namespace_option
-@cluster_namespace_option("Where its Secrets are in the plane.")
+@options.agent_namespace_option
+@options.cluster_namespace_option("Where its Secrets are in the plane.")
 @_parting_options("the agent and the plane")
 def unregister(
     name: str, plane: Plane, *, namespace: str, cluster_namespace: str, **said: Any

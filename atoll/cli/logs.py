@@ -33,8 +33,7 @@ class _Text(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__(
-            "%(letter)s%(asctime)s.%(micros)06d %(process)7d %(name)s] %(message)s",
-            "%m%d %H:%M:%S",
+            "%(letter)s%(asctime)s.%(micros)06d %(process)7d %(name)s] %(message)s", "%m%d %H:%M:%S"
         )
 
     def format(self, record: logging.LogRecord) -> str:

@@ -13,21 +13,8 @@ from typing import Any, TypeVar
 
 import click
 
+from atoll import config
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.config import (
-    ALL_PLUGINS,
-    NO_ESTIMATORS,
-    USUAL_LOGGING,
-    USUAL_REQUESTS,
-    USUAL_TIMES,
-    AuditChoice,
-    EstimatorChoice,
-    LogChoice,
-    RequestLimits,
-    Times,
-    TracingChoice,
-    read_tracing,
-)
 from atoll.dialects.karmada import names
 from atoll.model.duration import parse
 
@@ -106,14 +93,19 @@ def flag(name: str) -> str:
 # Single ones.
 
 
-def kubeconfig_options(what: str) -> Callable[[Command], Command]:
-    """Which cluster it is, by a file and a context."""
-    about = f"Where the {what} is described [default: $KUBECONFIG, else ~/.kube/config]."
+def way_options(about: str, of: str = "") -> Callable[[Command], Command]:
+    """The way to a server, by a file and a context; `of` goes before the names of both."""
     context = "Its context [default: the current one]."
     return together(
-        click.option("--kubeconfig", metavar="FILE", help=about),
-        click.option("--context", metavar="NAME", help=context),
+        click.option(f"--{of}kubeconfig", metavar="FILE", help=about),
+        click.option(f"--{of}context", metavar="NAME", help=context),
     )
+
+
+def kubeconfig_options(what: str, of: str = "") -> Callable[[Command], Command]:
+    """Which cluster it is: as kubectl would take it, unless it is said."""
+    usual = "[default: $KUBECONFIG, else ~/.kube/config]"
+    return way_options(f"Where the {what} is described {usual}.", of)
 
 
 def duration_option(
@@ -140,7 +132,7 @@ def gates_option(about: str) -> Callable[[Command], Command]:
 plugins_option = click.option(
     "--plugins",
     metavar="*,-NAME,...",
-    default=ALL_PLUGINS,
+    default=config.ALL_PLUGINS,
     show_default=True,
     help="The scheduler's plug-ins, Atoll's and those installed beside it, listed as for Karmada's:"
     " * is all, NAME is on, -NAME is off.",
@@ -152,10 +144,7 @@ record_option = click.option(
     " 256 MiB; see: atoll replay",
 )
 agent_namespace_option = namespace_option(
-    "-n",
-    "--namespace",
-    usual=names.SYSTEM_NAMESPACE,
-    about="Where the agent lives in the cluster.",
+    "-n", "--namespace", usual=names.SYSTEM_NAMESPACE, about="Where the agent lives in the cluster."
 )
 proxy_option = click.option(
     "--proxy-server-address", default="", metavar="URL", help="Through which others reach it."
@@ -175,18 +164,18 @@ place_options = together(
 
 log_options = grouped(
     "logs",
-    LogChoice,
+    config.LogChoice,
     format=option(
         "--logging-format",
         type=click.Choice(LOG_FORMATS),
-        default=USUAL_LOGGING.format,
+        default=config.USUAL_LOGGING.format,
         help="The form of the log's lines [default: text]",
     ),
     verbosity=option(
         *("-v", "--v"),
         type=click.IntRange(0, 10),
         metavar="NUMBER",
-        default=USUAL_LOGGING.verbosity,
+        default=config.USUAL_LOGGING.verbosity,
         help="How much the log tells: from 4 on also what helps to find a mistake [default: 0]",
     ),
 )
@@ -198,9 +187,9 @@ def tracing_options(service: str) -> Callable[[Callable[..., Any]], Callable[...
     `service` is what its process is called in traces unless the environment says otherwise.
     """
 
-    def chosen(endpoint: str | None, ratio: float) -> TracingChoice:
+    def chosen(endpoint: str | None, ratio: float) -> config.TracingChoice:
         try:
-            return read_tracing(os.environ, endpoint, ratio, service)
+            return config.read_tracing(os.environ, endpoint, ratio, service)
         except ValueError as error:
             raise CommandFailed(str(error), "", "http://127.0.0.1:4318", code=USAGE) from error
 
@@ -231,13 +220,15 @@ _LIMITS = {
 
 
 def _limit(name: str, about: str) -> Option:
-    usual = getattr(USUAL_REQUESTS, name)
+    usual = getattr(config.USUAL_REQUESTS, name)
     how = {"type": click.IntRange(min=1), "metavar": "NUMBER", "default": usual}
     return option(flag(name), help=f"{about} [default: {usual}]", **how)
 
 
 request_options = grouped(
-    "requests", RequestLimits, **{name: _limit(name, about) for name, about in _LIMITS.items()}
+    "requests",
+    config.RequestLimits,
+    **{name: _limit(name, about) for name, about in _LIMITS.items()},
 )
 
 _TIMES = {
@@ -254,7 +245,7 @@ _TIMES = {
 
 
 def _time(name: str) -> Option:
-    usual, about = getattr(USUAL_TIMES, name), _TIMES[name]
+    usual, about = getattr(config.USUAL_TIMES, name), _TIMES[name]
     kind: click.ParamType[float] = Span(lasting=name.endswith(("_frequency", "_period")))
     metavar, unit = "DURATION", "s"
     if name.endswith("_rate"):
@@ -263,11 +254,13 @@ def _time(name: str) -> Option:
     return option(flag(name), type=kind, metavar=metavar, default=usual, help=told)
 
 
-times_options = grouped("times", Times, **{each.name: _time(each.name) for each in fields(Times)})
+times_options = grouped(
+    "times", config.Times, **{each.name: _time(each.name) for each in fields(config.Times)}
+)
 
 
-def _estimators(**said: Any) -> EstimatorChoice:
-    chosen = EstimatorChoice(**{name: each for name, each in said.items() if each})
+def _estimators(**said: Any) -> config.EstimatorChoice:
+    chosen = config.EstimatorChoice(**{name: each for name, each in said.items() if each})
     if (chosen.certificate is None) != (chosen.key is None):
         what = "--scheduler-estimator-cert-file and --scheduler-estimator-key-file go together"
         raise CommandFailed(what, code=USAGE)
@@ -290,16 +283,17 @@ estimator_options = grouped(
     namespace=option(
         "--scheduler-estimator-service-namespace",
         help="Where the Services are that say where they are."
-        f" [default: {NO_ESTIMATORS.namespace}]",
+        f" [default: {config.NO_ESTIMATORS.namespace}]",
     ),
     service_prefix=option(
         "--scheduler-estimator-service-prefix",
-        help=f"Their names begin so, then -CLUSTER. [default: {NO_ESTIMATORS.service_prefix}]",
+        help="Their names begin so, then -CLUSTER."
+        f" [default: {config.NO_ESTIMATORS.service_prefix}]",
     ),
     port=option(
         "--scheduler-estimator-port",
         type=click.IntRange(1, 65535),
-        help=f"The port in those Services. [default: {NO_ESTIMATORS.port}]",
+        help=f"The port in those Services. [default: {config.NO_ESTIMATORS.port}]",
     ),
     ca=option("--scheduler-estimator-ca-file", type=FILE, help="Who vouches for estimators."),
     certificate=option(
@@ -319,9 +313,9 @@ estimator_options = grouped(
 )
 
 
-def _audit(**said: Any) -> AuditChoice:
-    chosen = AuditChoice(**{name: each for name, each in said.items() if each is not None})
-    if chosen.log is None and chosen != AuditChoice():
+def _audit(**said: Any) -> config.AuditChoice:
+    chosen = config.AuditChoice(**{name: each for name, each in said.items() if each is not None})
+    if chosen.log is None and chosen != config.AuditChoice():
         raise CommandFailed("there is no --audit-log to which this would apply", code=USAGE)
     if chosen.policy is not None:
         _check_policy(chosen.policy)

@@ -4,7 +4,6 @@ The plane tries out what its scheduler would decide, and proposes what is worth 
 and asked for with a WorkloadRebalancer if the user wants it. Nothing is decided here.
 """
 
-import sys
 import time
 from collections.abc import Iterable
 from contextlib import closing
@@ -14,7 +13,7 @@ import click
 
 from atoll.cli.amounts import count_of, hourly, monthly
 from atoll.cli.applying import wait
-from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.failing import CommandFailed, need_terminal
 from atoll.cli.known import BINDINGS, REBALANCERS, WIDE_BINDINGS
 from atoll.cli.output import JSON, WIDE, YAML, output_option, show_data, show_table, versioned
 from atoll.cli.printing import show, tell
@@ -83,10 +82,8 @@ def rebalance(
     yes: bool,
     output: str | None,
 ) -> None:
-    if applies and not yes and not sys.stdin.isatty():
-        raise CommandFailed(
-            "nothing was moved", "there is no terminal to ask on", "--yes", code=USAGE
-        )
+    if applies and not yes:
+        need_terminal("nothing was moved", "--yes")
     query = urlencode({"goal": goal, "most": max_moves, "namespace": namespace})
     proposal = _proposal(plane, query)
     moves, is_data = proposal["moves"], output in (JSON, YAML)
@@ -125,14 +122,12 @@ def _proposal(plane: Plane, query: str) -> Object:
 
 def _apply(plane: Plane, moves: list[Object]) -> str:
     """Have the moves made, and wait until they are; CommandFailed if others came of it."""
+    named = [{key: value for key, value in each["workload"].items() if value} for each in moves]
     wish = {
         "apiVersion": REBALANCERS.api_version,
         "kind": REBALANCERS.kind,
         "metadata": {"generateName": "atoll-rebalance-"},
-        "spec": {
-            "workloads": [_filled(each["workload"]) for each in moves],
-            "ttlSecondsAfterFinished": _KEPT_S,
-        },
+        "spec": {"workloads": named, "ttlSecondsAfterFinished": _KEPT_S},
     }
     # A wish is of a whole second, and who was decided within that second is not placed anew by it.
     time.sleep(_SECOND_S)
@@ -146,7 +141,7 @@ def _apply(plane: Plane, moves: list[Object]) -> str:
         return not late
 
     wait(are_decided, f"all {len(moves)} are placed anew", _WITHIN_S)
-    otherwise = [each for each in moves if _runs(_binding(plane, each)) != _wanted(each)]
+    otherwise = [each for each in moves if _runs(_binding(plane, each)) != _placed(each["to"])]
     if otherwise:
         first = otherwise[0]
         now = _named(_runs(_binding(plane, first)).items()) or "nowhere"
@@ -157,10 +152,6 @@ def _apply(plane: Plane, moves: list[Object]) -> str:
         why = f"something has changed meanwhile: {_title(first)} is at {now}"
         raise CommandFailed(what, why, plane.command(f"{attempt}{option}"))
     return name
-
-
-def _filled(workload: Object) -> Object:
-    return {key: value for key, value in workload.items() if value}
 
 
 def _binding(plane: Plane, move: Object) -> Object:
@@ -177,12 +168,11 @@ def _is_decided(binding: Object, since: str) -> bool:
 
 
 def _runs(binding: Object) -> dict[str, int]:
-    targets = binding["spec"].get("clusters") or ()
+    return _placed(binding["spec"].get("clusters") or ())
+
+
+def _placed(targets: Iterable[Object]) -> dict[str, int]:
     return {each["name"]: each.get("replicas", 0) for each in targets}
-
-
-def _wanted(move: Object) -> dict[str, int]:
-    return {each["name"]: each["replicas"] for each in move["to"]}
 
 
 # Shown.
@@ -212,7 +202,7 @@ def _none(proposal: Object, goal: str) -> str:
 
 
 def _row(move: Object, currency: str) -> list[str]:
-    ran, runs = ({each["name"]: each["replicas"] for each in move[key]} for key in ("from", "to"))
+    ran, runs = _placed(move["from"]), _placed(move["to"])
     left = {name: count - runs.get(name, 0) for name, count in ran.items()}
     came = {name: count - ran.get(name, 0) for name, count in runs.items()}
     return [

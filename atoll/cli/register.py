@@ -9,17 +9,9 @@ from typing import Any
 
 import click
 
+from atoll.cli import options
 from atoll.cli.choosing import chosen
 from atoll.cli.failing import USAGE, CommandFailed, unusable
-from atoll.cli.options import (
-    agent_namespace_option,
-    cluster_namespace_option,
-    duration_option,
-    kubeconfig_options,
-    listed,
-    place_options,
-    proxy_option,
-)
 from atoll.cli.printing import show, tell
 from atoll.client.kubeconfig import Kubeconfig, read_kubeconfigs, usual_files
 from atoll.client.plain import PlainClient
@@ -51,7 +43,7 @@ atoll register … --cluster-name edge --kubeconfig edge.yaml --context edge --c
     "--discovery-token-ca-cert-hash",
     "pins",
     multiple=True,
-    callback=listed,
+    callback=options.listed,
     metavar="sha256:HEX",
     help="Of the plane's certificate authority; with commas between several.",
 )
@@ -61,18 +53,15 @@ atoll register … --cluster-name edge --kubeconfig edge.yaml --context edge --c
     is_flag=True,
     help="Do without the hash, and believe whoever knows the token.",
 )
-@duration_option(
-    "--discovery-timeout",
-    "5s",
-    "How long to wait for the plane to sign for the token.",
-    bare=True,
+@options.duration_option(
+    "--discovery-timeout", "5s", "How long to wait for the plane to sign for the token.", bare=True
 )
 @click.option("--cluster-name", help="Its name in the plane [default: that in the kubeconfig].")
-@kubeconfig_options("cluster")
-@agent_namespace_option
-@cluster_namespace_option("Where the agent's Secrets are in the plane.")
-@place_options
-@proxy_option
+@options.kubeconfig_options("cluster")
+@options.agent_namespace_option
+@options.cluster_namespace_option("Where the agent's Secrets are in the plane.")
+@options.place_options
+@options.proxy_option
 @click.option(
     "--cert-expiration-seconds",
     type=click.IntRange(min=600),
@@ -182,8 +171,8 @@ def _written(named: str | None, name: str, text: str) -> Path:
     return path
 
 
-def _command(name: str, path: Path, options: dict[str, str]) -> str:
+def _command(name: str, path: Path, said: dict[str, str]) -> str:
     words = ["atoll", "agent", "--cluster-name", name, "--karmada-kubeconfig", str(path)]
-    for key, value in options.items():
+    for key, value in said.items():
         words += [f"--{key}", value]
     return shlex.join(words)

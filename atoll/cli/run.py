@@ -1,27 +1,17 @@
 """`atoll run`: be a plane on a Kubernetes cluster, its host, or one of several replicas of it."""
 
 import socket
-from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
+from atoll.cli import options
 from atoll.cli.agent import named_or_own
 from atoll.cli.choosing import check_gates, check_plugins
 from atoll.cli.failing import USAGE, CommandFailed
-from atoll.cli.options import (
-    duration_option,
-    estimator_options,
-    gates_option,
-    log_options,
-    namespace_option,
-    plugins_option,
-    record_option,
-    times_options,
-    tracing_options,
-)
 from atoll.client.endpoint import Endpoint
-from atoll.config import EstimatorChoice, LogChoice, Times, TracingChoice
+from atoll.config import LogChoice
 from atoll.hosting.leading import USUAL_LEASE_TIMES, LeaseTimes
 
 _HELP = """Be a plane on a Kubernetes cluster, its host, until stopped.
@@ -39,10 +29,7 @@ _PORT = 8443
 
 
 @click.command(help=_HELP)
-@click.option(
-    "--kubeconfig", metavar="FILE", help="The way to the host [default: the account of its pod]."
-)
-@click.option("--context", metavar="NAME", help="Its context [default: the current one].")
+@options.way_options("The way to the host [default: the account of its pod].")
 @click.option(
     "--serve-at",
     metavar="URL",
@@ -54,7 +41,7 @@ _PORT = 8443
     type=click.IntRange(1, 65535),
     help=f"Listen here [default: that of --serve-at, else {_PORT}].",
 )
-@namespace_option(
+@options.namespace_option(
     "--namespace",
     usual="atoll-system",
     about="Where it keeps what is its own: certificates, and who leads.",
@@ -64,32 +51,34 @@ _PORT = 8443
     default=True,
     help="Whether others may run too, of whom one leads [default: they may].",
 )
-@duration_option(
+@options.duration_option(
     "--lease-duration",
     f"{USUAL_LEASE_TIMES.duration_s:g}s",
     "How long one who leads and is not heard of any more is waited for.",
     lasting=True,
 )
-@duration_option(
+@options.duration_option(
     "--renew-deadline",
     f"{USUAL_LEASE_TIMES.renew_deadline_s:g}s",
     "How long one who leads tries to say so again before it gives up.",
     lasting=True,
 )
-@duration_option("--retry-period", f"{USUAL_LEASE_TIMES.retry_s:g}s", "How often.", lasting=True)
-@duration_option(
+@options.duration_option(
+    "--retry-period", f"{USUAL_LEASE_TIMES.retry_s:g}s", "How often.", lasting=True
+)
+@options.duration_option(
     "--shutdown-delay",
     "5s",
     "How long one that is told to end, and is no longer ready, still serves: others learn of it"
     " meanwhile.",
 )
-@gates_option("Open or close feature gates, by Karmada's names.")
-@plugins_option
-@times_options
-@log_options
-@tracing_options("atoll")
-@estimator_options
-@record_option
+@options.gates_option("Open or close feature gates, by Karmada's names.")
+@options.plugins_option
+@options.times_options
+@options.log_options
+@options.tracing_options("atoll")
+@options.estimator_options
+@options.record_option
 def run(
     kubeconfig: str | None,
     context: str | None,
@@ -99,21 +88,19 @@ def run(
     *,
     feature_gates: str,
     plugins: str,
-    times: Times,
     logs: LogChoice,
-    tracing: TracingChoice,
-    estimators: EstimatorChoice,
     leader_elect: bool,
-    record: Path | None,
-    **said: float,
+    lease_duration: float,
+    renew_deadline: float,
+    retry_period: float,
+    shutdown_delay: float,
+    **choices: Any,
 ) -> None:
     check_gates(feature_gates)
     check_plugins(plugins)
     host = named_or_own("host", kubeconfig, context)
     lease = LeaseTimes(
-        duration_s=said["lease_duration"],
-        renew_deadline_s=said["renew_deadline"],
-        retry_s=said["retry_period"],
+        duration_s=lease_duration, renew_deadline_s=renew_deadline, retry_s=retry_period
     )
     if lease.fault():
         raise CommandFailed(lease.fault(), code=USAGE)
@@ -135,13 +122,10 @@ def run(
         port=port or (place.port if place.url else _PORT),
         me=f"{socket.gethostname()}_{effects.chance.uuid('replica')}",
         lease=lease if leader_elect else None,
-        farewell_s=said["shutdown_delay"],
+        farewell_s=shutdown_delay,
         feature_gates=feature_gates,
         plugins=plugins,
-        times=times,
-        estimators=estimators,
-        tracing=tracing,
-        record=record,
+        **choices,
     )
     be_replica(hosting, effects)
 

@@ -49,8 +49,7 @@ def fitting(
         found = list(lines([head, *([row[at] for at in kept] for row in rows)]))
         spare = [at for at in kept if columns[at].spare]
         if most is None or max(map(width, found)) <= most or not spare:
-            left_out = [each.name for at, each in enumerate(columns) if at not in kept]
-            return found, left_out
+            return found, [each.name for at, each in enumerate(columns) if at not in kept]
         kept.remove(max(spare, key=lambda at: (columns[at].spare, at)))
 
 

@@ -45,11 +45,7 @@ def _complete(context: click.Context, one: click.Parameter, incomplete: str) -> 
 
 @click.command(help=_TAINT_HELP)
 @click.argument(
-    "words",
-    nargs=-1,
-    required=True,
-    metavar="clusters NAME... TAINT...",
-    shell_complete=_complete,
+    "words", nargs=-1, required=True, metavar="clusters NAME... TAINT...", shell_complete=_complete
 )
 @click.option("--overwrite", is_flag=True, help="Replace a taint of the same key and effect.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
@@ -81,8 +77,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _misused(what: str) -> CommandFailed:
-    attempt = "atoll taint clusters NAME KEY=VALUE:EFFECT"
-    return CommandFailed(what, "", attempt, code=USAGE)
+    return CommandFailed(what, "", "atoll taint clusters NAME KEY=VALUE:EFFECT", code=USAGE)
 
 
 _names = together(

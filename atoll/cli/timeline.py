@@ -41,8 +41,7 @@ class Sight:
     @property
     def whole(self) -> bool:
         """Whether all replicas are placed and run, and no old copy is waited for."""
-        placed = sum(self.targets.values())
-        return self.running == self.wanted == placed and not self.evicted
+        return self.running == self.wanted == sum(self.targets.values()) and not self.evicted
 
 
 def happened(before: Sight, after: Sight, workload: str) -> Iterator[tuple[str, str]]:

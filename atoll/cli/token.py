@@ -61,12 +61,7 @@ def create(
     # First of all, as it may not be possible.
     command = _register_command(plane) if print_register_command else ""
     made = tokens.create(
-        plane.client,
-        system_now(),
-        ttl,
-        usages=usages,
-        groups=groups,
-        description=description,
+        plane.client, system_now(), ttl, usages=usages, groups=groups, description=description
     )
     show(command.format(token=made) if command else str(made))
 

@@ -136,10 +136,7 @@ def _show_clusters(plane: Plane, size: dict[str, str], output: str | None) -> No
 
 
 def _cluster(
-    cluster: Object,
-    priced: Mapping[str, str],
-    fitting: Mapping[str, int],
-    by: Mapping[str, str],
+    cluster: Object, priced: Mapping[str, str], fitting: Mapping[str, int], by: Mapping[str, str]
 ) -> Object:
     name, spec = cluster["metadata"]["name"], cluster.get("spec") or {}
     status = cluster.get("status") or {}

@@ -1,7 +1,6 @@
 """`atoll uninstall`: take the control plane off its host; what users have stays, or is purged."""
 
 import os
-import sys
 import time
 from contextlib import ExitStack
 from typing import Any
@@ -9,9 +8,9 @@ from typing import Any
 import click
 
 from atoll.cli.amounts import count_of
-from atoll.cli.failing import USAGE, CommandFailed
+from atoll.cli.failing import CommandFailed, need_terminal
 from atoll.cli.install import ON_PLANE, plane_reached, reached
-from atoll.cli.options import Span, kubeconfig_options, namespace_option
+from atoll.cli.options import Span, kubeconfig_options, namespace_option, way_options
 from atoll.cli.printing import show, tell
 from atoll.client.kubeconfig import usual_files
 from atoll.client.plain import PlainClient
@@ -39,12 +38,7 @@ atoll uninstall --kubeconfig ~/.kube/host --purge --yes
 @click.command(help=_HELP)
 @kubeconfig_options("host")
 @namespace_option("-n", "--namespace", usual=NAMESPACE, about="Where it runs.")
-@click.option(
-    "--plane-kubeconfig",
-    metavar="FILE",
-    help="Where the plane is described, if that is another API server.",
-)
-@click.option("--plane-context", metavar="NAME", help="Its context [default: the current one].")
+@way_options("Where the plane is described, if that is another API server.", "plane-")
 @click.option("--purge", is_flag=True, help="Delete the kinds and all their objects as well.")
 @click.option(
     "--wait",
@@ -95,10 +89,7 @@ def _confirm(found: removing.Inventory, *, is_purge: bool, is_sure: bool) -> Non
         tell("but nobody looks after it until it is installed again.")
     if is_sure:
         return
-    if not sys.stdin.isatty():
-        raise CommandFailed(
-            "nothing was removed", "there is no terminal to ask on", "--yes", code=USAGE
-        )
+    need_terminal("nothing was removed", "--yes")
     click.confirm("Go on?", abort=True, err=True)
 
 

@@ -12,36 +12,18 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 import atoll
+from atoll.cli import options
 from atoll.cli.choosing import check_plugins, chosen, data_dir_option
 from atoll.cli.failing import TIMEOUT, CommandFailed, command, unusable
 from atoll.cli.instance import Note, running
-from atoll.cli.options import (
-    audit_options,
-    estimator_options,
-    gates_option,
-    log_options,
-    plugins_option,
-    record_option,
-    request_options,
-    times_options,
-    tracing_options,
-)
 from atoll.cli.printing import show, tell
 from atoll.cli.serving import Order, program, say_ready
-from atoll.config import (
-    NO_TRACING,
-    AuditChoice,
-    Config,
-    EstimatorChoice,
-    LogChoice,
-    RequestLimits,
-    Times,
-    TracingChoice,
-)
+from atoll.config import NO_TRACING, Config
 from atoll.runtime.programs import own_environment
 
 LOG_LINES_SHOWN = 5
@@ -59,15 +41,17 @@ GATES_MAX = 16
     metavar="PRESET|FILE",
     help="Bring simulated member clusters, kept from then on; see: atoll fleet list",
 )
-@gates_option("Open or close feature gates, by Karmada's names, as long as this server runs.")
-@plugins_option
-@times_options
-@estimator_options
-@audit_options
-@record_option
-@request_options
-@log_options
-@tracing_options("atoll")
+@options.gates_option(
+    "Open or close feature gates, by Karmada's names, as long as this server runs."
+)
+@options.plugins_option
+@options.times_options
+@options.estimator_options
+@options.audit_options
+@options.record_option
+@options.request_options
+@options.log_options
+@options.tracing_options("atoll")
 @click.option(
     "--gates",
     type=click.IntRange(0, GATES_MAX),
@@ -89,27 +73,17 @@ def up(
     timeout: float | None,
     *,
     feature_gates: str,
-    plugins: str,
-    times: Times,
-    estimators: EstimatorChoice,
-    audit: AuditChoice,
-    requests: RequestLimits,
-    logs: LogChoice,
-    tracing: TracingChoice,
-    gates: int | None,
-    record: Path | None,
     foreground: bool,
+    **choices: Any,
 ) -> None:
     fleet = _checked_fleet(fleet)
     config = chosen(data_dir, host=host, port=port, fleet=fleet, feature_gates=feature_gates)
-    config = replace(config, times=times, estimators=estimators, audit=audit, requests=requests)
-    config = replace(config, plugins=plugins, gates=gates, logs=logs, tracing=tracing)
-    config = replace(config, record=record)
+    config = replace(config, **choices)  # the other options are called as its fields are
     begun = time.monotonic()
     if (note := running(config)) is not None:
         _say_running(config, note)
         return
-    check_plugins(plugins)
+    check_plugins(config.plugins)
     if foreground:
         _become_server(config, begun)
     else:

@@ -53,10 +53,6 @@ def _clusters(hub: Hub) -> Iterator[Family]:
         yield name, "gauge", told, samples
 
 
-def _ready(member: Member) -> float:
-    return float(member.is_ready)
-
-
 def _nodes(which: str) -> Value:
     def value(member: Member) -> float | None:
         known = (_status(member).get("nodeSummary") or {}).get(which)
@@ -82,7 +78,11 @@ def _status(member: Member) -> Object:
 
 _OFFERED, _TAKEN = "allocatable", "allocated"
 _OF_CLUSTERS: tuple[tuple[str, str, Value], ...] = (
-    ("cluster_ready_state", "Whether a member is ready (1) or not (0).", _ready),
+    (
+        "cluster_ready_state",
+        "Whether a member is ready (1) or not (0).",
+        lambda each: float(each.is_ready),
+    ),
     ("cluster_node_number", "Nodes of a member.", _nodes("totalNum")),
     ("cluster_ready_node_number", "Nodes of a member that are ready.", _nodes("readyNum")),
     ("cluster_cpu_allocatable_number", "Processors it has for pods.", _summed(_OFFERED, "cpu")),

@@ -73,8 +73,7 @@ class Kept:
 def kept_in(data: Mapping[str, str]) -> Kept | None:
     """What the data of a Secret say; None if that cannot be used."""
     try:
-        files = {name: base64.b64decode(data.get(file, "")) for file, name in _FILES.items()}
-        kept = Kept(**files)
+        kept = Kept(**{name: base64.b64decode(data.get(file, "")) for file, name in _FILES.items()})
         for pem in filter(None, (kept.authority, kept.certificate, kept.next_authority)):
             x509.load_pem_x509_certificate(pem)
         for key in filter(None, (kept.authority_key, kept.key, kept.next_key)):

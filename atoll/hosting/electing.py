@@ -103,13 +103,7 @@ class _Guarded:
 
 
 async def lead(
-    api: ApiClient,
-    me: str,
-    times: LeaseTimes,
-    work: Work,
-    effects: Effects,
-    *,
-    seat: Ref = SEAT,
+    api: ApiClient, me: str, times: LeaseTimes, work: Work, effects: Effects, *, seat: Ref = SEAT
 ) -> None:
     """Run `work` whenever we lead, until it returns; when it is cancelled or fails, so does this.
 
@@ -150,8 +144,7 @@ class _Election:
 
     def _saw(self, before: Wire | None, after: Wire | None) -> None:
         known, holder = self._candidate, holder_of(after)
-        sight = see(known.sight, after, self._clock(), self._times)
-        self._candidate = replace(known, sight=sight)
+        self._candidate = replace(known, sight=see(known.sight, after, self._clock(), self._times))
         self._changed.set()
         if holder not in (known.me, holder_of(before)):
             log.info("%(leader)s leads", {"leader": holder or "Nobody"})

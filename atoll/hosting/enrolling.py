@@ -9,6 +9,7 @@ come to the same signatures.
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from atoll.apiserver.access.bootstrap_tokens import NAMESPACE, BootstrapToken, read_token
@@ -55,16 +56,13 @@ class Approving:
         self._requests.listen(self._heard)
         self.services: dict[str, Callable[[], Awaitable[None]]] = {
             "requests for certificates": self._requests.run,
-            "approval of agents": self._run,
+            "approval of agents": partial(self._work.run, self._look),
         }
         """What is to be run while we lead."""
 
     def _heard(self, _: Wire | None, after: Wire | None) -> None:
         if after is not None:
             self._work.add(after["metadata"]["name"])
-
-    async def _run(self) -> None:
-        await self._work.run(self._look)
 
     async def _look(self, name: str) -> None:
         request = self._requests.get("", name)

@@ -59,8 +59,7 @@ async def translated(host: Transport, request: Request) -> Response:
         return outward(request, await _put_anyhow(host, meant))
     response = await host.send(meant)
     if response.stream is not None and response.status == 200 and _is_watch(request):
-        told = told_headers(response.headers)
-        return Response(200, told, stream=_Lines(response.stream))
+        return Response(200, told_headers(response.headers), stream=_Lines(response.stream))
     return outward(request, await whole(response))
 
 

@@ -93,8 +93,7 @@ class Installing:
         await _apply(api, late)
         await patiently("definitions", lambda: _established(api, late))
         await _apply(api, registrations(wanted))
-        said = {"place": self._place}
-        log.info("The host has our definitions, and finds us at %(place)s", said)
+        log.info("The host has our definitions, and finds us at %(place)s", {"place": self._place})
 
     async def keep(self) -> None:
         """Put back what was changed or removed, for ever; certificates change, too."""
@@ -114,8 +113,7 @@ class Installing:
     async def _give_roles(self) -> None:
         """Have the roles of agents and people; where we may not give such rights, say so."""
         try:
-            missing = [each for each in roles() if not await self._is_there(each[0])]
-            await _apply(self._api, missing)
+            await _apply(self._api, [each for each in roles() if not await self._is_there(each[0])])
         except UsageError as refused:
             log.warning(
                 "Clusters may not be able to register by themselves; an administrator gives the"

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atoll import config
 from atoll.apiserver.health import Health
 from atoll.apiserver.http.limits import Limits
 from atoll.apiserver.http.serving import HttpServer, listen
@@ -25,15 +26,6 @@ from atoll.apiserver.placement.kinds import plane_kinds
 from atoll.client.api import ApiClient
 from atoll.client.endpoint import Endpoint
 from atoll.client.https import Https, Patience
-from atoll.config import (
-    ALL_PLUGINS,
-    NO_ESTIMATORS,
-    NO_TRACING,
-    USUAL_TIMES,
-    EstimatorChoice,
-    Times,
-    TracingChoice,
-)
 from atoll.effects import Effects
 from atoll.errors import UsageError
 from atoll.hosting.admitting import Admitting
@@ -82,10 +74,10 @@ class Hosting:
     farewell_s: float
     lease: LeaseTimes | None = USUAL_LEASE_TIMES
     feature_gates: str = ""
-    plugins: str = ALL_PLUGINS
-    times: Times = USUAL_TIMES
-    estimators: EstimatorChoice = NO_ESTIMATORS
-    tracing: TracingChoice = NO_TRACING
+    plugins: str = config.ALL_PLUGINS
+    times: config.Times = config.USUAL_TIMES
+    estimators: config.EstimatorChoice = config.NO_ESTIMATORS
+    tracing: config.TracingChoice = config.NO_TRACING
     record: Path | None = None
 
 
@@ -189,8 +181,7 @@ class Replica:
         documents = documents_of(
             self.effects, health, proxy.branch(), (watchdog.numbers, self._numbers)
         )
-        admitting = Admitting(api, kinds)
-        serving = Serving(host, documents, callers.identity, admitting, proxy.branch())
+        serving = Serving(host, documents, callers.identity, Admitting(api, kinds), proxy.branch())
         server = HttpServer(serving.handle, self.effects.now, limits=_LIMITS)
         await server.start(self._listener(), tls)
         try:

@@ -54,10 +54,7 @@ _READERS = (
 )
 _NUMBERS = (
     f"clusterroles.{GROUP}",
-    {
-        "metadata": {"name": METRICS},
-        "rules": [{"verbs": ["get"], "nonResourceURLs": ["/metrics"]}],
-    },
+    {"metadata": {"name": METRICS}, "rules": [{"verbs": ["get"], "nonResourceURLs": ["/metrics"]}]},
 )
 # As Karmada registers it.
 _GROUP_PRIORITY, _VERSION_PRIORITY = 2000, 10

@@ -16,6 +16,7 @@ from atoll.client.plain import PlainClient
 from atoll.client.refusals import Missing, Refused, Stale
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
+from atoll.hosting import installation
 from atoll.hosting.deploying import (
     COLLECTIONS,
     OURS,
@@ -25,14 +26,6 @@ from atoll.hosting.deploying import (
     everything_on_plane,
     is_ours,
     title_of,
-)
-from atoll.hosting.installation import (
-    METRICS,
-    NAME,
-    PLANE_SECRET,
-    SERVING_SECRET,
-    Installation,
-    Plane,
 )
 from atoll.hosting.place import OUTSIDE, Place
 from atoll.hosting.registering import API_SERVICES, Registration, definitions, registrations
@@ -109,8 +102,8 @@ def steps(
     yield host, _stop(host, wish, pause)
     # A replica that was still there may have registered anew.
     yield plane, _unregister(plane, space)
-    made = Installation(
-        namespace=space, with_service_monitor=True, plane=None if is_one else Plane("")
+    made = installation.Installation(
+        namespace=space, with_service_monitor=True, plane=None if is_one else installation.Plane("")
     )
     yield host, _clear(host, space, everything(made))
     if not is_one:
@@ -123,8 +116,13 @@ def steps(
 
 def _stop(host: PlainClient, wish: Wish, pause: Pause) -> Iterator[Change]:
     """Take away the replicas, and wait for their end."""
-    yield from _drop(host, DEPLOYMENTS, NAME, wish.namespace)
-    for name in _wait_for_pods(host, wish, pause):
+    yield from _drop(host, DEPLOYMENTS, installation.NAME, wish.namespace)
+    left: list[str] = []
+    for _ in tries(wish.wait_s, _STEP_S, pause):
+        left = [each["metadata"]["name"] for each in host.list(PODS, wish.namespace, OURS)]
+        if not left:
+            return
+    for name in left:
         yield Change(f"pod/{name}", "still ends")
 
 
@@ -136,7 +134,7 @@ def _clear(host: PlainClient, namespace: str, made: Sequence[Wire]) -> Iterator[
         metadata, collection = wire["metadata"], COLLECTIONS[wire["kind"]]
         yield from _drop(host, collection, metadata["name"], metadata.get("namespace", ""))
     yield from _drop(host, COLLECTIONS["Service"], OUTSIDE, namespace)
-    for name in (SERVING_SECRET, PLANE_SECRET, METRICS):
+    for name in (installation.SERVING_SECRET, installation.PLANE_SECRET, installation.METRICS):
         yield from _drop(host, SECRETS, name, namespace)
 
 
@@ -165,7 +163,7 @@ def _unregister(host: PlainClient, namespace: str) -> Iterator[Change]:
 def _is_others(found: Wire) -> bool:
     """Whether an API of ours is served by another program."""
     service = found["spec"].get("service") or {} if found["kind"] == API_SERVICES.kind else {}
-    return service.get("name", NAME) not in (NAME, OUTSIDE)
+    return service.get("name", installation.NAME) not in (installation.NAME, OUTSIDE)
 
 
 def _drop(
@@ -197,16 +195,6 @@ def _drop_namespace(host: PlainClient, namespace: str) -> Iterator[Change]:
         yield from _drop(host, NAMESPACES, namespace)
     else:
         yield Change(f"namespace/{namespace}", "kept, as it is not ours alone")
-
-
-def _wait_for_pods(host: PlainClient, wish: Wish, pause: Pause) -> list[str]:
-    """Wait until no replica is left; gives those that are."""
-    left: list[str] = []
-    for _ in tries(wish.wait_s, _STEP_S, pause):
-        left = [each["metadata"]["name"] for each in host.list(PODS, wish.namespace, OURS)]
-        if not left:
-            break
-    return left
 
 
 # What users have.

@@ -165,11 +165,7 @@ def _own_kinds() -> Iterator[Right]:
     yield Right("placement", _PLACEMENT, ("clusterprices/status",), ("update",))
     meanings = ("resourceinterpretercustomizations", "resourceinterpreterwebhookconfigurations")
     yield Right("interpretation", _CONFIG, meanings, _FOLLOW)
-    for group, kinds in (
-        (_POLICY, claiming),
-        (_WORK, (*bindings, "works")),
-        (_APPS, rebalancers),
-    ):
+    for group, kinds in ((_POLICY, claiming), (_WORK, (*bindings, "works")), (_APPS, rebalancers)):
         yield Right("controllers", group, kinds, ("get",), rarely=_LOOKED)
 
 

@@ -51,8 +51,7 @@ async def check_reader(api: ApiClient, request: Request) -> None:
         if reader is None:
             raise unauthorized()
         if not await _may(api, reader, request.path):
-            known = Identity(reader["username"], ())
-            raise refusal(known, Attributes("get", path=request.path))
+            raise refusal(Identity(reader["username"], ()), Attributes("get", path=request.path))
     except Refused as problem:
         raise unavailable(f"the host does not say who may read this: {problem}") from problem
 

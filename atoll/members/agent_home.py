@@ -16,19 +16,8 @@ from atoll.client.kubeconfig import kubeconfig_text
 from atoll.client.plain import PlainClient
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
+from atoll.members import objects
 from atoll.members.confining import SCRATCH, SCRATCH_MOUNT, container_confinement, pod_confinement
-from atoll.members.objects import (
-    ACCOUNTS,
-    NAMESPACES,
-    RBAC,
-    ROLE_BINDINGS,
-    ROLES,
-    SECRETS,
-    account_binding,
-    make,
-    named,
-    put,
-)
 from atoll.wire import Wire
 
 DEPLOYMENTS = Collection("apps/v1", "Deployment", "deployments", namespaced=True)
@@ -45,11 +34,11 @@ _RULES = [
 _REQUESTS = {"cpu": "50m", "memory": "128Mi"}
 # Where each part is, and which fields of one that is there already are made anew.
 _PARTS: dict[str, tuple[Collection, tuple[str, ...]]] = {
-    "Namespace": (NAMESPACES, ()),
-    "Secret": (SECRETS, ("data",)),
-    "ServiceAccount": (ACCOUNTS, ()),
-    "ClusterRole": (ROLES, ("rules",)),
-    "ClusterRoleBinding": (ROLE_BINDINGS, ("subjects",)),
+    "Namespace": (objects.NAMESPACES, ()),
+    "Secret": (objects.SECRETS, ("data",)),
+    "ServiceAccount": (objects.ACCOUNTS, ()),
+    "ClusterRole": (objects.ROLES, ("rules",)),
+    "ClusterRoleBinding": (objects.ROLE_BINDINGS, ("subjects",)),
     "Deployment": (DEPLOYMENTS, ("spec",)),
 }
 
@@ -73,7 +62,7 @@ def agent_kubeconfig(cluster: str, plane: Endpoint) -> str:
 
 def check_home(member: PlainClient, cluster: str, space: str, authority: bytes | None) -> None:
     """UsageError if a cluster has an agent by another name, or one of another plane."""
-    secret = member.find(SECRETS.path(space, KUBECONFIG))
+    secret = member.find(objects.SECRETS.path(space, KUBECONFIG))
     if secret is None:
         return
     user, known = _read(secret)
@@ -92,8 +81,7 @@ def check_home(member: PlainClient, cluster: str, space: str, authority: bytes |
 def _read(secret: Wire) -> tuple[str, bytes]:
     """By which name an agent speaks, and by what it knows its plane."""
     try:
-        text = base64.b64decode((secret.get("data") or {})[KUBECONFIG])
-        document = yaml.safe_load(text)
+        document = yaml.safe_load(base64.b64decode((secret.get("data") or {})[KUBECONFIG]))
         cluster = document["clusters"][0]["cluster"]
         authority = base64.b64decode(cluster.get("certificate-authority-data") or "")
         return str(document["users"][0]["name"]), authority
@@ -109,21 +97,21 @@ def settle(member: PlainClient, cluster: str, housing: Housing, kubeconfig: str)
     for wire in home(cluster, housing, kubeconfig):
         collection, parts = _PARTS[wire["kind"]]
         if parts:
-            put(member, collection, wire, parts)
+            objects.put(member, collection, wire, parts)
         else:
-            make(member, collection, wire)
+            objects.make(member, collection, wire)
 
 
 def home(cluster: str, housing: Housing, kubeconfig: str) -> list[Wire]:
     """All that an agent needs in its cluster, in the order in which it is made."""
-    secret = named("v1", "Secret", KUBECONFIG, housing.space)
+    secret = objects.named("v1", "Secret", KUBECONFIG, housing.space)
     data = {KUBECONFIG: base64.b64encode(kubeconfig.encode()).decode()}
     return [
-        named("v1", "Namespace", housing.space),
+        objects.named("v1", "Namespace", housing.space),
         {**secret, "type": "Opaque", "data": data},
-        named("v1", "ServiceAccount", ACCOUNT, housing.space),
-        {**named(RBAC, "ClusterRole", AGENT), "rules": _RULES},
-        account_binding(AGENT, ACCOUNT, housing.space),
+        objects.named("v1", "ServiceAccount", ACCOUNT, housing.space),
+        {**objects.named(objects.RBAC, "ClusterRole", AGENT), "rules": _RULES},
+        objects.account_binding(AGENT, ACCOUNT, housing.space),
         *([_deployment(cluster, housing)] if housing.image else []),
     ]
 
@@ -156,7 +144,7 @@ def _deployment(cluster: str, housing: Housing) -> Wire:
         "volumes": [{"name": "kubeconfig", "secret": {"secretName": KUBECONFIG}}, SCRATCH],
         "tolerations": [{"key": "node-role.kubernetes.io/control-plane", "operator": "Exists"}],
     }
-    wire = named(DEPLOYMENTS.api_version, DEPLOYMENTS.kind, AGENT, housing.space)
+    wire = objects.named(DEPLOYMENTS.api_version, DEPLOYMENTS.kind, AGENT, housing.space)
     wire["metadata"]["labels"] |= labels
     wire["spec"] = {
         "replicas": 1,
@@ -170,10 +158,10 @@ def _deployment(cluster: str, housing: Housing) -> Wire:
 
 def _parts(space: str) -> Iterator[tuple[Collection, str, str]]:
     yield DEPLOYMENTS, space, AGENT
-    yield ROLE_BINDINGS, "", AGENT
-    yield ROLES, "", AGENT
-    yield ACCOUNTS, space, ACCOUNT
-    yield SECRETS, space, KUBECONFIG
+    yield objects.ROLE_BINDINGS, "", AGENT
+    yield objects.ROLES, "", AGENT
+    yield objects.ACCOUNTS, space, ACCOUNT
+    yield objects.SECRETS, space, KUBECONFIG
 
 
 def described_home(housing: Housing) -> list[str]:

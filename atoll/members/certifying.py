@@ -48,8 +48,7 @@ class Asked:
 def ask_for(user: str, title: str, valid_s: int) -> Asked:
     """A new key, and the request for a certificate of one of the agents that lasts so long."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = f"{title}-{new_word(5)}"
-    return Asked(_request(name, _signed_by(key, user), valid_s), _pem(key))
+    return Asked(_request(f"{title}-{new_word(5)}", _signed_by(key, user), valid_s), _pem(key))
 
 
 def issued(request: Wire) -> bytes | None:
@@ -96,9 +95,7 @@ def _signed_by(key: ec.EllipticCurvePrivateKey, user: str) -> bytes:
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 

@@ -18,21 +18,7 @@ from atoll.client.plain import PlainClient
 from atoll.client.refusals import Refused, Taken
 from atoll.client.transport import Unreachable
 from atoll.errors import UsageError
-from atoll.members.objects import (
-    ACCOUNTS,
-    IMPERSONATOR,
-    NAMESPACES,
-    RBAC,
-    ROLE_BINDINGS,
-    ROLES,
-    SECRETS,
-    account_binding,
-    account_of,
-    make,
-    named,
-    put,
-    role_of,
-)
+from atoll.members import objects
 from atoll.wire import Wire
 
 JOINED_BY = "atoll.io/joined-by"
@@ -40,13 +26,13 @@ JOINED_BY = "atoll.io/joined-by"
 
 def claim(member: PlainClient, space: str, account: str, plane: str) -> None:
     """Have an account, and note that this plane uses it, unless somebody else made it."""
-    wire = named("v1", "ServiceAccount", account, space)
+    wire = objects.named("v1", "ServiceAccount", account, space)
     wire["metadata"]["annotations"] = {JOINED_BY: plane}
-    path = ACCOUNTS.path_of(wire)
+    path = objects.ACCOUNTS.path_of(wire)
     stored = member.find(path)
     if stored is None:
         try:
-            member.create(ACCOUNTS, wire)
+            member.create(objects.ACCOUNTS, wire)
             return
         except Taken:
             stored = member.get(path)
@@ -57,7 +43,7 @@ def claim(member: PlainClient, space: str, account: str, plane: str) -> None:
 
 def release(member: PlainClient, space: str, account: str, plane: str) -> str:
     """This plane needs an account no more; gives who does, nothing if it may be removed."""
-    path = ACCOUNTS.path(space, account)
+    path = objects.ACCOUNTS.path(space, account)
     stored = member.find(path)
     if stored is None:
         return ""
@@ -102,7 +88,7 @@ def grant(
 ) -> tuple[Credentials, Credentials]:
     """Have a plane's accounts in a member: of the impersonator, and of the plane itself."""
     _have_namespace(member, space, wait_s)
-    accounts = (IMPERSONATOR, account_of(name))
+    accounts = (objects.IMPERSONATOR, objects.account_of(name))
     for account in accounts:
         claim(member, space, account, plane)
     _grant_all(member, name, space)
@@ -112,36 +98,37 @@ def grant(
 
 def _have_namespace(member: PlainClient, space: str, wait_s: int) -> None:
     """Have a namespace; one that is on its way out, as after an unjoin, is waited for."""
-    wire = named("v1", "Namespace", space)
-    make(member, NAMESPACES, wire)
-    stored = member.get(NAMESPACES.path_of(wire))
+    wire = objects.named("v1", "Namespace", space)
+    objects.make(member, objects.NAMESPACES, wire)
+    stored = member.get(objects.NAMESPACES.path_of(wire))
     if not stored["metadata"].get("deletionTimestamp"):
         return
-    with _changes(member, NAMESPACES, stored, wait_s) as changes:
+    with _changes(member, objects.NAMESPACES, stored, wait_s) as changes:
         is_gone = any(change.get("type") == "DELETED" for change in changes)
     if not is_gone:
         raise UsageError(
             f"namespace {space} of {member.endpoint.server} is being deleted, and was still there "
             f"after {wait_s} s; try again when it is gone"
         )
-    make(member, NAMESPACES, wire)
+    objects.make(member, objects.NAMESPACES, wire)
 
 
 def _grant_all(member: PlainClient, name: str, space: str) -> None:
     """Let the plane's account do everything, as it must be able to deliver anything."""
-    role = role_of(name)
-    put(member, ROLES, {**named(RBAC, "ClusterRole", role), "rules": _RULES}, ("rules",))
-    binding = account_binding(role, account_of(name), space)
-    put(member, ROLE_BINDINGS, binding, ("subjects",))
+    title = objects.role_of(name)
+    role = {**objects.named(objects.RBAC, "ClusterRole", title), "rules": _RULES}
+    objects.put(member, objects.ROLES, role, ("rules",))
+    binding = objects.account_binding(title, objects.account_of(name), space)
+    objects.put(member, objects.ROLE_BINDINGS, binding, ("subjects",))
 
 
 def _credentials(member: PlainClient, space: str, account: str, wait_s: int) -> Credentials:
     secret = {
-        **named("v1", "Secret", account, space),
+        **objects.named("v1", "Secret", account, space),
         "type": "kubernetes.io/service-account-token",
     }
     secret["metadata"]["annotations"] = {_ACCOUNT: account}
-    make(member, SECRETS, secret)
+    objects.make(member, objects.SECRETS, secret)
     data = filled(member, secret, wait_s)
     if data is not None:
         return Credentials(data["token"], data.get("ca.crt", ""))
@@ -150,11 +137,11 @@ def _credentials(member: PlainClient, space: str, account: str, wait_s: int) -> 
 
 def filled(member: PlainClient, secret: Wire, wait_s: int) -> Wire | None:
     """The content of a token Secret once the cluster has written it; None if it does not."""
-    stored = member.get(SECRETS.path_of(secret))
+    stored = member.get(objects.SECRETS.path_of(secret))
     data: Wire = stored.get("data") or {}
     if data.get("token"):
         return data
-    with _changes(member, SECRETS, stored, wait_s) as changes:
+    with _changes(member, objects.SECRETS, stored, wait_s) as changes:
         for change in changes:
             data = change.get("object", {}).get("data") or {}
             if data.get("token"):
@@ -185,7 +172,7 @@ def _requested(member: PlainClient, space: str, account: str, wait_s: int) -> Cr
     Token Secrets are filled by kube-controller-manager, and some API servers run without it, or
     with that part of it switched off. Such a token ends some day, so the other kind comes first.
     """
-    path = ACCOUNTS.path(space, account, "token")
+    path = objects.ACCOUNTS.path(space, account, "token")
     wanted = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
@@ -224,8 +211,8 @@ def secrets_of(
 ) -> tuple[Wire, Wire]:
     """The Secrets in the plane with what was granted: of the impersonator, and its own."""
     impersonator, own = granted
-    theirs = named("v1", "Secret", f"{cluster}-impersonator", space)
-    ours = named("v1", "Secret", cluster, space)
+    theirs = objects.named("v1", "Secret", f"{cluster}-impersonator", space)
+    ours = objects.named("v1", "Secret", cluster, space)
     return (
         {**theirs, "data": {"token": impersonator.token}},
         {**ours, "data": {"caBundle": bundle, "token": own.token}},

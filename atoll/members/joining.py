@@ -11,24 +11,8 @@ from atoll.client.plain import PlainClient
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.errors import UsageError
+from atoll.members import objects
 from atoll.members.granting import bundle_of, grant, secrets_of, try_out
-from atoll.members.objects import (
-    CLUSTERS,
-    IMPERSONATOR,
-    NAMESPACES,
-    SECRETS,
-    account_of,
-    cluster_of,
-    clusters_of,
-    identity,
-    make,
-    named,
-    own_secrets,
-    plane_identity,
-    put,
-    role_of,
-    speaking_to,
-)
 from atoll.wire import Wire
 
 # As long as Karmada waits for the cluster to write a token.
@@ -50,12 +34,12 @@ class Description:
 
     def objects(self) -> tuple[list[str], list[str]]:
         """What joining makes in the member, and in the plane."""
-        account, space = account_of(self.name), self.namespace
+        account, space = objects.account_of(self.name), self.namespace
         there = [
             f"Namespace {space}",
-            f"ServiceAccount {space}/{IMPERSONATOR}, and a Secret with its token",
+            f"ServiceAccount {space}/{objects.IMPERSONATOR}, and a Secret with its token",
             f"ServiceAccount {space}/{account}, and a Secret with its token",
-            f"ClusterRole {role_of(self.name)}, which may do anything, and its binding",
+            f"ClusterRole {objects.role_of(self.name)}, which may do anything, and its binding",
         ]
         here = [
             f"Namespace {space}",
@@ -75,11 +59,11 @@ def check(plane: PlainClient, member: PlainClient, description: Description) -> 
     problems = name_problems(name)
     if problems:
         raise UsageError(f'a cluster cannot be called "{name}": {"; ".join(problems)}')
-    with speaking_to(member):
-        own, known = identity(member), None
-    if own == plane_identity(plane):
+    with objects.speaking_to(member):
+        own, known = objects.identity(member), None
+    if own == objects.plane_identity(plane):
         raise UsageError(f"{member.endpoint} is the plane itself, and cannot be its own member")
-    for cluster in clusters_of(plane):
+    for cluster in objects.clusters_of(plane):
         taken, spec = cluster["metadata"]["name"], cluster.get("spec") or {}
         if spec.get("id") == own and taken != name:
             raise UsageError(
@@ -113,40 +97,25 @@ def join(
 ) -> list[str]:
     """Join a cluster, or complete what an earlier join began; gives what the user should know."""
     known = check(plane, member, description)
-    with speaking_to(member):
+    with objects.speaking_to(member):
         name, space = description.name, description.namespace
-        granted = grant(member, name, space, plane_identity(plane), token_wait_s)
+        granted = grant(member, name, space, objects.plane_identity(plane), token_wait_s)
         spec = _spec(member, description)
     impersonator, own = granted
     bundle = bundle_of(own.authority, member.endpoint.ca)
     try_out(member, own, bundle)
-    with speaking_to(plane):
-        make(plane, NAMESPACES, named("v1", "Namespace", space))
+    with objects.speaking_to(plane):
+        objects.make(plane, objects.NAMESPACES, objects.named("v1", "Namespace", space))
         secrets = secrets_of(name, space, granted, bundle)
         for secret in secrets:
-            put(plane, SECRETS, secret, ("data",))
-        _keep_cluster(plane, description, known, spec, secrets)
+            objects.put(plane, objects.SECRETS, secret, ("data",))
+        if known is None:
+            said = {key: value for key, value in spec.items() if value is not None}
+            known = plane.create(objects.CLUSTERS, objects.cluster_of(name, said))
+        else:
+            known = plane.patch(objects.CLUSTERS.path(name=name), {"spec": spec})
+        objects.own_secrets(plane, known, secrets)
     return [*impersonator.notes, *own.notes]
-
-
-# In the plane.
-
-
-def _keep_cluster(
-    plane: PlainClient,
-    description: Description,
-    known: Wire | None,
-    spec: Wire,
-    secrets: tuple[Wire, Wire],
-) -> None:
-    """Have the Cluster, and let its Secrets go when it goes."""
-    name = description.name
-    if known is None:
-        said = {key: value for key, value in spec.items() if value is not None}
-        known = plane.create(CLUSTERS, cluster_of(name, said))
-    else:
-        known = plane.patch(CLUSTERS.path(name=name), {"spec": spec})
-    own_secrets(plane, known, secrets)
 
 
 def _spec(member: PlainClient, description: Description) -> Wire:
@@ -160,7 +129,7 @@ def _spec(member: PlainClient, description: Description) -> Wire:
     }
     return {
         "syncMode": "Push",
-        "id": identity(member),
+        "id": objects.identity(member),
         "apiEndpoint": endpoint.server,
         "secretRef": {"namespace": space, "name": description.name},
         "impersonatorSecretRef": {"namespace": space, "name": f"{description.name}-impersonator"},

@@ -17,18 +17,10 @@ from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.cluster_rules import name_problems
 from atoll.errors import UsageError
+from atoll.members import objects
 from atoll.members.agent_home import Housing, agent_kubeconfig, check_home, described_home, settle
 from atoll.members.agent_rights import agent_user, described, rights, spaces
 from atoll.members.certifying import NAME_MAX, ask_for, certify
-from atoll.members.objects import (
-    NAMESPACES,
-    clusters_of,
-    identity,
-    make,
-    plane_identity,
-    put,
-    speaking_to,
-)
 from atoll.members.patience import Pause
 from atoll.members.trusting import Invitation, find_plane
 from atoll.wire import Wire
@@ -69,10 +61,10 @@ def check(
         problems = ["Karmada uses this name itself"]
     if problems:
         raise UsageError(f'a cluster cannot be called "{name}": {"; ".join(problems)}')
-    with speaking_to(member):
-        identity(member)
+    with objects.speaking_to(member):
+        objects.identity(member)
     plane = find_plane(invitation, pause)
-    with speaking_to(member):
+    with objects.speaking_to(member):
         check_home(member, name, registration.housing.space, plane.ca)
     return plane
 
@@ -87,9 +79,8 @@ def register(
         with _believing(newcomer):
             asked = ask_for(agent_user(name), name, registration.valid_s)
             certificate = certify(newcomer, asked, pause)
-    way = replace(plane, certificate=certificate, key=asked.key)
-    kubeconfig = agent_kubeconfig(name, way)
-    with speaking_to(member):
+    kubeconfig = agent_kubeconfig(name, replace(plane, certificate=certificate, key=asked.key))
+    with objects.speaking_to(member):
         settle(member, name, registration.housing, kubeconfig)
     return kubeconfig
 
@@ -102,15 +93,16 @@ def _grant(
     with _believing(newcomer):
         asked = ask_for(agent_user(GENERATOR), f"agent-rbac-generator-{name}", _MINUTES_S)
         certificate = certify(newcomer, asked, pause)
-    way = replace(newcomer.endpoint, token=None, certificate=certificate, key=asked.key)
-    generator = PlainClient(way)
+    generator = PlainClient(
+        replace(newcomer.endpoint, token=None, certificate=certificate, key=asked.key)
+    )
     try:
-        with speaking_to(generator):
+        with objects.speaking_to(generator):
             _may_register(generator, member, name)
             for wire in spaces(name, space):
-                make(generator, NAMESPACES, wire)
+                objects.make(generator, objects.NAMESPACES, wire)
             for collection, wire, part in rights(name, space):
-                put(generator, collection, wire, (part,))
+                objects.put(generator, collection, wire, (part,))
     finally:
         with suppress(Refused, Unreachable):
             generator.delete(asked.path)
@@ -118,10 +110,10 @@ def _grant(
 
 
 def _may_register(plane: PlainClient, member: PlainClient, name: str) -> None:
-    own = identity(member)
-    if own == plane_identity(plane):
+    own = objects.identity(member)
+    if own == objects.plane_identity(plane):
         raise UsageError(f"{member.endpoint} is the plane itself, and cannot be its own member")
-    for cluster in clusters_of(plane):
+    for cluster in objects.clusters_of(plane):
         check_known(cluster, name, own)
 
 

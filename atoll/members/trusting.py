@@ -130,8 +130,7 @@ def _algorithm(head: str) -> Any:
 def _authority(content: str, server: str) -> bytes:
     """The certificate authority in a kubeconfig that tells of one server."""
     try:
-        clusters = yaml.safe_load(content)["clusters"]
-        (cluster,) = clusters
+        (cluster,) = yaml.safe_load(content)["clusters"]
         return base64.b64decode(cluster["cluster"]["certificate-authority-data"], validate=True)
     except (yaml.YAMLError, LookupError, TypeError, ValueError) as error:
         raise UsageError(f"{server} does not say by which authority it is known") from error

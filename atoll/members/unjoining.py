@@ -15,20 +15,8 @@ from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.dialects.karmada.cluster_access import secret_of
 from atoll.errors import UsageError
+from atoll.members import objects
 from atoll.members.granting import release
-from atoll.members.objects import (
-    ACCOUNTS,
-    CLUSTERS,
-    IMPERSONATOR,
-    NAMESPACES,
-    ROLE_BINDINGS,
-    ROLES,
-    SECRETS,
-    account_of,
-    identity,
-    plane_identity,
-    role_of,
-)
 from atoll.members.patience import Pause, tries
 from atoll.members.ways import endpoint
 from atoll.wire import Wire
@@ -63,7 +51,7 @@ class Parting:
 def find(plane: PlainClient, name: str) -> Wire:
     """The Cluster of a name that may be let go; UsageError if there is none, or it has an agent."""
     try:
-        cluster = plane.get(CLUSTERS.path(name=name))
+        cluster = plane.get(objects.CLUSTERS.path(name=name))
     except Missing as error:
         raise UsageError(f'there is no cluster "{name}" in the plane') from error
     if (cluster.get("spec") or {}).get("syncMode") == "Pull":
@@ -75,7 +63,7 @@ def confirm(cluster: Wire, member: PlainClient) -> None:
     """UsageError if a client that answers speaks to another cluster than this one."""
     name, expected = cluster["metadata"]["name"], (cluster.get("spec") or {}).get("id")
     try:
-        found = identity(member)
+        found = objects.identity(member)
     except (Refused, Unreachable):
         return
     if expected and found != expected:
@@ -90,13 +78,14 @@ def unjoin(plane: PlainClient, member: PlainClient | None, wish: Wish, pause: Pa
     parting = Parting()
     answers = _answers(member or _known_way(plane, cluster))
     if not answers:
+        where = (cluster.get("spec") or {}).get("apiEndpoint") or "the cluster"
         parting.notes.append(
-            f"{_address(cluster)} does not answer; what the plane cannot take back stays there"
+            f"{where} does not answer; what the plane cannot take back stays there"
         )
     patient = wish if answers else replace(wish, wait_s=min(wish.wait_s, GONE_WAIT_S))
     let_go(plane, cluster, patient, pause, parting)
     if parting.is_gone:
-        parting.notes += clear(member if answers else None, wish, plane_identity(plane))
+        parting.notes += clear(member if answers else None, wish, objects.plane_identity(plane))
     else:
         # The plane needs its account in the member for as long as it takes things back.
         parting.notes += in_the_plane(plane, wish.name)
@@ -105,15 +94,11 @@ def unjoin(plane: PlainClient, member: PlainClient | None, wish: Wish, pause: Pa
 
 def let_go(plane: PlainClient, cluster: Wire, wish: Wish, pause: Pause, parting: Parting) -> None:
     """Delete a Cluster, and note whether the plane has forgotten it, by force if that is wished."""
-    plane.delete(CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
+    plane.delete(objects.CLUSTERS.path(name=wish.name), cluster["metadata"]["uid"])
     parting.is_gone = wait_gone(plane, cluster, wish.wait_s, pause)
     if not parting.is_gone and wish.is_forced:
         parting.notes += force(plane, wish.name)
         parting.is_gone = wait_gone(plane, cluster, GONE_WAIT_S, pause)
-
-
-def _address(cluster: Wire) -> str:
-    return str((cluster.get("spec") or {}).get("apiEndpoint") or "the cluster")
 
 
 def _known_way(plane: PlainClient, cluster: Wire) -> PlainClient | None:
@@ -122,7 +107,7 @@ def _known_way(plane: PlainClient, cluster: Wire) -> PlainClient | None:
     if named is None:
         return None
     try:
-        secret = plane.get(SECRETS.path(named.namespace, named.name))
+        secret = plane.get(objects.SECRETS.path(named.namespace, named.name))
         return PlainClient(endpoint(cluster, secret), PROBE_S)
     except (Refused, UsageError):
         return None
@@ -145,7 +130,7 @@ def _answers(member: PlainClient | None) -> bool:
 def wait_gone(plane: PlainClient, cluster: Wire, wait_s: float, pause: Pause) -> bool:
     """Wait until the plane has forgotten a cluster; gives whether it has."""
     for _ in tries(wait_s, _STEP_S, pause):
-        found = plane.find(CLUSTERS.path_of(cluster))
+        found = plane.find(objects.CLUSTERS.path_of(cluster))
         if found is None or found["metadata"]["uid"] != cluster["metadata"]["uid"]:
             return True
     return False
@@ -157,10 +142,10 @@ def force(plane: PlainClient, name: str) -> list[str]:
     works = plane.list(WORKS, space)
     with suppress(Missing):
         # First of all, or what is let loose might be taken hold of again.
-        plane.delete(NAMESPACES.path(name=space))
+        plane.delete(objects.NAMESPACES.path(name=space))
     for work in works:
         _let_loose(plane, WORKS.path_of(work), names.EXECUTION_FINALIZER)
-    _let_loose(plane, CLUSTERS.path(name=name), names.CLUSTER_FINALIZER)
+    _let_loose(plane, objects.CLUSTERS.path(name=name), names.CLUSTER_FINALIZER)
     return [f"forgotten without being taken back: {deliveries(len(works))}"] if works else []
 
 
@@ -199,11 +184,11 @@ def deliveries(count: int) -> str:
 
 def clear(member: PlainClient | None, wish: Wish, plane: str) -> list[str]:
     """Remove what joining made in a member; gives what is left there."""
-    role, space, account = role_of(wish.name), wish.namespace, account_of(wish.name)
+    role, space, account = objects.role_of(wish.name), wish.namespace, objects.account_of(wish.name)
     parts = {
-        ROLE_BINDINGS.path(name=role): f"ClusterRoleBinding {role}",
-        ROLES.path(name=role): f"ClusterRole {role}",
-        ACCOUNTS.path(space, account): f"ServiceAccount {space}/{account}",
+        objects.ROLE_BINDINGS.path(name=role): f"ClusterRoleBinding {role}",
+        objects.ROLES.path(name=role): f"ClusterRole {role}",
+        objects.ACCOUNTS.path(space, account): f"ServiceAccount {space}/{account}",
     }
     try:
         needed = "" if member is None else release(member, space, account, plane)
@@ -227,16 +212,16 @@ def clear_namespace(member: PlainClient | None, space: str) -> list[str]:
     if member is None:
         return [f"Namespace {space}"]
     try:
-        others = [each["metadata"]["name"] for each in member.list(ACCOUNTS, space)]
-        labels = member.get(NAMESPACES.path(name=space))["metadata"].get("labels") or {}
+        others = [each["metadata"]["name"] for each in member.list(objects.ACCOUNTS, space)]
+        labels = member.get(objects.NAMESPACES.path(name=space))["metadata"].get("labels") or {}
     except Missing:
         return []
     except (Refused, Unreachable):
         return [f"Namespace {space}"]
-    strangers = [name for name in others if name not in (IMPERSONATOR, "default")]
+    strangers = [name for name in others if name not in (objects.IMPERSONATOR, "default")]
     if strangers or labels.get(names.SYSTEM) != "true":
         return [f"Namespace {space}, which is not ours alone"]
-    return [] if remove(member, NAMESPACES.path(name=space)) else [f"Namespace {space}"]
+    return [] if remove(member, objects.NAMESPACES.path(name=space)) else [f"Namespace {space}"]
 
 
 def remove(member: PlainClient, path: str) -> bool:

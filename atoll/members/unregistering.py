@@ -16,21 +16,11 @@ from atoll.client.refusals import Refused
 from atoll.client.transport import Unreachable
 from atoll.dialects.karmada import names
 from atoll.errors import UsageError
+from atoll.members import unjoining
 from atoll.members.agent_home import parts_of
 from atoll.members.agent_rights import rights
 from atoll.members.objects import CLUSTERS, NAMESPACES, plane_identity
 from atoll.members.patience import Pause
-from atoll.members.unjoining import (
-    Parting,
-    Wish,
-    clear,
-    clear_namespace,
-    confirm,
-    in_the_plane,
-    let_go,
-    remove,
-    still,
-)
 from atoll.wire import Wire
 
 LEASES = Collection("coordination.k8s.io/v1", "Lease", "leases", namespaced=True)
@@ -54,24 +44,24 @@ def find(plane: PlainClient, name: str) -> Wire | None:
 def unregister(
     plane: PlainClient,
     member: PlainClient | None,
-    wish: Wish,
+    wish: unjoining.Wish,
     home: str,
     pause: Pause,
     *,
     now: Callable[[], datetime],
-) -> Parting:
+) -> unjoining.Parting:
     """Have the plane forget a cluster and its agent's rights; in the member, its agent's home."""
-    cluster, parting = find(plane, wish.name), Parting(is_gone=True)
+    cluster, parting = find(plane, wish.name), unjoining.Parting(is_gone=True)
     if cluster is not None:
         if member is not None:
-            confirm(cluster, member)
-        let_go(plane, cluster, wish, pause, parting)
+            unjoining.confirm(cluster, member)
+        unjoining.let_go(plane, cluster, wish, pause, parting)
         if _is_silent(plane, wish.name, now()):
             told = "its agent does not report; what it delivered stays in the cluster"
             parting.notes.append(told)
     if not parting.is_gone:
         # The agent needs its rights for as long as it takes things back.
-        parting.notes += in_the_plane(plane, wish.name)
+        parting.notes += unjoining.in_the_plane(plane, wish.name)
         return parting
     parting.notes += _withdraw(plane, wish)
     parting.notes += _clear_home(member, wish, home, plane_identity(plane))
@@ -88,24 +78,26 @@ def _is_silent(plane: PlainClient, name: str, now: datetime) -> bool:
         return True
 
 
-def _withdraw(plane: PlainClient, wish: Wish) -> list[str]:
+def _withdraw(plane: PlainClient, wish: unjoining.Wish) -> list[str]:
     """Take an agent's rights away; gives what of them is left."""
     left = []
     for collection, wire, _ in rights(wish.name, wish.namespace):
-        if not remove(plane, collection.path_of(wire)):
+        if not unjoining.remove(plane, collection.path_of(wire)):
             left.append(f"{collection.kind} {wire['metadata']['name']}")
     with suppress(Refused, Unreachable):
         plane.delete(LEASES.path(names.CLUSTER_NAMESPACE, wish.name))
     # Where no agent ever came, nobody else does it.
-    remove(plane, NAMESPACES.path(name=names.execution_namespace(wish.name)))
-    return still("plane", left)
+    unjoining.remove(plane, NAMESPACES.path(name=names.execution_namespace(wish.name)))
+    return unjoining.still("plane", left)
 
 
-def _clear_home(member: PlainClient | None, wish: Wish, home: str, plane: str) -> list[str]:
+def _clear_home(
+    member: PlainClient | None, wish: unjoining.Wish, home: str, plane: str
+) -> list[str]:
     """Remove what registering and the agent made in a member; gives what is left there."""
     parts = parts_of(home)
     if member is None:
-        return still("cluster", [*parts.values(), f"Namespace {home}"])
-    left = [what for path, what in parts.items() if not remove(member, path)]
-    left += [] if left else clear_namespace(member, home)
-    return still("cluster", left) + clear(member, wish, plane)
+        return unjoining.still("cluster", [*parts.values(), f"Namespace {home}"])
+    left = [what for path, what in parts.items() if not unjoining.remove(member, path)]
+    left += [] if left else unjoining.clear_namespace(member, home)
+    return unjoining.still("cluster", left) + unjoining.clear(member, wish, plane)

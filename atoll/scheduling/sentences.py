@@ -6,7 +6,6 @@ are told one by one as long as they are few, and by what they have in common if 
 
 from collections.abc import Iterable, Iterator
 
-from atoll.model.binding import Target
 from atoll.scheduling.arithmetic import Arithmetic, Bid, Line
 from atoll.scheduling.cluster_report import ClusterReport
 from atoll.scheduling.explain import Report, TermReport, Weighing
@@ -48,7 +47,8 @@ def outcome(report: Report) -> str:
     total = sum(each.replicas for each in report.targets)
     if len(replicas) == 1 and total > report.replicas:
         return f"{_replicas(report.replicas)} in each of {where}: {names}"
-    told = f"{_replicas(total)} in {where}: {_listed(map(_target, report.targets))}"
+    counts = _listed(f"{each.name} {each.replicas}" for each in report.targets)
+    told = f"{_replicas(total)} in {where}: {counts}"
     missing = report.replicas - total
     return f"{told}; {missing} more found no room" if missing > 0 else told
 
@@ -171,10 +171,6 @@ def _plain(reason: Reason) -> str:
 def _singular(text: str) -> str:
     """A filter's reason, told of one cluster rather than counted."""
     return text.removeprefix("cluster(s) ")
-
-
-def _target(target: Target) -> str:
-    return f"{target.name} {target.replicas}"
 
 
 def _replicas(count: int) -> str:

@@ -63,8 +63,7 @@ class FleetProcess:
                 self.pid, self.starts = process.pid, self.starts + 1
                 addresses = await self._heard(pipe)
                 async with Children("fleet") as children:
-                    joining = enrol(self.fleet.clusters, addresses, self.config)
-                    children.spawn(joining, "joining")
+                    children.spawn(enrol(self.fleet.clusters, addresses, self.config), "joining")
                     code = await process.wait()
                 raise FleetEnded(f"the process of the simulated members ended with {code}")
             finally:

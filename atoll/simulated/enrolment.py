@@ -19,7 +19,7 @@ from atoll.config import Config
 from atoll.control.insisting import insist
 from atoll.errors import UsageError
 from atoll.members import joining
-from atoll.members.objects import CLUSTER_VERSION, CLUSTERS, SECRETS
+from atoll.members.objects import CLUSTERS, SECRETS, cluster_of
 from atoll.members.objects import identity as identity_of
 from atoll.runtime.children import Children
 from atoll.simulated.fleets import SIMULATED, Description, taint
@@ -110,13 +110,8 @@ def _cluster(description: Description, url: str) -> Wire:
         "zones": list(description.zones),
         "taints": [taint(one) for one in description.taints],
     }
-    return {
-        "apiVersion": CLUSTER_VERSION,
-        "kind": "Cluster",
-        "metadata": {
-            "name": description.name,
-            "labels": dict(description.labels),
-            "annotations": {**description.annotations, SIMULATED: "true"},
-        },
-        "spec": {key: value for key, value in spec.items() if value},
-    }
+    said = {key: value for key, value in spec.items() if value}
+    cluster = cluster_of(description.name, said)
+    annotations = {**description.annotations, SIMULATED: "true"}
+    cluster["metadata"] |= {"labels": dict(description.labels), "annotations": annotations}
+    return cluster

@@ -182,8 +182,7 @@ class FaultRequests:
 
     def _gate(self, name: str) -> Gate:
         if name not in self.gates:
-            message = f'there is no simulated cluster "{name}"'
-            raise ApiError(404, "NotFound", message, details={})
+            raise ApiError(404, "NotFound", f'there is no simulated cluster "{name}"', details={})
         return self.gates[name]
 
     async def _carry_out(self, gate: Gate, fault: str, how: Mapping[str, Any]) -> dict[str, Any]:

@@ -60,8 +60,7 @@ def fleet_of(name: str, document: Any, where: str) -> Fleet:
         if not isinstance(document, dict):
             raise _Wrong('a fleet is an object with a list of "clusters"')
         _known(document, "", _TOP)
-        clusters = _clusters(document)
-        return Fleet(name, text(document, "about", ""), clusters, document)
+        return Fleet(name, text(document, "about", ""), _clusters(document), document)
     except Invalid as error:
         colon = "" if error.problem.startswith(("is ", "must ")) else ":"
         what = f"{_shown(error.value)}{colon} {error.problem}"

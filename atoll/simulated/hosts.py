@@ -275,8 +275,7 @@ class Hosts:
         wire = self._object(pod.key) if pod.is_ready else None
         if wire is None:
             return []
-        fresh = lost(wire, self._api.timestamp())
-        return [Change((PODS, pod.key), pod.uid, {"status": fresh})]
+        return [Change((PODS, pod.key), pod.uid, {"status": lost(wire, self._api.timestamp())})]
 
     def _left_s(self, pod: Pod, taint: Taint, passed_s: float) -> float | None:
         """How long a pod may stay beside this taint; None for as long as it likes."""

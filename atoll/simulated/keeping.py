@@ -96,7 +96,7 @@ class Keeper:
     async def load(self, nodes: Sequence[Wire]) -> None:
         """Make these nodes where they are not there; take in what is, and see to all of it."""
         made = [Make(NODES, node) for node in nodes]
-        if self._serves(volumes.CLASSES):
+        if self.api.catalog.of_collection(volumes.CLASSES) is not None:
             made.append(Make(volumes.CLASSES, volumes.standard_class()))
         await self.hand.carry_out(made)
         self.hosts.load()
@@ -124,9 +124,6 @@ class Keeper:
 
     def _look_at(self, key: Key, level: Level = Level.REPORT) -> None:
         self._list.add(key, level)
-
-    def _serves(self, collection: str) -> bool:
-        return self.api.catalog.of_collection(collection) is not None
 
     def _note(self, record: Record, *, removed: bool) -> None:
         key = (record.collection, record.name)
@@ -294,15 +291,12 @@ class Keeper:
     def _setting(self) -> Setting:
         return Setting(
             moment=self.api.now(),
-            suffix=self._suffix,
+            suffix=lambda: "".join(self._suffixes.choices(GENERATED_ALPHABET, k=5)),
             mould=self.hosts.moulds.of,
             pods_of=self.hosts.census.owned_by,
             strays=self.hosts.census.strays,
             daemon_nodes=self.hosts.places.daemon_nodes,
         )
-
-    def _suffix(self) -> str:
-        return "".join(self._suffixes.choices(GENERATED_ALPHABET, k=5))
 
     def stored(self, collection: str, name: str) -> Wire | None:
         """An object as it is stored."""
@@ -340,8 +334,7 @@ class Keeper:
     def _of_service(self, service: Wire) -> list[Step]:
         meta = service["metadata"]
         place = f"{meta['namespace']}/{meta['name']}"
-        fresh = services.load_balancer(service)
-        steps = status_change(services.COLLECTION, service, fresh)
+        steps = status_change(services.COLLECTION, service, services.load_balancer(service))
         endpoints = self.stored(services.ENDPOINTS, place)
         if not service["spec"].get("selector"):
             return steps + mirroring.steps(endpoints, self._slices_of(place, mirroring.MANAGER))

@@ -212,8 +212,7 @@ def _status(
 ) -> Wire:
     holds = set(_READY) if ready else set(_READY) - {"Ready", "ContainersReady"}
     conditions = _conditions(pod, holds, rfc3339(here.now))
-    told = {"conditions": conditions, "containerStatuses": containers}
-    return _with_address(pod, here) | told
+    return _with_address(pod, here) | {"conditions": conditions, "containerStatuses": containers}
 
 
 def _with_address(pod: Mapping[str, Any], here: Here) -> Wire:

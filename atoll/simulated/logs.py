@@ -151,8 +151,7 @@ def _check_started(pod: Mapping[str, Any], container: str, *, previous: bool) ->
     waiting = (told.get("state") or {}).get("waiting") if told else {"reason": "PodInitializing"}
     if waiting and not told.get("lastState"):
         why = waiting.get("reason", "ContainerCreating")
-        text = f'container "{container}" in pod "{name}" is waiting to start: {why}'
-        raise bad_request(text)
+        raise bad_request(f'container "{container}" in pod "{name}" is waiting to start: {why}')
 
 
 def _status(statuses: Iterable[Wire], container: str) -> Wire:

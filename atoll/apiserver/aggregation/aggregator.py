@@ -76,8 +76,7 @@ class Aggregator:
         version, _, group = record.name.partition(".")
         place = (group, version)
         remote = None if removed else remote_of(orjson.loads(record.value))
-        known = self.remotes.get(place)
-        if remote == known:
+        if remote == self.remotes.get(place):
             return
         remotes, findings = dict(self.remotes), dict(self.behind.findings)
         if remote is not None:
@@ -141,8 +140,7 @@ class Aggregator:
         known = self._later.pop(name, None)
         if known is not None:
             known.cancel()
-        loop = asyncio.get_running_loop()
-        self._later[name] = loop.call_later(pause_s, self._look_again, name)
+        self._later[name] = asyncio.get_running_loop().call_later(pause_s, self._look_again, name)
 
     def _look_again(self, name: str) -> None:
         self._later.pop(name, None)
@@ -199,8 +197,7 @@ class Aggregator:
                 return obj  # another has taken its place while this one was looked at
             return {**obj, "status": with_condition(obj.get("status") or {}, fresh, now)}
 
-        call = call_on(self._api, COLLECTION, "", remote.name)
-        await revise(self._api, call.on("status"), told)
+        await revise(self._api, call_on(self._api, COLLECTION, "", remote.name).on("status"), told)
 
     async def way(self, remote: Remote) -> Way | None:
         """How to ask a server; None if there is no way to it now."""

@@ -86,8 +86,7 @@ def find_fault(remote: Remote, service: Wire | None, slices: Sequence[Wire]) -> 
         return None
     port = addresses.port_name(service, remote.port)
     if port is None:
-        why = f"{remote.told} is not listening on port {remote.port}"
-        return Fault("ServicePortError", why)
+        return Fault("ServicePortError", f"{remote.told} is not listening on port {remote.port}")
     if not slices:
         return Fault("EndpointsNotFound", f"cannot find endpointslices for {remote.told}")
     if not addresses.endpoints(port, slices):

@@ -173,8 +173,7 @@ def _errors(policy: Wire) -> Iterable[FieldError]:
 def _stage_errors(holder: Wire, where: str) -> Iterable[FieldError]:
     for index, stage in enumerate(items(holder, "omitStages")):
         if stage not in STAGES:
-            why = f"allowed stages are {','.join(STAGES)}"
-            yield invalid(f"{where}[{index}]", stage, why)
+            yield invalid(f"{where}[{index}]", stage, f"allowed stages are {','.join(STAGES)}")
 
 
 def _path_errors(rule: Wire, where: str) -> Iterable[FieldError]:

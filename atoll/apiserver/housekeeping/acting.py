@@ -43,8 +43,7 @@ class Upkeep(ABC):
 
 def call_on(api: Api, collection: str, namespace: str, name: str) -> Call:
     """A call of the server on one of its own objects, of a kind that is always served."""
-    resource = api.catalog.always(collection)
-    return Call(_OURSELVES, resource, ITSELF, namespace=namespace, name=name)
+    return Call(_OURSELVES, api.catalog.always(collection), ITSELF, namespace=namespace, name=name)
 
 
 async def ensure(api: Api, collection: str, proposed: Wire) -> None:

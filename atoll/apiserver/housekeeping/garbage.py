@@ -8,13 +8,7 @@ the uid it means, so that acting twice, or late, is harmless.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from atoll.apiserver.housekeeping.acting import (
-    Upkeep,
-    delete_one,
-    release,
-    take_off_finalizer,
-    unblock,
-)
+from atoll.apiserver.housekeeping import acting
 from atoll.apiserver.housekeeping.graph import Graph, Node
 from atoll.apiserver.objects.ending import FOREGROUND, ORPHAN
 from atoll.apiserver.objects.view import OwnerReference, metadata_of
@@ -115,7 +109,7 @@ def _propagation(node: Node, graph: Graph, *, waited_for: bool) -> str:
     return "Background"
 
 
-class Collector(Upkeep):
+class Collector(acting.Upkeep):
     """Follows the store and keeps collecting."""
 
     def __init__(self, api: Api) -> None:
@@ -125,8 +119,7 @@ class Collector(Upkeep):
     def follow(self, events: Sequence[Event]) -> None:
         """Note what was committed, and whom it concerns."""
         for event in events:
-            uid = self._graph.note(event)
-            self._touch(uid, event)
+            self._touch(self._graph.note(event), event)
 
     def _touch(self, uid: str, event: Event) -> None:
         node = self._graph.node(uid)
@@ -167,10 +160,10 @@ class Collector(Upkeep):
     async def _act(self, action: Action) -> None:
         match action:
             case Delete(node, propagation):
-                await delete_one(self._api, node, propagation)
+                await acting.delete_one(self._api, node, propagation)
             case Release(node, owners):
-                await release(self._api, node, owners)
+                await acting.release(self._api, node, owners)
             case Unhold(node, finalizer):
-                await take_off_finalizer(self._api, node, finalizer)
+                await acting.take_off_finalizer(self._api, node, finalizer)
             case Unblock(node):
-                await unblock(self._api, node)
+                await acting.unblock(self._api, node)

@@ -10,14 +10,7 @@ import orjson
 from atoll.apiserver.admission import Admission, Fit
 from atoll.apiserver.audit.annotating import annotate
 from atoll.apiserver.authorization import Authorize
-from atoll.apiserver.conditions.evaluated import (
-    Asked,
-    Unanswered,
-    Variables,
-    authorizer_of,
-    names_of,
-    namespace_object,
-)
+from atoll.apiserver.conditions import evaluated
 from atoll.apiserver.kinds.labels import selector_of
 from atoll.apiserver.kinds.reading import given, text
 from atoll.apiserver.objects.metadata import metadata
@@ -109,7 +102,9 @@ class Acting:
         for policy in self._configured.about(admission.resource)[1]:
             for binding, resource in self._meant(policy, admission):
                 for refused in await self._refusals(policy, binding, admission, resource):
-                    self._follow_up(policy, binding, refused, admission, refusals)
+                    if refused.is_certain or "Deny" in binding.actions:
+                        refusals.append((policy, binding, refused))
+                    _tell(policy, binding, refused, admission)
         if refusals:
             raise _refusal(1, admission, *refusals[0])
 
@@ -144,16 +139,16 @@ class Acting:
         found: Wire = orjson.loads(record.value)
         return found
 
-    def _asked(self, policy: Policy, seen: Seen, params: Wire | None) -> Asked:
+    def _asked(self, policy: Policy, seen: Seen, params: Wire | None) -> evaluated.Asked:
         """A write as the expressions of a policy see it."""
         admission = seen.admission
         request = request_of(seen, "", "v1")["request"]
-        authorizer = authorizer_of(admission, self._authorize)
-        asked = Asked(names_of(request, seen.object, seen.old, authorizer))
-        asked.names["namespaceObject"] = namespace_object(self._namespace(admission))
+        authorizer = evaluated.authorizer_of(admission, self._authorize)
+        asked = evaluated.Asked(evaluated.names_of(request, seen.object, seen.old, authorizer))
+        asked.names["namespaceObject"] = evaluated.namespace_object(self._namespace(admission))
         if policy.param_kind is not None:
             asked.names["params"] = params
-        asked.names["variables"] = Variables(asked, policy.variables)
+        asked.names["variables"] = evaluated.Variables(asked, policy.variables)
         return asked
 
     async def _refusals(
@@ -168,33 +163,6 @@ class Acting:
         seen = await seen_by(self._api, admission, resource, mutating=False)
         asked = [self._asked(policy, seen, params) for params in every]
         return [refused for each in asked for refused in validated(policy, each)]
-
-    def _follow_up(
-        self,
-        policy: Policy,
-        binding: Binding,
-        refused: Refused,
-        admission: Admission,
-        refusals: list[tuple[Policy, Binding, Refused]],
-    ) -> None:
-        """What a binding wants done about a refusal."""
-        if refused.is_certain or "Deny" in binding.actions:
-            refusals.append((policy, binding, refused))
-        if "Warn" in binding.actions:
-            admission.warnings.append(
-                f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding"
-                f" '{binding.name}': {refused.message}"
-            )
-        if "Audit" in binding.actions:
-            failure = {
-                "message": refused.message,
-                "policy": policy.name,
-                "binding": binding.name,
-                "expressionIndex": refused.index,
-                "validationActions": sorted(binding.actions),
-            }
-            told = orjson.dumps([failure]).decode()
-            annotate("validation.policy.admission.k8s.io/validation_failure", told)
 
     async def mutated(self, admission: Admission, fit: Fit) -> Wire:
         """The object as policies want it; `fit` makes a proper object of what they changed."""
@@ -223,7 +191,7 @@ class Acting:
                     obj = await mutated_by(self._api, policy, seen, asked)
                     if obj is not None:
                         admission = with_object(admission, fit(obj))
-            except (Misconfigured, Unanswered) as fault:
+            except (Misconfigured, evaluated.Unanswered) as fault:
                 if policy.fails_open:
                     continue
                 configured = isinstance(fault, Misconfigured)
@@ -232,6 +200,25 @@ class Acting:
                 raise _refusal(0, admission, policy, binding, refused) from fault
         assert admission.object is not None
         return admission.object
+
+
+def _tell(policy: Policy, binding: Binding, refused: Refused, admission: Admission) -> None:
+    """Warn of a refusal and record it, as its binding wants."""
+    if "Warn" in binding.actions:
+        admission.warnings.append(
+            f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding"
+            f" '{binding.name}': {refused.message}"
+        )
+    if "Audit" in binding.actions:
+        failure = {
+            "message": refused.message,
+            "policy": policy.name,
+            "binding": binding.name,
+            "expressionIndex": refused.index,
+            "validationActions": sorted(binding.actions),
+        }
+        told = orjson.dumps([failure]).decode()
+        annotate("validation.policy.admission.k8s.io/validation_failure", told)
 
 
 def _refusal(

@@ -67,8 +67,7 @@ class Webhooks:
         return self._configured.concerns(resource)
 
     async def mutated(self, admission: Admission, fit: Fit) -> Wire:
-        asking = _Asking(self, self._api, self._wanted(admission, 0), fit)
-        return await asking.mutated(admission)
+        return await _Asking(self, self._api, self._wanted(admission, 0), fit).mutated(admission)
 
     async def check(self, admission: Admission) -> None:
         if admission.object is None or admission.operation == "CONNECT":

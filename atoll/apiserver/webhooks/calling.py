@@ -161,8 +161,7 @@ class Calling:
         url = urlsplit(text(config, "url"))
         server, path = f"{url.scheme}://{url.netloc}", url.path or "/"
         host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
-        address = f"{host}:{url.port or 443}"
-        return _Target(Place(server, ca), address, f"{server}{path}", path)
+        return _Target(Place(server, ca), f"{host}:{url.port or 443}", f"{server}{path}", path)
 
     def _service(self, service: Wire, ca: bytes | None) -> _Target:
         namespace, name = text(service, "namespace"), text(service, "name")

@@ -45,7 +45,8 @@ def access(hub: Hub) -> Loop[str]:
     def role_bound(before: Wire | None, after: Wire | None) -> None:
         # Most roles are about other things; whom such a one is bound to is no matter.
         if spec_changed(before, after):
-            wake(_role(hub, each) for each in (before, after) if each is not None)
+            bindings = (each for each in (before, after) if each is not None)
+            wake(hub.plane.find(Ref(RBAC, ROLE, "", _role_name(each))) for each in bindings)
 
     def spoilt(before: Work | None, after: Work | None) -> None:
         """One of the Works was changed or removed by somebody else."""
@@ -62,11 +63,6 @@ def access(hub: Hub) -> Loop[str]:
         hub.want(RBAC, kind)
         hub.hear("access", (RBAC, kind), hearer)
     return loop
-
-
-def _role(hub: Hub, binding: Wire) -> Wire | None:
-    """The ClusterRole that a ClusterRoleBinding is of."""
-    return hub.plane.find(Ref(RBAC, ROLE, "", _role_name(binding)))
 
 
 def _filed(hub: Hub, kind: str, sorter: Sorter, value: object) -> list[Wire]:
@@ -100,5 +96,6 @@ def _roles_bound(binding: Wire) -> tuple[str]:
 
 
 def _role_name(binding: Wire) -> str:
+    """Of the ClusterRole that a ClusterRoleBinding is of."""
     role: str = (binding.get("roleRef") or {}).get("name", "")
     return role

@@ -91,10 +91,7 @@ def eligible(preemptor: Binding, holding: Holding) -> bool:
 
 
 def survey(
-    preemptor: Binding,
-    need: Need,
-    free: Mapping[str, Free | None],
-    holdings: Iterable[Holding],
+    preemptor: Binding, need: Need, free: Mapping[str, Free | None], holdings: Iterable[Holding]
 ) -> Scene:
     """The scene of a question, with all of the stock that may be taken."""
     bounds = _bounds(need)

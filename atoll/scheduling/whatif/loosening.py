@@ -74,7 +74,7 @@ def _loosened(
             kept.append(replace(each, values=(*each.values, value)))
             edits.append(f"allow {_name(field, each)} {value}")
         else:
-            edits.append(f"no longer require {_told(field, each)}")
+            edits.append(f"no longer require {' '.join(_words(field, each))}")
     return tuple(kept), edits
 
 
@@ -112,10 +112,6 @@ def _value(field: str, key: str, cluster: Cluster) -> str | None:
 def _name(field: str, requirement: Requirement) -> str:
     key = requirement.key
     return f"{field.removesuffix('s')} {key}" if field in ("labels", "properties") else field
-
-
-def _told(field: str, requirement: Requirement) -> str:
-    return " ".join(_words(field, requirement))
 
 
 def _words(field: str, requirement: Requirement) -> Iterator[str]:

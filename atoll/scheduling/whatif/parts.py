@@ -4,7 +4,7 @@ Inputs come in, inputs with the change go out. A part changes the policy, a
 cluster or the workload. Whether a change helps is not known here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, NamedTuple, TypeVar
@@ -177,8 +177,9 @@ class Room:
         changed = replace(
             cluster, free=Free(resources, free.pods + self.pods), nodes_by_grade=tuple(counts)
         )
-        estimates = _answering(inputs.surroundings.estimates, self.estimators, self.cluster)
-        surroundings = replace(inputs.surroundings, estimates=estimates)
+        said = inputs.surroundings.estimates
+        other = {name: {**said[name], self.cluster: answer} for name, answer in self.estimators}
+        surroundings = replace(inputs.surroundings, estimates={**said, **other})
         if self.on_nodes and surroundings.nodes is not None:
             # What its nodes are then is not known; that they are enough is what is asked for.
             changed = replace(changed, nodes_by_grade=())
@@ -246,13 +247,3 @@ def written(resource: str, number: int) -> str:
             if number and number % (1 << power) == 0:
                 return f"{number >> power}{suffix}"
     return str(number)
-
-
-def _answering(
-    estimates: Mapping[str, Mapping[str, int]],
-    estimators: tuple[tuple[str, int], ...],
-    cluster: str,
-) -> Mapping[str, Mapping[str, int]]:
-    """The estimates, with other answers for one cluster."""
-    changed = {name: {**estimates[name], cluster: answer} for name, answer in estimators}
-    return {**estimates, **changed}

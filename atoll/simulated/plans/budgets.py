@@ -8,7 +8,7 @@ taken for gone, for two minutes.
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from atoll.apiserver.objects.conditions import condition, since
+from atoll.apiserver.objects.conditions import condition, with_condition
 from atoll.apiserver.objects.times import parse_rfc3339
 from atoll.simulated.plans.census import Pod
 from atoll.simulated.plans.setting import share
@@ -37,9 +37,12 @@ def plan(budget: Wire, pods: Sequence[Pod], scale: Scale, now: str) -> Plan:
     }
     if disrupted:
         status["disruptedPods"] = disrupted
-    return Plan(
-        status_change(COLLECTION, budget, status | _conditions(budget, allowed, now)), again_s
-    )
+    reason = "SufficientPods" if allowed else "InsufficientPods"
+    told = condition("DisruptionAllowed", reason, "", holds=allowed > 0)
+    told["observedGeneration"] = status["observedGeneration"]
+    known = with_condition(budget.get("status") or {}, told, now)
+    status["conditions"] = known["conditions"]
+    return Plan(status_change(COLLECTION, budget, status), again_s)
 
 
 def _still_disrupted(budget: Wire, pods: Sequence[Pod], now: str) -> tuple[Wire, float | None]:
@@ -64,12 +67,3 @@ def _expected(spec: Wire, pods: Sequence[Pod], scale: Scale) -> tuple[int, int]:
     if most is None:
         return expected, share(least, expected, up=True)
     return expected, max(0, expected - share(most, expected, up=True))
-
-
-def _conditions(budget: Wire, allowed: int, now: str) -> Wire:
-    known = (budget.get("status") or {}).get("conditions") or []
-    reason = "SufficientPods" if allowed else "InsufficientPods"
-    told = condition("DisruptionAllowed", reason, "", holds=allowed > 0)
-    told["observedGeneration"] = budget["metadata"].get("generation", 0)
-    rest = [one for one in known if one.get("type") != told["type"]]
-    return {"conditions": [*rest, since(told, known, now)]}

@@ -115,8 +115,7 @@ def plan(cron_job: Wire, its_jobs: list[Wire], setting: Setting) -> Plan:
 def _start(cron_job: Wire, setting: Setting) -> datetime:
     """From when on times count that have not been seen to: not those that it is too late for."""
     last = (cron_job.get("status") or {}).get("lastScheduleTime")
-    born = cron_job["metadata"]["creationTimestamp"]
-    start = parse_rfc3339(last or born) or setting.moment
+    start = parse_rfc3339(last or cron_job["metadata"]["creationTimestamp"]) or setting.moment
     deadline_s = cron_job["spec"].get("startingDeadlineSeconds")
     if deadline_s is None:
         return start

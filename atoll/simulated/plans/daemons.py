@@ -78,8 +78,7 @@ def _missing(workload: Wire, template: Wire, wanted: list[str], setting: Setting
         if node in there:
             continue
         mould = setting.mould(_meant_for(template, node), namespace)
-        name = f"{meta['name'][:57]}-{setting.suffix()}"
-        pod = mould.pod(namespace, name, owner(workload))
+        pod = mould.pod(namespace, f"{meta['name'][:57]}-{setting.suffix()}", owner(workload))
         pod["metadata"]["labels"][REVISION] = template_hash(workload["spec"]["template"])
         steps.append(Make(PODS, pod, mould))
     return steps

@@ -39,8 +39,7 @@ def plan(job: Wire, setting: Setting) -> Plan:
     if spec.get("suspend"):
         return Plan(ends_of(active) or _write(job, _suspended(job, done, failed, setting)))
     failure = _failure(job, active, failed, setting)
-    enough = _is_enough(job, pods, done, active)
-    if failure or enough:
+    if failure or _is_enough(job, pods, done, active):
         last = _finished(job, _counts(job, pods, done, failed), failure or _DONE, setting)
         return Plan(ends_of(active) or _write(job, last), spec.get("ttlSecondsAfterFinished"))
     pause_s = _pause_s(pods, failed, setting)
@@ -206,8 +205,7 @@ def _suspended(job: Wire, done: int, failed: int, setting: Setting) -> Wire:
 
 
 def _finished(job: Wire, counts: Wire, why: tuple[str, str], setting: Setting) -> Wire:
-    old = job.get("status") or {}
-    fresh = counts | {"startTime": old.get("startTime", setting.now)}
+    fresh = counts | {"startTime": (job.get("status") or {}).get("startTime", setting.now)}
     kinds = ("FailureTarget", "Failed")
     if why is _DONE:
         kinds = ("SuccessCriteriaMet", "Complete")

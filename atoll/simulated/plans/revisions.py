@@ -36,8 +36,7 @@ def remembered(
         return [Make(COLLECTION, _revision(workload, newest + 1, labels, mark))]
     if there["revision"] == newest:
         return []
-    again = {"revision": newest + 1}
-    return [Change(key_of(COLLECTION, there), there["metadata"]["uid"], again)]
+    return [Change(key_of(COLLECTION, there), there["metadata"]["uid"], {"revision": newest + 1})]
 
 
 def _data(workload: Wire) -> Wire:

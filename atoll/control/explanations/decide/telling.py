@@ -226,8 +226,7 @@ def _others(decision: Decision) -> list[Told]:
         for group, because in groups:
             if getattr(binding, group) and getattr(each, group) == getattr(binding, group):
                 named = {"kind": "ResourceBinding", "namespace": each.namespace, "name": each.name}
-                where = {"because": because, "clusters": sorted(each.targets)}
-                found.append(named | where)
+                found.append(named | {"because": because, "clusters": sorted(each.targets)})
     return found
 
 
