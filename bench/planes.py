@@ -31,6 +31,7 @@ from atoll.effects import Effects, system_effects
 from atoll.exchange import Peer, Request, Response
 from atoll.main import Plane, run
 from atoll.runtime.children import Children
+from atoll.simulated.fleets import Pool
 from atoll.simulated.member import running
 from atoll.store.log import Log
 from atoll.store.memory import MemoryLog
@@ -106,10 +107,10 @@ class Counted:
 
 
 @asynccontextmanager
-async def embedded() -> AsyncIterator[Setting]:
-    """A plane in memory with simulated members, ready for templates."""
+async def embedded(nodes: int = 10) -> AsyncIterator[Setting]:
+    """A plane in memory with simulated members of so many nodes, ready for templates."""
     effects, made = system_effects(), Counter[str]()
-    members = {name: build(name, effects) for name in EMBEDDED}
+    members = {name: build(name, effects, fleet=(Pool(nodes),)) for name in EMBEDDED}
 
     async def spent() -> Spent:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

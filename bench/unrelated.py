@@ -29,6 +29,7 @@ ALONE = f"{PREFIX}alone"
 _EVERY_S = 0.25
 _POLL_S = 0.05
 _ALONE_MOST = 400
+_PODS_OF_A_NODE = 200
 
 Key = tuple[str, str]
 
@@ -72,7 +73,7 @@ class Seen:
 async def measure(count: int, per_second: float) -> tuple[Seen, float]:
     """What was seen while so many were posted, and how long that took until all was told."""
     seen = Seen()
-    async with embedded() as setting:
+    async with embedded(count // _PODS_OF_A_NODE + 10) as setting:
         seen.follow(setting)
         await setting.user.create(POLICIES, policy(*EMBEDDED))
         for number in range(_ALONE_MOST):

@@ -88,16 +88,14 @@ claims = st.builds(
     terms=st.one_of(st.none(), st.lists(terms, max_size=2).map(tuple)),
     tolerations=st.lists(tolerations, max_size=3).map(tuple),
 )
-demands = st.one_of(
-    st.none(),
-    st.builds(
-        Demand,
-        requests=st.fixed_dictionaries(
-            {}, optional={name: st.integers(0, 5) for name in ("cpu", GPU, "memory", "pods")}
-        ).map(lambda asked: tuple((name, units(name, asked[name])) for name in sorted(asked))),
-        claim=st.one_of(st.just(NodeClaim()), claims),
-    ),
+some_demands = st.builds(
+    Demand,
+    requests=st.fixed_dictionaries(
+        {}, optional={name: st.integers(0, 5) for name in ("cpu", GPU, "memory", "pods")}
+    ).map(lambda asked: tuple((name, units(name, asked[name])) for name in sorted(asked))),
+    claim=st.one_of(st.just(NodeClaim()), claims),
 )
+demands = st.one_of(st.none(), some_demands)
 components = st.lists(
     st.builds(Component, name=st.just("part"), replicas=st.integers(0, 4), demand=demands),
     min_size=1,

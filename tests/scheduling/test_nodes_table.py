@@ -5,14 +5,12 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from node_worlds import NAMES, demands, node_lists, nodes
+from node_worlds import NAMES, node_lists, nodes, some_demands
 
 from atoll.model.demand import Demand, NodeClaim
 from atoll.model.node import Node
 from atoll.scheduling.nodes.fitting import fits, fits_by_node
 from atoll.scheduling.nodes.table import NodeTable
-
-SOME_DEMAND = demands.filter(lambda demand: demand is not None)
 
 
 def facts(table: NodeTable) -> object:
@@ -35,7 +33,7 @@ class ChangingTable(RuleBasedStateMachine):
         self.nodes: dict[str, Node] = {}
         self.table = NodeTable.of(())
 
-    @rule(node=nodes, demand=SOME_DEMAND)
+    @rule(node=nodes, demand=some_demands)
     def put(self, node: Node, demand: Demand) -> None:
         fits(self.table, demand)  # so that there is something to remember wrongly
         self.nodes[node.name] = node
@@ -49,7 +47,7 @@ class ChangingTable(RuleBasedStateMachine):
         self.nodes |= {node.name: node for node in listed}
         self.table = self.table.with_nodes(listed, gone)
 
-    @rule(listed=node_lists, demand=SOME_DEMAND)
+    @rule(listed=node_lists, demand=some_demands)
     def fill(self, listed: list[Node], demand: Demand) -> None:
         fits(self.table, demand)
         known = self.nodes
@@ -68,7 +66,7 @@ class ChangingTable(RuleBasedStateMachine):
 
 
 TestChangingTable = ChangingTable.TestCase
-TestChangingTable.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+TestChangingTable.settings = settings(max_examples=60, stateful_step_count=8, deadline=None)
 
 
 @given(node_lists, nodes)
