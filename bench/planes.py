@@ -110,7 +110,7 @@ class Counted:
 async def embedded(nodes: int = 10) -> AsyncIterator[Setting]:
     """A plane in memory with simulated members of so many nodes, ready for templates."""
     effects, made = system_effects(), Counter[str]()
-    members = {name: build(name, effects, fleet=(Pool(nodes),)) for name in EMBEDDED}
+    members = {name: build(name, effects, fleet=(Pool(count=nodes),)) for name in EMBEDDED}
 
     async def spent() -> Spent:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
