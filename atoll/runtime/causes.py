@@ -4,21 +4,24 @@ A change that concerns many, such as a policy's or a cluster's, is the cause of 
 from it, through every list that it passes. Tasks and timers inherit the cause they were begun with.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 
 _CAUSE: ContextVar[str] = ContextVar("cause", default="")
 
 
-@contextmanager
-def caused_by(cause: str) -> Iterator[None]:
+class caused_by:  # noqa: N801 (it is used as a word, and made for every change there is)
     """This led to whatever is done within; nothing did, if it is empty."""
-    token = _CAUSE.set(cause)
-    try:
-        yield
-    finally:
-        _CAUSE.reset(token)
+
+    __slots__ = ("_cause", "_token")
+
+    def __init__(self, cause: str) -> None:
+        self._cause = cause
+
+    def __enter__(self) -> None:
+        self._token: Token[str] = _CAUSE.set(self._cause)
+
+    def __exit__(self, *_: object) -> None:
+        _CAUSE.reset(self._token)
 
 
 def cause() -> str:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from atoll.runtime.tallies import Tallies
 
-_SHARES = (0.0, 0.25, 0.25, 0.0625)
+_SHARES = (0.0, 1 / 8, 1 / 8, 1 / 64)
 """By level, so many turns are its own for each turn of what presses more, if something waits."""
 LEVELS = len(_SHARES)
 _SAVED_MOST = 4.0
@@ -117,8 +117,9 @@ class Turns:
         self._due[taken] = max(0.0, self._due[taken] - 1.0)
         for level in range(taken + 1, LEVELS):
             if self._waiting[level]:
-                self._due[level] = min(self._due[level] + _SHARES[level], _SAVED_MOST)
-                if self.is_due(level):
+                before = self._due[level]
+                self._due[level] = min(before + _SHARES[level], _SAVED_MOST)
+                if int(self._due[level]) > int(before):
                     self._poke(level)
 
     def _poke(self, level: int) -> None:
@@ -129,8 +130,9 @@ class Turns:
         one.at_ease()
 
     def _let_go_on(self, level: int) -> None:
-        if not self._waiting[level] and not _is_fresh(self._in_hand[level]):
-            for one in {one: None for waiting in self._waiting for one in waiting}:
+        less = self._waiting[level + 1 :]
+        if any(less) and not self._waiting[level] and not _is_fresh(self._in_hand[level]):
+            for one in {one: None for waiting in less for one in waiting}:
                 one.at_ease()
 
 

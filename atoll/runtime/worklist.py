@@ -29,9 +29,8 @@ log = logging.getLogger("atoll.runtime")
 
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 30.0
-_UNHURRIED = 2
-"""From this level on much at a time waits for a calm moment."""
-_PATIENT_S = 2.0
+_PATIENT_S = (0.0, 0.0, 2.0, 20.0)
+"""By level, so long much at a time waits for a calm moment."""
 
 
 class Worklist(Generic[K]):
@@ -181,9 +180,9 @@ class Worklist(Generic[K]):
         if not self._turns.has(level):
             return False
         waiting = self._waiting[level]
-        if level < _UNHURRIED or len(waiting) <= self._few:
+        if not _PATIENT_S[level] or len(waiting) <= self._few:
             return True
-        patience_s = min(len(waiting) / self._few, _PATIENT_S) if self._few else _PATIENT_S
+        patience_s = min(len(waiting) / (self._few or 1e-9), _PATIENT_S[level])
         return _clock() >= waiting.since(key) + patience_s or self._turns.are_calm(level)
 
     async def _wait(self, longest_s: float | None) -> None:
