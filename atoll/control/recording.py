@@ -28,6 +28,7 @@ from atoll.scheduling.setting import Setting
 log = logging.getLogger("atoll.recording")
 
 FORMAT = 1
+_BEGINS = b'{"atoll":'
 BYTES_MOST = 256 * 1024 * 1024
 _WAITING_MAX = 1_000_000
 
@@ -45,9 +46,14 @@ def in_words(error: Exception) -> str:
 
 @contextmanager
 def recorded(file: Path, effects: Effects) -> "Iterator[Recording]":
-    """A recording at the end of a file; UsageError if that cannot be written."""
+    """A recording at the end of a file; UsageError if that cannot be, or is something else."""
     open_file = partial(LogFile, what="recording", waiting_max=_WAITING_MAX)
     try:
+        if file.exists():
+            with file.open("rb") as there:
+                begins = there.read(len(_BEGINS))
+            if not _BEGINS.startswith(begins):
+                raise UsageError(f"{file} is no recording, and is left as it is; name another file")
         lines = open_file(file, Rotation(), effects.now)
     except OSError as error:
         raise UsageError(f"the recording {file} cannot be written: {error}") from error

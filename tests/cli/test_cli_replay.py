@@ -190,3 +190,12 @@ def test_a_recording_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     result = Shell(tmp_path).atoll("up", "--record", str(tmp_path / "nowhere" / "run.jsonl"))
     assert result.code != 0
     assert "run.jsonl cannot be written" in result.err
+
+
+def test_another_file_is_not_recorded_into(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("what I must not forget\n")
+    result = Shell(tmp_path).atoll("up", "--record", str(file))
+    assert result.code != 0
+    assert "is no recording" in result.err
+    assert file.read_text() == "what I must not forget\n"

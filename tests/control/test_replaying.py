@@ -227,11 +227,12 @@ def test_a_file_that_is_too_large_already_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "run.jsonl"
-    file.write_bytes(b"x" * 100)
+    before = b'{"atoll":"0.2.0"' + b" " * 100 + b"}"
+    file.write_bytes(before)
     monkeypatch.setattr("atoll.control.recording.BYTES_MOST", 50)
     with recorded(file, system_effects()) as recording:
         recording.tap("delivery", lambda _event, _now: ())(MirrorReady("m1", "v1", "K"), 1.0)
-    assert file.read_bytes().strip() == b"x" * 100
+    assert file.read_bytes().strip() == before
     assert "The recording ends" in caplog.text
 
 
