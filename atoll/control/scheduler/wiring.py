@@ -120,4 +120,5 @@ class Scheduling:
         self, before: ResourceBinding | None, after: ResourceBinding | None
     ) -> None:
         changed = spec_changed(before, after)
-        self.driver.tell(events.BindingChanged(before, after, changed, cause()))
+        backlog = self._hub.turns.backlog()
+        self.driver.tell(events.BindingChanged(before, after, changed, cause(), backlog))

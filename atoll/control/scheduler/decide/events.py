@@ -33,13 +33,14 @@ class BindingChanged:
     """A binding came, changed or went. One without a `before` is new, or shown again.
 
     `spec_changed`: whether more than its status has changed. `cause`: what led to it, where that
-    may have led to much; else it is for its namespace.
+    may have led to much; else it is for its namespace. `backlog`: how many others wait for turns.
     """
 
     before: ResourceBinding | None
     after: ResourceBinding | None
     spec_changed: bool = True
     cause: str = ""
+    backlog: int = 0
 
 
 @dataclass(frozen=True, slots=True)

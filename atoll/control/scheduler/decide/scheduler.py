@@ -159,7 +159,7 @@ class Scheduler:
         if is_own_write:
             flight = self._on_write.pop(key)
             yield events.Scheduled(key, flight.placing, flight.began)
-            yield from self._report_later(key, now)
+            yield from self._report_later(key, now, event.backlog)
             if flight.facts != self._facts:
                 # Whom a change of clusters concerns is asked of bindings as they were heard of.
                 self._add(key, now, event.cause)
@@ -410,11 +410,11 @@ class Scheduler:
         elif is_there and again_in is not None:
             self._queue.add_later(key, self._priority(key), now + again_in, now, key.namespace)
 
-    def _report_later(self, key: Ref, now: float) -> Iterator[Instruction]:
+    def _report_later(self, key: Ref, now: float, backlog: int = 0) -> Iterator[Instruction]:
         """Have a decision reported in a moment, unless somebody has done so by then."""
         if key not in self._unreported:
             self._unreported[key] = now
-            yield self._report_in(key, now)
+            yield self._report_in(key, now, backlog)
 
     def _report(self, key: Ref, turn: events.Turn, now: float) -> Iterator[Instruction]:
         """Report a decision, if it is to be and still stands; else it is to be made anew."""
